@@ -3,8 +3,8 @@
     python -m benchmarks.case_cost [--every N] [--family F ...]
 
 Takes every N-th case of the nightly tier and prints a row for each family, and one for all: the median of each step in milliseconds per
-case, then the median and the 95th percentile of our side in all, and those of the embedded device. ``run`` counts the cases that the
-embedded device runs; the others have no device time. All times are of the processor, so that they hold on a machine that others use too.
+case, then the median and the 95th percentile of our side in all, and of the embedded device. ``run`` counts the cases that the
+embedded device runs; the others have no device time. All times are of the processor, so they hold on a machine that others use too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def measure(case: Case, device: Device, seconds: Seconds) -> None:
-    """Adds the seconds of each step of ``case``: of all its pipelines and subcases together."""
+    """Add the seconds of each step of ``case``: of all its pipelines and subcases together."""
 
     def timed(step: str, work: Callable[[], T]) -> T:
         start = time.process_time()
@@ -62,12 +62,12 @@ def measure(case: Case, device: Device, seconds: Seconds) -> None:
 
 
 def row(name: str, cells: Sequence[str]) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     return f"{name:22}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
 
 
 def cells(seconds: Mapping[str, Sequence[float]]) -> list[str]:
-    """What a row says of the cases whose seconds are given by step."""
+    """Return the cells of a row for the cases whose seconds are given by step."""
     ours = np.sum([seconds[step] for step in OURS], axis=0)
     device = seconds.get(DEVICE, ())
     medians = [f"{np.median(seconds[step]) * 1e3:.2f}" for step in OURS]
@@ -79,7 +79,7 @@ def _middle_and_late(seconds: Sequence[float]) -> list[str]:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=10, metavar="N", help="take every N-th case of the nightly tier (default: 10)")
     parser.add_argument("--family", action="append", metavar="F", help="only this one; may be given several times")

@@ -15,7 +15,7 @@ PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 
 
 def find_root(start: Path) -> Path:
-    """The folder that holds ``cases/``: ``start``, the nearest folder above it, or the one that this package lies in.
+    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, or the folder that contains this package.
 
     Raises:
         CtsError: none has one.
@@ -27,24 +27,24 @@ def find_root(start: Path) -> Path:
 
 
 def checked_root(folder: Path) -> Path:
-    """``folder``, if it is a checkout.
+    """Return ``folder``, if it is a checkout.
 
     Raises:
         CtsError: it is none; another one would not be what was asked for.
     """
     if not is_root(folder):
-        raise CtsError(f"{folder} is no checkout of the suite: there are no folders cases/ and cts/ in it")
+        raise CtsError(f"{folder} is not a checkout of the suite: there are no folders cases/ and cts/ in it")
     return folder
 
 
 def is_root(folder: Path) -> bool:
-    """Whether ``folder`` is the top of a checkout."""
+    """Tell whether ``folder`` is the top of a checkout."""
     return (folder / "cases").is_dir() and (folder / "cts").is_dir()
 
 
 @cache
 def suite_version() -> str:
-    """The version of the suite, with the commit where it runs from a git checkout: ``"0.1.0+1a2b3c4"``, ``-dirty`` if changed."""
+    """Return the version of the suite, with the commit where it runs from a git checkout: ``"0.1.0+1a2b3c4"``, ``-dirty`` if changed."""
     version = _release(PACKAGE_ROOT)
     commit = _commit(PACKAGE_ROOT)
     return f"{version}+{commit}" if commit else version

@@ -40,7 +40,7 @@ VERBS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a verb and returns its exit code: 0, 1 where a check fails, 2 with one line on standard error for bad input."""
+    """Run a verb and return its exit code: 0, 1 where a check fails, 2 with one line on standard error for bad input."""
     modules = [importlib.import_module(f"cts.commands.{verb}") for verb in VERBS]
     parser = _parser(modules)
     options, others = parser.parse_known_args(arguments)

@@ -42,7 +42,7 @@ class BugClass:
 
 
 def load_bug_classes(casebook: Casebook) -> tuple[BugClass, ...]:
-    """Every class, in the order of the file.
+    """Return every class, in the order of the file.
 
     Raises:
         CasebookError: the file is malformed, or names a family, parameter, specification or test that does not exist.

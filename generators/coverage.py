@@ -15,7 +15,7 @@ from generators.casebook.tiers import Tier
 
 
 class Status(enum.StrEnum):
-    """Where a requirement stands."""
+    """How far a requirement is covered."""
 
     COVERED = "covered"
     OPEN = "open"
@@ -28,7 +28,7 @@ class RequirementCoverage:
 
     Attributes:
         requirement: the statement.
-        cases: family -> how many cases of its nightly tier (which has those of smoke) exercise it; families that have one, in the
+        cases: family -> how many cases of its nightly tier (which contains the smoke tier) exercise it; families that have one, in the
             casebook's order.
         status: covered if there is such a case; else not_testable or open.
         reason: why no case can test it; empty unless not_testable.
@@ -55,7 +55,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class UnusedLabel:
-    """A label of a parameter that no product takes, so that no tier has a case with it."""
+    """A label of a parameter that no product takes, so no tier has a case with it."""
 
     family: str
     parameter: str
@@ -146,11 +146,12 @@ def _entry(requirement: Requirement, cases: Mapping[str, int]) -> RequirementCov
 
 
 def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
-    """What the nightly tier of ``casebook`` covers.
+    """Return what the nightly tier of ``casebook`` covers.
 
     Args:
         casebook: all families.
-        specification: requirements of this one alone; families that claim none of them are not expanded. Todo and labels are those of all.
+        specification: requirements of this one alone; families that claim none of them are not expanded. Todo and labels are of all
+            families.
     """
     requirements = {id_: entry for id_, entry in casebook.requirements.items() if specification in (None, entry.specification)}
     counts: dict[str, dict[str, int]] = {}

@@ -14,7 +14,7 @@ DIGITS = 10
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """Of several byte strings, each with its length, so that moving a byte from one to the next changes the digest."""
+    """Digest several byte strings, each with its length, so moving a byte from one to the next changes the digest."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -23,12 +23,12 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def array_bytes(array: np.ndarray) -> bytes:
-    """The elements of an array, little-endian."""
+    """Return the elements of an array, little-endian."""
     return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def digest_inputs(subcases: Iterable[Subcase]) -> str:
-    """Of the names, operands and input data of a case's subcases."""
+    """Digest the names, operands and input data of a case's subcases."""
 
     def parts() -> Iterable[bytes]:
         for subcase in subcases:

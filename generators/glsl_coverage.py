@@ -50,12 +50,12 @@ class FamilyInGlsl:
 
 
 def glsl_coverage(families: Iterable[Family], tier: Tier) -> tuple[FamilyInGlsl, ...]:
-    """What GLSL says of each family's cases of ``tier``."""
+    """Return what GLSL says of each family's cases of ``tier``."""
     return tuple(_family(family, expand(family, tier)) for family in families)
 
 
 def refusal(case: Case) -> str:
-    """Why GLSL cannot say a case that runs a shader; empty if it can."""
+    """Tell why GLSL cannot say a case that runs a shader; empty if it can."""
     try:
         for program in build(case).program.all:
             emit(program)
@@ -65,7 +65,7 @@ def refusal(case: Case) -> str:
 
 
 def generalized(reason: str) -> str:
-    """A reason with `…` for the names, numbers and types of its case."""
+    """Return a reason with `…` for the names, numbers and types of its case."""
     return _NAMED.sub("…", reason)
 
 

@@ -13,7 +13,7 @@ class ModuleCheck:
         module: SPIR-V words, little-endian.
         rule: the rule that the module breaks, or to the letter still keeps; one line.
         accepted: whether the module is valid.
-        says: regular expression for the validator's message about an invalid module, so that it is rejected for this rule and no other;
+        says: regular expression for the validator's message about an invalid module, so it is rejected for this rule and no other;
             empty for a valid module.
     """
 

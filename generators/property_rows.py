@@ -50,7 +50,7 @@ class FlexibleRow:
 
     Attributes:
         granularity: ``m``, ``n`` and ``k`` are the granularities.
-        subgroups: at workgroup scope, those of the workgroup, which has as many invocations as the row names; None at subgroup scope.
+        subgroups: at workgroup scope, the workgroup's subgroups, which has as many invocations as the row names; None at subgroup scope.
     """
 
     granularity: PropertyRow
@@ -65,14 +65,16 @@ _ROW = re.compile(r"(0*[1-9]\d*)x(0*[1-9]\d*)x(0*[1-9]\d*)\.(\w+)\.(\w+)\.(\w+)\
 
 @cache
 def parse_row(text: str) -> PropertyRow:
-    """The row that ``MxNxK.A.B.C.Result`` with or without ``.sat`` names.
+    """Return the row that ``MxNxK.A.B.C.Result`` with or without ``.sat`` names.
 
     Raises:
         CasebookError: it names none.
     """
     match = _ROW.fullmatch(text)
     if match is None or any(name not in COMPONENT_TYPES for name in match.groups()[3:7]):
-        raise CasebookError(f"'{text}' is no property row: expected MxNxK.A.B.C.Result, for example 16x16x16.f16.f16.f32.f32 or ….s32.sat")
+        raise CasebookError(
+            f"'{text}' is not a property row: expected MxNxK.A.B.C.Result, for example 16x16x16.f16.f16.f32.f32 or ….s32.sat"
+        )
     m, n, k = (int(size) for size in match.groups()[:3])
     a, b, c, result = (COMPONENT_TYPES[name] for name in match.groups()[3:7])
     return PropertyRow(m, n, k, a, b, c, result, match.group(8) is not None)
@@ -82,26 +84,26 @@ _FLEXIBLE = re.compile(r"(.+)\.(?:flex|wg(0*[1-9]\d*))")
 
 
 def is_flexible(text: str) -> bool:
-    """Whether ``text`` can only be a row of flexible dimensions."""
+    """Tell whether ``text`` can only be a row of flexible dimensions."""
     return _FLEXIBLE.fullmatch(text) is not None
 
 
 @cache
 def parse_flexible_row(text: str) -> FlexibleRow:
-    """The row that ``MxNxK.A.B.C.Result``, with or without ``.sat``, names with ``.flex`` (subgroup scope) or ``.wgN`` (workgroup scope, N
-    subgroups) behind it.
+    """Return the row that ``MxNxK.A.B.C.Result``, with or without ``.sat``, names with ``.flex`` (subgroup scope) or ``.wgN`` (workgroup
+    scope, N subgroups) after it.
 
     Raises:
         CasebookError: it names none.
     """
     match = _FLEXIBLE.fullmatch(text)
     if match is None:
-        raise CasebookError(f"'{text}' is no row of flexible dimensions: expected a property row and .flex or .wgN, N subgroups")
+        raise CasebookError(f"'{text}' is not a row of flexible dimensions: expected a property row and .flex or .wgN, N subgroups")
     return FlexibleRow(parse_row(match.group(1)), None if match.group(2) is None else int(match.group(2)))
 
 
 def check_property_row(label: str, flexible: bool = False) -> None:
-    """Sees that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
+    """Check that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
 
     Raises:
         CasebookError: it is not.
@@ -113,7 +115,7 @@ def check_property_row(label: str, flexible: bool = False) -> None:
 
 def by_likeness(label: str, labels: Iterable[str]) -> list[str]:
     """Sort rows by how much they are like the row ``label``: first those whose components are of the same kind (floats, signed or
-    unsigned integers, saturating or not), of them those with the same types, and of these those of the same sizes and scope."""
+    unsigned integers, saturating or not), then rows with the same types, then rows with the same sizes and scope, too."""
     wanted = _traits(label)
 
     def difference(other: str) -> tuple[int, ...]:

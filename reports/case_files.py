@@ -12,7 +12,7 @@ from generators.errors import CtsError
 
 
 def case_folder() -> Path:
-    """The folder ``cases`` of the checkout that the command runs in or that this package lies in; it need not exist."""
+    """Return the folder ``cases`` of the checkout that the command runs in or that contains this package; it need not exist."""
     try:
         return find_root(Path.cwd()) / "cases"
     except CtsError:
@@ -20,12 +20,12 @@ def case_folder() -> Path:
 
 
 def family_files(cases: Path) -> Mapping[str, Path]:
-    """Family -> its YAML file in the folder ``cases``."""
+    """Return family -> its YAML file in the folder ``cases``."""
     return {path.stem: path for path in sorted(cases.glob("*/*.yaml")) if path.parent.name != "requirements"}
 
 
 def document(path: Path) -> Any:
-    """The content of a YAML file; None if it cannot be read."""
+    """Return the content of a YAML file; None if it cannot be read."""
     try:
         return read_document(path).data()
     except CtsError:

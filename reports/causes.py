@@ -1,4 +1,4 @@
-"""Groups failures by what they have in common, so that a broken rule is one entry and not a thousand."""
+"""Groups failures by what they have in common, so a broken rule is one entry and not a thousand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Cause:
 
 
 def causes(results: Sequence[CaseResult]) -> list[Cause]:
-    """The causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
+    """Return the causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
     groups: dict[tuple[Verdict, str, _Key], list[CaseResult]] = defaultdict(list)
     ran: dict[str, list[Mapping[str, str]]] = defaultdict(list)
     for result in results:
@@ -71,7 +71,7 @@ def causes(results: Sequence[CaseResult]) -> list[Cause]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What cases that failed in the same way share. ``words`` are those of a result without a code, which journals of older versions of
+    """What cases that failed in the same way share. ``words`` are the words of a result without a code, which journals of older versions of
     the suite have."""
 
     code: str

@@ -11,8 +11,8 @@ from cts.verdict.verdict import CaseResult
 
 
 def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path]) -> dict[str, str]:
-    """What it is for -> command line. The pytest one is left out where the family's file is not at hand; it has the file's path as pytest
-    is given it at the top of a checkout."""
+    """Map each purpose to a command line. The pytest one is left out where the family's file is not at hand; it has the file's path as
+    pytest is given it at the top of a checkout."""
     options = _options(result, metas)
     lines = {
         "See all parameters, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),

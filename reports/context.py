@@ -65,8 +65,8 @@ Level = Literal["bad", "unsure", "good"]
 
 @dataclass(frozen=True)
 class Headline:
-    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are those of
-    the summary that stand apart."""
+    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are the ones
+    of the summary that are shown apart."""
 
     level: Level
     title: str
@@ -75,7 +75,7 @@ class Headline:
 
 
 def context(run: Run) -> Context:
-    """The context of a run; the records of the cases speak before ``meta.json``."""
+    """Return the context of a run; the records of the cases take precedence over ``meta.json``."""
     devices = _distinct(result.device for result in run.results)
     drivers = _distinct(result.driver for result in run.results)
     descriptions = [meta["device"] for meta in run.metas if isinstance(meta.get("device"), Mapping)]
@@ -125,7 +125,7 @@ def context(run: Run) -> Context:
 
 
 def headline(summary: Summary, context: Context) -> Headline:
-    """The verdict on the run, never better than what was seen."""
+    """Return the verdict on the run, never better than what was seen."""
     detail = ", ".join(_counted(verdict, summary) for verdict in summary.verdicts)
     if context.tier:
         detail += f" · {context.tier} tier"
@@ -195,6 +195,6 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _texts(objects: Iterable[Mapping[str, Any]], key: str) -> list[str]:
-    """The distinct texts under ``key``; a list of strings there is a command line."""
+    """Return the distinct texts under ``key``; a list of strings there is a command line."""
     texts = (shlex.join(map(str, value)) if isinstance(value, list | tuple) else str(value) for item in objects if (value := item.get(key)))
     return list(dict.fromkeys(texts))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 
 def count(number: int, singular: str = "", plural: str = "") -> str:
-    """``12345`` as ``12,345``, and with its noun: ``count(1, "case")`` is ``1 case``."""
+    """Write ``12345`` as ``12,345``, and with its noun: ``count(1, "case")`` is ``1 case``."""
     noun = singular if number == 1 else plural or f"{singular}s"
     return f"{number:,} {noun}" if singular else f"{number:,}"
 
 
 def duration(seconds: float) -> str:
-    """A wall time in the unit that suits it."""
+    """Return a wall time in the unit that suits it."""
     if seconds < 0.000_5:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 0.01:
@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 0 to 1. What is not quite all or not quite nothing is never rounded to it."""
+    """Return a share of 0 to 1 as a percentage. What is not quite all or not quite nothing is never rounded to it."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:
@@ -33,5 +33,5 @@ def percent(share: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Cases per second."""
+    """Return the cases per second."""
     return f"{per_second:,.0f} cases/s" if per_second >= 10 else f"{per_second:.2f} cases/s"

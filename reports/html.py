@@ -44,7 +44,7 @@ def index(
     texts: Mapping[str, RequirementText],
     pages: Mapping[Key, str],
 ) -> str:
-    """``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
+    """Return ``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
     return _template("index.html").render(
         summary=summary,
         causes=causes,
@@ -66,7 +66,7 @@ def failure_page(
     neighbours: Sequence[Neighbour] = (),
     defects: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """The page of one case that neither passed nor lacked support.
+    """Return the page of one case that neither passed nor lacked support.
 
     Args:
         result, context, texts: the case, its run, and the texts of requirements and positions.
@@ -87,8 +87,8 @@ def failure_page(
 
 
 def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
-    """The paths of the pages of at most PAGES failures, by attempt at a case. Each family and verdict gets its first ones: none hides
-    another."""
+    """Return the paths of the pages of at most PAGES failures, by attempt at a case. Each family and verdict gets its first ones: none
+    hides another."""
     places: Counter[tuple[str, Verdict]] = Counter()
     ranked = []
     for result in results:
@@ -99,14 +99,14 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
 
 
 def slug(id_: str, attempt: int = 1) -> str:
-    """A file name for an attempt at a case: readable, at most 100 characters, and unique by the digest of the id."""
+    """Return a file name for an attempt at a case: readable, at most 100 characters, and unique by the digest of the id."""
     repeated = f"-attempt-{attempt}" if attempt > 1 else ""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "_", id_).strip("_.-")[: 91 - len(repeated)] + repeated
     return f"{readable}-{hashlib.sha256(id_.encode()).hexdigest()[:8]}"
 
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
-    """All cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
+    """Return all cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
     reason and requirements are places in the lists of the same name."""
     families: dict[str, int] = defaultdict(lambda: len(families))
     reasons: dict[str, int] = defaultdict(lambda: len(reasons))
@@ -134,7 +134,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
 
 
 def _embedded(value: Any) -> Markup:
-    """JSON that may stand inside a script element."""
+    """Return JSON that may be inside a script element."""
     return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 

@@ -38,7 +38,8 @@ class Run:
 
 
 def read(journals: Path | Sequence[Path]) -> Run:
-    """The merged content of the journals. Of several results for one attempt at a case the last wins, in the order of journals and lines.
+    """Return the merged content of the journals. Of several results for one attempt at a case the last wins, in the order of journals and
+    lines.
 
     Args:
         journals: each a ``results.jsonl`` or the directory that holds it.
@@ -60,8 +61,8 @@ def key_of(result: CaseResult) -> Key:
 
 
 def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
-    """The results of these attempts at cases with all of their failures, in the order of the journals: of several for one,
-    the last counts."""
+    """Yield the results of these attempts at cases with all of their failures, in the order of the journals: of several for one, the last
+    counts."""
     for path in run.journals:
         yield from (result for result in journal.read(path) if key_of(result) in wanted)
 

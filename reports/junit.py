@@ -93,7 +93,7 @@ def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
 
 
 def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
-    """One test case for all passes of a family, and one for each reason why cases were not run."""
+    """Add one test case for all passes of a family, and one for each reason why cases were not run."""
     passes = [result for result in results if result.verdict is Verdict.PASS]
     if passes:
         seconds = sum(result.seconds for result in passes)
@@ -119,7 +119,7 @@ def _coded(code: str, reason: str) -> str:
 
 
 def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
-    """Sets the counts of the elements that are there, which is what viewers count."""
+    """Set the counts of the elements that are there, which is what viewers count."""
     cases = [case for suite in suites for case in suite.iter("testcase")]
     element.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

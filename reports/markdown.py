@@ -19,7 +19,7 @@ _ICON = {"bad": "❌", "unsure": "⚠️", "good": "✅"}
 
 
 def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headline: Headline) -> str:
-    """The document."""
+    """Return the document."""
     parts = [f"> **{_text(context.fallback)}**"] if context.fallback else []
     parts += [f"## {_ICON[headline.level]} {_text(headline.title)}", headline.detail]
     parts.append(" · ".join(f"{NUMBERS[name]}: **{number:,}**" for name, number in headline.numbers.items()))
@@ -109,6 +109,6 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that Markdown and HTML leave as it is, in one line."""
+    """Return text that Markdown and HTML leave as it is, in one line."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{character}" if character in "\\`*_[]|~#" else character for character in text)

@@ -78,7 +78,7 @@ class Neighbours:
         return tuple(self._neighbour(result, passes[i]) for _, _, i in sorted(ranked)[:MOST])
 
     def _row(self, result: CaseResult) -> np.ndarray:
-        """Return a number for each label, so that hundreds of thousands of cases are compared at once and take little memory."""
+        """Return a number for each label, so hundreds of thousands of cases are compared at once and take little memory."""
         labels = (result.parameters.get(name, "") for name in self._names[result.family])
         return np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels], np.int32)
 

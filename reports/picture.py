@@ -100,7 +100,7 @@ class FailingArray:
 
 
 def failing_array(failure: Failure, place: int = 0) -> FailingArray:
-    """Return what a page shows of a failure; ``place`` counts those of the page."""
+    """Return what a page shows of a failure; ``place`` counts the failures of the page."""
     mismatch = failure.mismatch
     matrix = mismatch.matrix
     if matrix is None:
@@ -172,7 +172,7 @@ def _titles(matrix: FailingMatrix, masks: Sequence[int]) -> list[tuple[int, int,
 
 
 def _words(digits: Sequence[str], component: str) -> list[str]:
-    """Bits in hexadecimal, each with its value: cts.verdict.elements.words for many at once."""
+    """Return bits in hexadecimal, each with its value: cts.verdict.elements.words for many at once."""
     type_ = COMPONENT_TYPES[component]
     bits = np.array([int(text, 16) for text in digits], type_.bits_dtype)
     texts = (number(value) if type_.is_float else str(value) for value in values(bits, type_).tolist())
@@ -180,7 +180,7 @@ def _words(digits: Sequence[str], component: str) -> list[str]:
 
 
 def _path(masks: Sequence[int], columns: int) -> str:
-    """One rectangle for each run of wrong elements in a row, taller where the next rows have the same mask."""
+    """Draw one rectangle for each run of wrong elements in a row, taller where the next rows have the same mask."""
     parts = []
     row = 0
     while row < len(masks):
@@ -193,7 +193,7 @@ def _path(masks: Sequence[int], columns: int) -> str:
 
 
 def _runs(mask: int, columns: int) -> Iterator[tuple[int, int]]:
-    """The runs of set bits, as (first, one past the last); bit 0 is column 0."""
+    """Yield the runs of set bits, as (first, one past the last); bit 0 is column 0."""
     start = None
     for column in range(columns + 1):
         is_set = column < columns and mask >> column & 1
@@ -205,7 +205,7 @@ def _runs(mask: int, columns: int) -> Iterator[tuple[int, int]]:
 
 
 def _ticks(size: int, cell: float) -> range:
-    """Indices a power of two apart, so that there are at most eight or each has room."""
+    """Return indices a power of two apart, until there are at most eight or each has room."""
     step = 1
     while size / step > _TICKS and step * cell < CELL_PIXELS:
         step *= 2

@@ -24,7 +24,7 @@ _NEW = ("fail", "crash", "device_lost", "timeout", "flaky")
 
 
 def rows(published: Path) -> list[tuple[str, ...]]:
-    """One row for each published run, by the name of its folder."""
+    """Return one row for each published run, by the name of its folder."""
     found: list[tuple[str, ...]] = []
     for summary in sorted(published.glob("*/summary.json")):
         record: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
@@ -51,21 +51,21 @@ def rows(published: Path) -> list[tuple[str, ...]]:
 
 
 def section(published: Path) -> str:
-    """The table, between its markers."""
+    """Return the table, between its markers."""
     lines = [BEGIN, "| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(row) + " |" for row in rows(published)]
     return "\n".join([*lines, END])
 
 
 def updated(readme: str, published: Path) -> str:
-    """``readme`` with the table of today."""
+    """Return ``readme`` with the current table."""
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + section(published) + after
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrites or checks the README."""
+    """Rewrite or check the README."""
     parser = argparse.ArgumentParser(prog="python -m reports.readme_table", description="Writes the README's table of published runs.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if the table is not up to date")
     options = parser.parse_args(arguments)

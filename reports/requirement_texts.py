@@ -19,8 +19,8 @@ class RequirementText:
 
 
 def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
-    """Id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report can do without, so what cannot be read is
-    left out."""
+    """Return id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report can do without, so what cannot be read
+    is left out."""
     texts = {}
     for path in sorted((cases / "requirements").glob("*.yaml")):
         for id_, entry in _entries(document(path)):
@@ -33,7 +33,7 @@ def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
 
 
 def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The requirements of a file: a mapping id -> entry, or a list of entries with an ``id``."""
+    """Yield the requirements of a file: a mapping id -> entry, or a list of entries with an ``id``."""
     requirements = document.get("requirements", document) if isinstance(document, Mapping) else document
     if isinstance(requirements, Mapping):
         yield from ((str(id_), entry) for id_, entry in requirements.items() if isinstance(entry, Mapping))

@@ -20,12 +20,12 @@ Amount = TypeVar("Amount", int, float)
 Name = TypeVar("Name", str, tuple[str, str])
 
 Tally = Mapping[Verdict, int]
-"""Cases by verdict. Verdicts that did not occur are left out; the order is that of WORDING."""
+"""Cases by verdict. Verdicts that did not occur are left out; the order is as in WORDING."""
 
 
 @dataclass(frozen=True)
 class StepTime:
-    """Wall time spent in one step of judging. ``share`` is its part of the time of all cases, 0 to 1. Steps may lie within others
+    """Wall time spent in one step of judging. ``share`` is its part of the time of all cases, 0 to 1. Steps may be within others
     (``pipeline`` within ``device``), so shares do not add up to 1."""
 
     step: str
@@ -120,7 +120,7 @@ class Summary:
 
 
 def summarise(results: Iterable[CaseResult]) -> Summary:
-    """The totals of results, each of another case."""
+    """Return the totals of results, each of another case."""
     results = list(results)
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)

@@ -35,7 +35,7 @@ class ReportError(CtsError):
 
 
 def write(results: Path | Sequence[Path], directory: Path) -> tuple[str, ...]:
-    """Writes ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html`` and ``failures/*.html`` to ``directory``.
+    """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html`` and ``failures/*.html`` to ``directory``.
 
     Args:
         results: one journal or several (shards), which are merged.

@@ -13,12 +13,12 @@ HELP = "list classes of real bugs, and what would show them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--json", action="store_true", help="every class with counts, families, specifications, tests and note")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints them."""
+    """Print the bugs."""
     classes = load_bug_classes(casebook(options))
     if options.json:
         names = [field.name for field in fields(BugClass)]

@@ -12,7 +12,7 @@ from generators.errors import CtsError
 
 
 def configure_choice(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--family`` and ``-k``."""
+    """Add ``--family`` and ``-k``."""
     parser.add_argument("--family", action="append", metavar="NAME", help="only this family; may be given several times")
     parser.add_argument(
         "-k",
@@ -25,7 +25,7 @@ def configure_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_cases(options: argparse.Namespace, tier: Tier) -> Iterator[tuple[Family, list[Case]]]:
-    """The families chosen, in order, each with its chosen cases of the tier; empty lists too.
+    """Yield the families chosen, in order, each with its chosen cases of the tier; empty lists too.
 
     Raises:
         CtsError: a family is unknown.

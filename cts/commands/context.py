@@ -12,7 +12,7 @@ from generators.casebook import Casebook, load_casebook
 
 
 def root(options: argparse.Namespace) -> Path:
-    """The checkout that ``--root`` names; without it the nearest.
+    """Return the checkout that ``--root`` names; without it the nearest.
 
     Raises:
         CtsError: ``--root`` names none, or there is none.
@@ -22,10 +22,10 @@ def root(options: argparse.Namespace) -> Path:
 
 
 def casebook(options: argparse.Namespace) -> Casebook:
-    """The checkout's casebook."""
+    """Return the checkout's casebook."""
     return load_casebook(root(options))
 
 
 def print_json(value: Any) -> None:
-    """Prints a document, for programs."""
+    """Print a document, for programs."""
     print(json.dumps(value, indent=2, ensure_ascii=False, default=str))

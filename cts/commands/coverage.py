@@ -18,7 +18,7 @@ HELP = "say which requirements are covered"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--specification", metavar="S", help="only this one, for example SPV_KHR_cooperative_matrix")
     parser.add_argument("--open", action="store_true", help="name every requirement that could be tested and is not")
     parser.add_argument(
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the coverage."""
+    """Print the coverage."""
     book = casebook(options)
     wanted = options.specification
     if wanted is not None:

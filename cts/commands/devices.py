@@ -16,7 +16,7 @@ HELP = "list the devices that can be judged"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--json", action="store_true", help="whole descriptions, with features, limits and property rows")
 
 

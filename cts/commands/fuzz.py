@@ -35,7 +35,7 @@ SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("subject", metavar="SUBJECT", help=f"what to draw: {', '.join(SUBJECTS)}")
     parser.add_argument("--device", metavar="DEVICE", help="the device (see 'cts devices'; default: as for pytest)")
     parser.add_argument("--seed", metavar="S", default="0", help="seed of all draws, a whole number (default: 0)")
@@ -69,13 +69,13 @@ class _Run:
     reports: Path | None
 
     def again(self, index: int, device: str = "") -> str:
-        """The command that runs one draw, on the device that was asked for unless another is named."""
+        """Return the command that runs one draw, on the device that was asked for unless another is named."""
         place = device or shlex.quote(self.settings.spec.selector)
         return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device {place}"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the draws; exit code 1 if any differs, 2 if none could be run."""
+    """Run the draws; exit code 1 if any differs, 2 if none could be run."""
     subject = one_of("SUBJECT", options.subject, tuple(SUBJECTS))
     seed, first = (_whole(option, text) for option, text in (("--seed", options.seed), ("--from", options.first)))
     count, most = at_least_one("--count", options.count), at_least_one("--most", options.most)
@@ -134,7 +134,7 @@ def _untested(asked: _Run, tally: Tally) -> str:
 
 
 def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) -> tuple[list[Difference], CtsError | None]:
-    """The simplest draws that fail in the same way, of those that an interrupt leaves time for; and what else ended the search."""
+    """Return the simplest draws that fail in the same way, as far as an interrupt leaves time; and what else ended the search."""
     best = list(found)
     for place, one in enumerate(found):
         try:
@@ -151,7 +151,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
 
 
 def _check(reports: Path | None) -> None:
-    """Whether folders can be written there: better to learn it now than when something was found."""
+    """Check that folders can be written there: better to learn it now than when something was found."""
     if reports is None:
         return
     try:
@@ -179,7 +179,7 @@ class _Progress:
         self._announced = 0
 
     def show(self, tally: Tally) -> None:
-        """Where the run is, and what has come to differ."""
+        """Show where the run is, and which draws differ."""
         for one in tally.differences[self._announced : self._most]:
             self.announce(f"draw {one.index}: {one.verdict}: {one.message.splitlines()[0]}")
         self._announced = len(tally.differences)
@@ -190,12 +190,12 @@ class _Progress:
         self._write(f"{done} of {self._count} draws, {tally.judged / (now - self._start):.0f}/s, {len(tally.differences)} differ")
 
     def shrinking(self, best: Difference) -> None:
-        """What a draw has been made of so far."""
+        """Show what a draw has been made of so far."""
         if self._is_due(time.monotonic()):
             self._write(f"draw {best.index}: as simple as {describe(best.addressing)}".replace("\n", "; "))
 
     def announce(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         if not self._quiet:
             print(f"\r\033[K{text}" if self._terminal else text, file=sys.stderr, flush=True)
 
@@ -211,7 +211,7 @@ class _Progress:
         print(text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def finish(self, tally: Tally) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         seconds = time.monotonic() - self._start
         if self._terminal and not self._quiet:
             self._shown = 0.0
@@ -221,12 +221,12 @@ class _Progress:
 
 
 def _name(asked: _Run, index: int) -> str:
-    """Of the form of a case's id."""
+    """Name a draw in the form of a case's id."""
     return f"{asked.subject}[{asked.seed}-{index}]"
 
 
 def _written(asked: _Run, fuzzer: Fuzzer, found: Difference) -> Path | None:
-    """The folder of a draw that differs; None where none is asked for, or it cannot be written."""
+    """Write the folder of a draw that differs; return None where none is asked for, or it cannot be written."""
     if asked.reports is None:
         return None
     folder = asked.reports / f"{asked.subject}-{asked.seed}-{found.index}"

@@ -61,7 +61,7 @@ class Tally:
 
     Attributes:
         judged: draws that were run.
-        known: those of them that differ just as a known defect does.
+        known: judged draws that differ just as a known defect does.
         left_out: draws that were not run: a known defect makes them undefined.
         unsupported: draws not run, by what the device lacks.
         differences: those that differ otherwise.
@@ -86,7 +86,7 @@ class _Prepared:
         return self.plan.dispatches[0]
 
     def is_known(self, outcome: Outcome) -> bool:
-        """Whether what came back is what a known defect would leave."""
+        """Tell whether what came back is what a known defect would leave."""
         program, before = self.plan.programs[0], self.plan.before[0]
         return any(gives(program, other, before, {**before, **outcome.outputs}) for other in self.known)
 
@@ -109,8 +109,8 @@ class Fuzzer:
         self._front_end = front_end
 
     def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[Tally]:
-        """Judges ``count`` draws from ``first`` on, until ``most`` of them differ; yields the same tally at first and after each
-        module's draws.
+        """Judge ``count`` draws from ``first`` on, until ``most`` of them differ; yield the same tally at first and after each module's
+        draws.
 
         Raises:
             GeneratorError: a draw is not defined, which is the suite's own defect.
@@ -133,7 +133,7 @@ class Fuzzer:
         return device
 
     def arrange(self, index: int, addressing: Addressing, program: Program | None = None) -> Arrangement:
-        """One draw's data, expected results and dispatch; of ``program``, where its form has one already.
+        """Return one draw's data, expected results and dispatch; of ``program``, where its form has one already.
 
         Raises:
             GeneratorError: the specification leaves its outcome undefined.
@@ -146,7 +146,7 @@ class Fuzzer:
         return Arrangement((case,), (want,), (before,), (dispatch(one, case, before),), (one,))
 
     def shrink(self, difference: Difference) -> Iterator[Difference]:
-        """Ever simpler draws that fail in the same way; where there is none, nothing."""
+        """Yield ever simpler draws that fail in the same way; where there is none, nothing."""
         best, tried = difference, 0
         improved = True
         while improved and tried < MOST_STEPS:
@@ -217,7 +217,7 @@ class Fuzzer:
                 tally.differences.append(found)
 
     def _known_defects(self, program: Program) -> list[Defect]:
-        """Those that the run counts apart; the draws of a module share them."""
+        """Return the defects that the run counts apart; the draws of a module share them."""
         if not self._known:
             return []
         return [defect for defect in known_defects(program) if defect.id in self._known]
@@ -232,7 +232,7 @@ class Fuzzer:
 
 
 def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
-    """Check that ids are those of defects that the draws can have: another would count nothing apart.
+    """Check that ids name defects that the draws can have: another would count nothing apart.
 
     Raises:
         CtsError: one is not.
@@ -262,8 +262,8 @@ def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
 
 
 def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expected] | None:
-    """What the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where the
-    draw does not."""
+    """Return what the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where
+    the draw does not."""
     found = []
     for defect in defects:
         try:

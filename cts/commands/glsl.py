@@ -15,14 +15,14 @@ HELP = "say what GLSL cannot say, and why"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
     parser.add_argument("--family", action="append", metavar="NAME", help="only this family; may be given several times")
     parser.add_argument("--json", action="store_true", help="every family with counts and reasons")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the families with their reasons."""
+    """Print the families with their reasons."""
     tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
     families = casebook(options).families
     names = options.family or list(families)

@@ -17,7 +17,7 @@ _NAMED = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--check", action="store_true", help="print the differences as counts per family; exit code 1 if there are any")
     which.add_argument("--update", action="store_true", help="pin the suite as it is")
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Checks or updates."""
+    """Check or update."""
     jobs = at_least_one("--jobs", options.jobs)
     folder = root(options)
     book = load_casebook(folder)

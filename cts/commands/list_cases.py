@@ -14,7 +14,7 @@ HELP = "list cases"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--tier", default="smoke", help="smoke, nightly or full (default: smoke)")
     configure_choice(parser)
     parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the list."""
+    """Print the list."""
     tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
     chosen = {family.name: cases for family, cases in chosen_cases(options, tier)}
     if options.count:

@@ -12,7 +12,7 @@ HELP = "write the skeleton of a new family"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("name", metavar="NAME", help="of the family, in snake_case")
     parser.add_argument(
         "--specification", required=True, metavar="S", help="the extension that it tests, for example SPV_KHR_cooperative_matrix"
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the files and prints where, and which command to run next."""
+    """Write the files and print where, and which command to run next."""
     for path in new_family(root(options), options.name, options.specification):
         print(path)
     print(f"choose its cases: cts golden --update --tiers --family {options.name}")

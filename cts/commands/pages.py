@@ -14,12 +14,12 @@ HELP = "write the tables and pictures of docs/ that are made from the casebook"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if one is stale")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes, or checks."""
+    """Write or check the pages."""
     book, stale = casebook(options), 0
     for path in sorted(root(options).glob("docs/*.md")):
         before = path.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ HELP = "draw how a case addresses a tensor"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
     parser.add_argument("--out", type=Path, metavar="FILE.svg", help="where to (default: standard output)")
     parser.add_argument("--access", type=int, default=0, metavar="N", help="which of the case's tensor loads and stores (default: 0)")
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draws."""
+    """Draw the picture."""
     text = picture_of_case(casebook(options), options.case, options.access, options.instance)
     if options.out is None:
         print(text, end="")

@@ -80,7 +80,7 @@ def case_digests(casebook: Casebook, ids: Iterable[str]) -> dict[str, Digests]:
 
 @cache
 def _loaded(root: Path) -> Casebook:
-    """For a process that only computes lines: its files are those that it began with."""
+    """Load the casebook of a process that only computes lines: its files are those that it began with."""
     return load_casebook(root)
 
 

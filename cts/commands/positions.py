@@ -11,12 +11,12 @@ HELP = "list the positions taken, and what rests on them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--json", action="store_true", help="every position with question, reason and families")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints them."""
+    """Print the positions."""
     book = casebook(options)
     if options.json:
         print_json(

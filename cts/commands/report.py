@@ -15,12 +15,12 @@ HELP = "write the reports of a journal"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("directory", type=Path, metavar="DIR", help=f"the report directory: it holds {RESULTS}")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the reports."""
+    """Write the reports."""
     directory: Path = options.directory
     if not (directory / RESULTS).is_file():
         raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")

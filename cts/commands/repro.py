@@ -31,7 +31,7 @@ HELP = "write a folder that reproduces a case"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which module (default: spirv)")
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 class Recording:
-    """A device that remembers what its runs left behind: one for each pipeline of the case."""
+    """A device that remembers what its runs left: one for each pipeline of the case."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -60,7 +60,7 @@ class Recording:
         return self._device.missing(kernel)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """The device's."""
+        """Return the device's outcomes."""
         outcomes = self._device.run(kernel, dispatches)
         self.outcomes += outcomes
         return outcomes
@@ -76,7 +76,7 @@ class Recording:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the folder and prints the verdict, if there is one; exit code 1 if the case fails."""
+    """Write the folder and print the verdict, if there is one; exit code 1 if the case fails."""
     book = casebook(options)
     case = find_case(book, options.case)
     folder: Path = options.directory

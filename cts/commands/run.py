@@ -15,11 +15,11 @@ OPEN = True
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds nothing: pytest has the options."""
+    """Add nothing: pytest has the options."""
     parser.usage = "cts run [options of 'pytest cts'], for example: cts run --tier nightly -n 4"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs pytest and returns its exit code."""
+    """Run pytest and return its exit code."""
     folder = root(options)
     return int(pytest.main([f"--rootdir={folder}", str(folder / "cts"), *options.others]))

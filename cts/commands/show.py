@@ -15,7 +15,7 @@ _SECTIONS = ("glsl", "spirv", "inputs", "expected")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
     parser.add_argument("--glsl", action="store_true", help="the shader in GLSL")
     parser.add_argument("--spirv", action="store_true", help="the disassembly of the module that the suite assembles")
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the case."""
+    """Print the case."""
     case = find_case(casebook(options), options.case)
     family = case.definition
     kind = KINDS[family.kind]

@@ -42,7 +42,7 @@ _NEWEST: Mapping[Version, str] = MappingProxyType(
 
 _SHOWN = 20
 _BATCH = 32
-"""Modules that one process of spirv-val judges: it takes a folder, and most of the time for one module is that of starting."""
+"""Modules that one process of spirv-val judges: it takes a folder, and most of the time for one module is spent on starting."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _Counts:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds the verb's arguments."""
+    """Add the verb's arguments."""
     parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
     configure_choice(parser)
     parser.add_argument("--front-end", default="spirv", help="spirv, glsl (which needs glslang) or both (default: spirv)")
@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validates, prints what is rejected and a line for each family as it is done."""
+    """Validate, print what is rejected and a line for each family as it is done."""
     tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
@@ -131,7 +131,7 @@ def _judge_family(
     seen: set[bytes],
     total: _Counts,
 ) -> None:
-    """Adds to ``total``; ``seen`` has the digests of what was judged before."""
+    """Add to ``total``; ``seen`` has the digests of what was judged before."""
     start, counts = time.monotonic(), _Counts()
     running: deque[Future[list[str]]] = deque()
 
@@ -156,7 +156,7 @@ def _judge_family(
 
 
 def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[bytes], counts: _Counts) -> Iterator[_Shader]:
-    """Every distinct module or GLSL text once: cases that differ in their data alone share it."""
+    """Yield every distinct module or GLSL text once: cases that differ in their data alone share it."""
     for case in cases:
         counts.cases += 1
         program = build(case).program
@@ -183,7 +183,7 @@ def _judge_batch(command: Callable[[Version], Command], batch: list[_Shader]) ->
 
 
 def _judge(command: Command, batch: list[_Shader]) -> list[str]:
-    """What is wrong with each rejected shader of ``batch``: the case, then the complaint."""
+    """Return what is wrong with each rejected shader of ``batch``: the case, then the complaint."""
     from generators.glsl.compile import compile_glsl
 
     complaints = []
@@ -209,7 +209,7 @@ def _complaint(shader: _Shader, said: str) -> str:
 
 
 def _validate(command: Command, path: Path) -> str:
-    """What spirv-val says against the module, or against those of the folder; empty if it accepts them."""
+    """Return what spirv-val says against the module, or against the modules of the folder; empty if it accepts them."""
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""

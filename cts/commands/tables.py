@@ -21,7 +21,7 @@ _TABLE = re.compile(r"(?P<begin><!-- table: (?P<name>[^>]*?) -->\n).*?(?P<end><!
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown; cells are one line."""
+    """Return a table of Markdown; cells are one line."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
@@ -105,7 +105,7 @@ _OF_A_DRIVER = "known failures: "
 
 
 def remade(text: str, casebook: Casebook) -> str:
-    """A page whose tables are made anew.
+    """Return a page with its tables written again.
 
     Raises:
         CtsError: it names a table that does not exist.

@@ -35,11 +35,11 @@ class Reading:
         """The same place, counted in bytes."""
         at = self.at
         first_bytes, stride_bytes = at.array.pointee.bytes, at.array.stride_bytes
-        array = replace(at.array, pointee=Pointee(COMPONENT_TYPES["u8"]), length=at.array.bytes)
+        array = replace(at.array, pointee=Pointee(COMPONENT_TYPES["u8"]), length=at.array.bytes, inner=None)
         return Place(array, [first * first_bytes for first in at.first], [stride * stride_bytes for stride in at.stride], at.layout)
 
     def line(self, layout: Layout) -> int:
-        """Bytes of a row (column)."""
+        """Return the bytes of a row (column)."""
         return (self.shape[1] if layout is Layout.ROW_MAJOR else self.shape[0]) * self.component.bytes
 
 
@@ -63,7 +63,7 @@ def _bent(bend: Bend) -> Substitute:
 
 
 def access_at(state: State, access: Access, at: Place) -> None:
-    """The load or store, at another place."""
+    """Load or store at another place."""
     if isinstance(access, MatrixLoad):
         load_from(state, access, at)
     else:
@@ -156,12 +156,24 @@ def _by_array_stride(reading: Reading) -> Place:
     return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
 
 
+def _in_first_inner_array(reading: Reading) -> Place:
+    inner = reading.at.array.inner
+    assert inner is not None, "the array has inner arrays"
+    return replace(reading.at, first=[first % inner.pitch for first in reading.at.first])
+
+
+def _at_first_member(reading: Reading) -> Place:
+    inner = reading.at.array.inner
+    assert inner is not None, "the array has inner arrays"
+    return replace(reading.at, first=[first - inner.head for first in reading.at.first])
+
+
 def _without_repetition(reading: Reading) -> Place:
     return _tight(reading) if 0 in reading.at.stride else reading.at
 
 
 def _zero_as_count(reading: Reading) -> Place:
-    """Stride 0 is the number of elements in a line, counted in elements of the array."""
+    """Take the number of elements in a line for a stride of 0, counted in elements of the array."""
     count = reading.line(reading.at.layout) // reading.component.bytes
     return replace(reading.at, stride=[stride or count for stride in reading.at.stride])
 
@@ -175,7 +187,7 @@ def _line_earlier(reading: Reading) -> Place:
     at = reading.in_bytes
     first = [first - stride for first, stride in zip(at.first, at.stride, strict=True)]
     if min(first) < 0:
-        raise GeneratorError("no line lies before the first element of an array")
+        raise GeneratorError("no line is before the first element of an array")
     return replace(at, first=first)
 
 
@@ -219,7 +231,7 @@ def _transposed(state: State, operation: MatrixLoad) -> None:
 
 
 def _nothing(state: State, operation: MatrixStore) -> None:
-    """The store is left out."""
+    """Leave the store out."""
 
 
 _BENDS: tuple[tuple[Bend, str], ...] = (
@@ -257,13 +269,18 @@ def _has_another_unit(bend: Bend, access: Access) -> bool:
     return bend not in _BY_COMPONENT or pointee.component.bytes not in (pointee.bytes, element)
 
 
+def _is_nested(access: Access, in_struct: bool) -> bool:
+    inner = access.array.inner
+    return inner is not None and (inner.head > 0 or not in_struct)
+
+
 def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]:
     names = {Layout.ROW_MAJOR: "row", Layout.COLUMN_MAJOR: "column"}
     return {"matrix": matrix, "access": access, "wrong": names[_other(layout)], "right": names[layout]}
 
 
 def address_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the loads and stores of ``program``, the likeliest first."""
+    """Yield defects of the loads and stores of ``program``, the likeliest first."""
     loads, stores = every(program.operations, MatrixLoad), every(program.operations, MatrixStore)
     accesses: list[Access] = [*loads, *stores]
     swap = _bent(_swapped)
@@ -302,6 +319,10 @@ def address_defects(program: Program) -> Iterator[Defect]:
     decorated: list[Access] = [one for one in accesses if one.array.ignored_stride is not None]
     if decorated:
         yield Defect("load_store.array_stride_as_element", dict.fromkeys(decorated, _bent(_by_array_stride)))
+    for bend, id_ in ((_in_first_inner_array, "load_store.outer_index_ignored"), (_at_first_member, "load_store.member_offset_ignored")):
+        heads, step = bend is _at_first_member, _bent(bend)
+        yield from each_and_all([one for one in loads if _is_nested(one, heads)], id_, "matrix", loaded, step, access="loaded")
+        yield from each_and_all([one for one in stores if _is_nested(one, heads)], id_, "matrix", stored, step, access="stored")
     if program.instances > 1:
         yield from each_and_all(loads, "load_store.place_of_first_instance", "matrix", loaded, _bent(_from_first_instance))
     yield from each_and_all(stores, "load_store.not_stored", "matrix", stored, _nothing)

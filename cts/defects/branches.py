@@ -66,7 +66,7 @@ def _by_other_signedness(state: State, operation: Branch) -> None:
 
 
 def _stays(state: State, operation: Exit | ReturnBoth) -> None:
-    """The exit is never taken."""
+    """Never take the exit."""
 
 
 def _leaves_otherwise(state: State, operation: Exit) -> None:
@@ -108,7 +108,7 @@ def _exchanged(kind: str) -> Substitute:
 
 
 def branch_defects(program: Program) -> Iterator[Defect]:
-    """Defects of what decides in ``program``."""
+    """Yield defects of what decides in ``program``."""
     operations = program.operations
     deciding: list[_Deciding] = [*every(operations, Branch), *every(operations, Switch)]
     for operation in deciding:

@@ -43,7 +43,7 @@ _FRAGMENTS = (8, 16)
 
 
 def callback_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the reductions and the operations on elements in ``program``."""
+    """Yield defects of the reductions and the operations on elements in ``program``."""
     yield from _reduction_defects(every(program.operations, Reduce))
     yield from _element_defects(every(program.operations, PerElement))
 
@@ -66,7 +66,8 @@ def _compared_otherwise(operation: Operation) -> Sequence[Operation]:
 
 
 def _last_comparison_exchanged(function: Function) -> Function:
-    """The last comparison of a function, and of those that it calls, exchanges its operands: one mistake, which others cannot undo."""
+    """Exchange the operands of the last comparison of a function and of the functions that it calls: one mistake, which others cannot
+    undo."""
     body = list(function.body)
     for position in range(len(body) - 1, -1, -1):
         operation = body[position]
@@ -93,7 +94,7 @@ def _exchanged_arguments(operation: Operation) -> Sequence[Operation]:
 
 
 def _changed(operations: list[Calling], rewrite: Rewrite) -> list[Calling]:
-    """The operations whose function it changes."""
+    """Return the operations whose function ``rewrite`` changes."""
     return [o for o in operations if rewrite(o.function) != o.function]
 
 
@@ -121,7 +122,7 @@ def _groups(state: State, operation: Reduce) -> np.ndarray:
 
 
 def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
-    """A reduction of other groups; what its order decides does not matter."""
+    """Build a reduction of other groups; what its order decides does not matter."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = change(_groups(state, operation))
@@ -143,19 +144,19 @@ def _by(mode: ReduceMode) -> Substitute:
 
 
 def _first_only(state: State, operation: Reduce) -> None:
-    """The groups keep their first element."""
+    """Keep the first element of each group."""
     groups = _groups(state, operation)
     _set(state, operation.result, spread(operation, groups[..., 0]))
 
 
 def _last_only(state: State, operation: Reduce) -> None:
-    """The groups keep their last element."""
+    """Keep the last element of each group."""
     groups = _groups(state, operation)
     _set(state, operation.result, spread(operation, groups[..., -1]))
 
 
 def _of_fragments(fragment: int) -> Substitute:
-    """Each element of the result is the first one of its own fragment of the group: of 1, itself."""
+    """Build a reduction whose elements are each the first one of their own fragment of the group: of 1, itself."""
 
     def step(state: State, operation: Reduce) -> None:
         numbers = state.matrices[operation.matrix.name].numbers
@@ -166,7 +167,7 @@ def _of_fragments(fragment: int) -> Substitute:
 
 
 def _not_replicated(state: State, operation: Reduce) -> None:
-    """Only the first element of a group of the result has the value, the others are zero."""
+    """Give only the first element of a group of the result the value, and zero to the others."""
     reduce(state, operation)
     value = state.matrices[operation.result.name]
     kept = np.zeros_like(value.bits)
@@ -176,7 +177,7 @@ def _not_replicated(state: State, operation: Reduce) -> None:
 
 
 def _within(fragment: int) -> Substitute:
-    """Each fragment of the matrix reduced by itself: elements of a group in other fragments do not count."""
+    """Build a reduction of each fragment of the matrix by itself: elements of a group in other fragments do not count."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = _groups(state, operation)
@@ -186,7 +187,8 @@ def _within(fragment: int) -> Substitute:
 
 
 def _first_line_of_fragments(fragment: int) -> Substitute:
-    """Only the first line of fragments is combined across fragments; another line gets that of the fragment of its number there."""
+    """Build a reduction that combines only the first line of fragments across fragments; another line gets the result of the fragment of
+    its number there."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = _groups(state, operation)
@@ -274,21 +276,21 @@ def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _is_idempotent(function: Function) -> bool:
-    """Whether an element that counts twice changes nothing, or that cannot be told."""
+    """Tell whether an element that counts twice changes nothing; true where that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, samples)
     return found is None or bool((found == samples).all())
 
 
 def _ignores_zero(function: Function) -> bool:
-    """Whether 0 is neutral, or that cannot be told."""
+    """Tell whether 0 is neutral; true where that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, np.zeros_like(samples))
     return found is None or bool((found == samples).all())
 
 
 def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Substitute:
-    """A function that gets other rows and columns."""
+    """Build a step that gives the function other rows and columns."""
 
     def step(state: State, operation: PerElement) -> None:
         row, column, *rest = arguments(state, operation)
@@ -334,14 +336,14 @@ def _column_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np
 
 
 def _used(operation: PerElement, position: int) -> bool:
-    """Whether the function reads a parameter."""
+    """Tell whether the function reads a parameter."""
     function = operation.function
     name = function.parameters[position].name
     return any(name in names_read(one) for one in function.body)
 
 
 def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
-    """Those whose function reads no array, beyond which another row would read."""
+    """Return the operations whose function reads no array, beyond which another row would read."""
     return [o for o in operations if not any(isinstance(e, ArrayLoad) for e in flattened(o.function.body))]
 
 
@@ -359,7 +361,7 @@ def _zero_element(state: State, operation: PerElement) -> None:
 
 
 def _with_matrix(state: State, operation: PerElement, matrix: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """The operation where ``matrix`` has other elements, which it has for this operation alone."""
+    """Perform the operation where ``matrix`` has other elements, which it has for this operation alone."""
     before = state.matrices[matrix.name]
     state.matrices[matrix.name] = replace(before, bits=np.ascontiguousarray(change(before.bits)))
     per_element(state, operation)
@@ -388,8 +390,8 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
             if _is_square(operation):
                 yield wrong("operand_transposed", _transposed_operand(operand), operand=i)
         if isinstance(operand, VectorOperand):
-            turned = VectorOperand(operand.parts[::-1])
-            yield wrong("components_reversed", _given(i, turned), operand=i)
+            backwards = VectorOperand(operand.parts[::-1])
+            yield wrong("components_reversed", _given(i, backwards), operand=i)
         if isinstance(operand, StructOperand):
             types = [member.type for member in operand.parts]
             for first, second in combinations(range(len(types)), 2):

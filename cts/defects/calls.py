@@ -30,7 +30,7 @@ def _exchanged(first: int, second: int) -> Substitute:
 
 
 def _copied(state: State, source: object, target: object) -> None:
-    """``target`` becomes what ``source`` is, where both are matrices, or both layouts or views."""
+    """Make ``target`` what ``source`` is, where both are matrices, or both layouts or views."""
     if is_matrix(source) and is_matrix(target):
         state.matrices[target.name] = state.matrices[source.name]
     elif is_tensor(source) and is_tensor(target):
@@ -54,7 +54,7 @@ def _overwriting(position: int) -> Substitute:
 
 
 def _losing(position: int) -> Substitute:
-    """What the function writes by a pointer goes to a copy."""
+    """Build a step that sends what the function writes by a pointer to a copy."""
 
     def step(state: State, operation: Call) -> None:
         argument = operation.arguments[position]
@@ -67,7 +67,7 @@ def _losing(position: int) -> Substitute:
 
 
 def _static(state: State, operation: Call) -> None:
-    """Variables of the function keep what the last call left, and start once."""
+    """Let variables of the function keep what the last call left, and start once."""
     function = operation.function
     root = state
     while root.outside is not None:
@@ -89,7 +89,7 @@ def _is_like(one: object, other: object) -> bool:
 
 
 def call_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the calls of ``program``."""
+    """Yield defects of the calls of ``program``."""
     calls = every(program.operations, Call)
     for operation in calls:
         for position, pointer in enumerate(operation.function.parameters):

@@ -75,7 +75,7 @@ def _matrix(state: State, variable: Variable, path: Path) -> MatrixValue:
 
 
 def _leaving(left: Left) -> Substitute:
-    """Any of the elements may be the ones that are left: where in the matrix an invocation's components are, nobody knows."""
+    """Build an update that leaves elements out; any may be left: where in the matrix an invocation's components are, nobody knows."""
 
     def step(state: State, operation: ComponentsUpdated) -> None:
         variable, path = operation.target, operation.target_path

@@ -28,7 +28,7 @@ def _uses(operation: _Using, operand: Operand) -> list[str]:
 
 
 def constant_defects(program: Program) -> Iterator[Defect]:
-    """For every specialization constant that an operation takes: it has its default."""
+    """Yield a defect for every specialization constant that an operation takes: it has its default."""
     listed = program.operations
     operations: list[_Using] = [
         *every(listed, MatrixLoad),

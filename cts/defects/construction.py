@@ -21,7 +21,7 @@ _Made = MatrixConstant | MatrixSplat
 
 
 def _keeping(kept: Callable[[int, int], np.ndarray]) -> Substitute:
-    """Zero where ``kept`` (rows, columns), a bool array of that shape, is false."""
+    """Build a step that gives zero where ``kept`` (rows, columns), a bool array of that shape, is false."""
 
     def step(state: State, operation: _Made) -> None:
         STEPS[type(operation)](state, operation)
@@ -34,7 +34,7 @@ def _keeping(kept: Callable[[int, int], np.ndarray]) -> Substitute:
 
 
 def _unsigned_rows(state: State, operation: _Made) -> None:
-    """Every other row is positive. NVIDIA's 580.159.04 does this to constants of use B and 8x8 components of f16."""
+    """Make every other row positive. NVIDIA's 580.159.04 does this to constants of use B and 8x8 components of f16."""
     STEPS[type(operation)](state, operation)
     component, name = operation.result.type.component, operation.result.name
     bits = state.matrices[name].bits.copy()
@@ -43,7 +43,7 @@ def _unsigned_rows(state: State, operation: _Made) -> None:
 
 
 def _is_negative(operation: _Made) -> bool:
-    """Whether a float below zero is known when the pipeline is made."""
+    """Tell whether a float below zero is known when the pipeline is made."""
     value, component = operation.value, operation.result.type.component
     if not isinstance(value, Operand) or value.value is None or not component.is_float:
         return False
@@ -68,7 +68,7 @@ def _first_instance(state: State, operation: MatrixSplat) -> None:
     STEPS[MatrixSplat](state, operation)
     bits = state.matrices[operation.result.name].bits
     if (bits == bits[:1]).all():
-        raise GeneratorError("all instances have one scalar, so that this is no defect")
+        raise GeneratorError("all instances have one scalar, so this is not a defect")
     state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, np.broadcast_to(bits[:1], bits.shape))
 
 
@@ -86,7 +86,7 @@ def _name(operation: _Made | MatrixNull) -> str:
 
 
 def construction_defects(program: Program) -> Iterator[Defect]:
-    """For every constructed matrix of ``program``, and for all of them: only a part of it has its value, or its sign."""
+    """Yield defects of every constructed matrix of ``program``, and of all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)
     constants = every(program.operations, MatrixConstant)
     for part, step in _PARTS:

@@ -20,7 +20,7 @@ _TO_INTEGER = (Conversion.F_TO_S, Conversion.F_TO_U)
 
 
 def _rounded(state: State, operation: MatrixConvert) -> None:
-    """Floats become the nearest integers, where the instruction drops the fraction."""
+    """Round floats to the nearest integers, where the instruction drops the fraction."""
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
     kind = "i" if operation.conversion is Conversion.F_TO_S else "u"
     bits = np.rint(values(value.bits, value.component)).astype(f"{kind}{target.bytes}").view(target.bits_dtype)

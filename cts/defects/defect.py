@@ -48,7 +48,7 @@ class Defect:
 
 
 def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
-    """The operations of a kind, also inside loops and branches, and effects in place of the code that has them, in order."""
+    """Return the operations of a kind, also inside loops and branches, and effects in place of the code that has them, in order."""
     return [operation for operation in flattened(list(operations), effects=True) if isinstance(operation, kind)]
 
 
@@ -80,7 +80,7 @@ def each_and_all(
 
 
 def named(matrix: Matrix) -> str:
-    """The matrix in words: ``matrix A`` for one called ``a`` or ``matrix_a``, ``matrix product``, ``the matrix (use B)``."""
+    """Name the matrix in words: ``matrix A`` for one called ``a`` or ``matrix_a``, ``matrix product``, ``the matrix (use B)``."""
     name = matrix.name.removeprefix("matrix").strip("_")
     if not name:
         return f"the matrix (use {matrix.type.use_value.name})"

@@ -63,25 +63,25 @@ def _transposed(state: State, operation: MatrixArithmetic) -> None:
     right = state.matrices[operation.right.name]
     if right.bits.shape[1] != right.bits.shape[2]:
         raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
-    turned = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
+    transposed = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
     left = state.matrices[operation.left.name]
-    state.matrices[operation.result.name] = combine(operation.operator, left, turned, modes=modes(state, left.component))
+    state.matrices[operation.result.name] = combine(operation.operator, left, transposed, modes=modes(state, left.component))
 
 
 def _numbers(value: MatrixValue, signed: bool) -> np.ndarray:
-    """The elements as Python integers."""
+    """Return the elements as Python integers."""
     component = value.component
     numbers = value.bits.astype(object)
     return np.asarray(numbers - ((numbers >> (component.bits - 1)) << component.bits)) if signed else numbers
 
 
 def _whole(operation: MatrixArithmetic, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The sum, difference or product of Python integers, of any size."""
+    """Return the sum, difference or product of Python integers, of any size."""
     return np.asarray(x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y)
 
 
 def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The quotient of Python integers, rounded toward zero."""
+    """Return the quotient of Python integers, rounded toward zero."""
     return np.asarray(np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1))
 
 
@@ -109,7 +109,7 @@ def _other_signedness(state: State, operation: MatrixArithmetic) -> None:
 
 
 def _in_narrower(narrow: ComponentType) -> Substitute:
-    """Float operands and result rounded to ``narrow``."""
+    """Build a step that rounds float operands and the result to ``narrow``."""
 
     def step(state: State, operation: MatrixArithmetic) -> None:
         component = operation.result.type.component
@@ -122,7 +122,7 @@ def _in_narrower(narrow: ComponentType) -> Substitute:
 
 
 def _through(wide: ComponentType, low_bits: int) -> Substitute:
-    """Integers whose operands and result go through ``low_bits``, or through a float type."""
+    """Build a step whose integer operands and result go through ``low_bits``, or through a float type."""
 
     def narrowed(numbers: np.ndarray) -> np.ndarray:
         if wide.is_float:
@@ -155,7 +155,7 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
 
 
 def _scalar_twice(state: State, operation: MatrixTimesScalar) -> None:
-    """The product is multiplied by the scalar once more."""
+    """Multiply the product by the scalar once more."""
     STEPS[MatrixTimesScalar](state, operation)
     STEPS[MatrixTimesScalar](state, replace(operation, matrix=operation.result))
 
@@ -181,7 +181,7 @@ def _complemented(state: State, operation: MatrixNegate) -> None:
 
 
 def _fused(product: MatrixArithmetic) -> Substitute:
-    """The sum or difference of a product and something, rounded once."""
+    """Build a step that rounds the sum or difference of a product and something once."""
 
     def step(state: State, operation: MatrixArithmetic) -> None:
         component = operation.result.type.component
@@ -244,7 +244,7 @@ def _arithmetic_defects(program: Program) -> Iterator[Defect]:
 
 
 def elementwise_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the arithmetic on elements in ``program``."""
+    """Yield defects of the arithmetic on elements in ``program``."""
     yield from _arithmetic_defects(program)
     negations = every(program.operations, MatrixNegate)
     yield from each_and_all(negations, "elementwise.complemented", "negation", _result, _complemented)

@@ -47,7 +47,7 @@ class LenientState(State):
     """A state in which a device goes on where the specification leaves a result undefined."""
 
     def undefined(self, message: str) -> None:
-        """Goes on."""
+        """Go on."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class LenientMemory(Memory):
     unknown: int = 0
 
     def outside(self, message: str) -> None:
-        """Goes on."""
+        """Go on."""
 
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
         """Return the bits of the elements at ``offsets``. Raises GeneratorError as Memory."""

@@ -13,7 +13,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
-from cts.reference.callbacks import Argument
+from cts.reference.callbacks import Argument, BlockPointers, applied
 from cts.reference.per_element import apply, arguments, per_element
 from cts.reference.reduce import grouped, in_order, spread
 from cts.reference.scalars import bits_of, numbers
@@ -22,7 +22,7 @@ from cts.reference.tensor_access import tensor_load
 from cts.reference.trees import Tree
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
-from generators.program.arrays import ArrayStore
+from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.blocks import BlockLoad
 from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, flattened
 from generators.program.extended import Extended
@@ -35,7 +35,7 @@ from generators.program.scalars import ScalarArithmetic, ScalarConvert
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Operand, StructType, Value, is_scalar, literal
 from generators.program.variables import VariableLoad, part_type
-from generators.program.walking import Change, changed
+from generators.program.walking import Change, changed, names_read
 from generators.types import COMPONENT_TYPES
 
 Caller = PerElement | Reduce | TensorLoad
@@ -48,19 +48,26 @@ _NO_ARM = 0xFFFFFFFF
 
 
 def function_body_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the functions that instructions of ``program`` call."""
+    """Yield defects of the functions that instructions of ``program`` call."""
     callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
     callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
     for name, change in _CHANGES.items():
         yield from _of(name, [one for one in callers if _rewritten(one, change) != one], _running(change))
     for name, wrong in _QUOTIENTS.items():
-        divided = [one for one in callers if _has(one, lambda o: isinstance(o, ScalarArithmetic) and _is_signed_quotient(o))]
-        yield from _of(name, divided, _performing(wrong))
+        yield from _of(name, [one for one in callers if _has(one, _is_signed_quotient)], _performing(_is_signed_quotient, wrong))
     private = [one for one in callers if _has(one, lambda o: isinstance(o, VariableLoad) and o.variable.storage == "private")]
     yield from _of("private_zero", private, _with_private(_zero))
     own = [one for one in private if _has(one, lambda o: isinstance(o, VariableLoad) and _is_set(o))]
     yield from _of("private_of_first_instance", own if program.instances > 1 else [], _with_private(_of_first_instance))
-    yield from _of("called_for_every_other_column", [one for one in callers if isinstance(one, PerElement)], _for_pairs)
+    elements = [one for one in callers if isinstance(one, PerElement)]
+    yield from _of("called_for_every_other_column", elements, _for_pairs)
+    read = set().union(*map(names_read, program.operations))
+    marking = [one for one in elements if _has(one, _sets_bits)]
+    yield from _of("bits_added", marking, _performing(_sets_bits, _adding(np.add)))
+    yield from _of("bits_inverted", marking, _performing(_sets_bits, _adding(np.bitwise_xor)))
+    yield from _of("dropped_as_unused", [one for one in elements if one.result.name not in read and _has(one, _writes)], _dropped)
+    yield from _of("last_element_skipped", [one for one in elements if _has(one, _writes)], _without_last)
+    yield from _of("called_for_padding", marking, _for_padding)
 
 
 def _of(name: str, callers: Sequence[Caller], step: Substitute) -> Iterator[Defect]:
@@ -72,7 +79,7 @@ def _function(caller: Caller) -> Mapping[str, ParameterValue]:
 
 
 def called(caller: Caller) -> Function:
-    """The function that an instruction calls."""
+    """Return the function that an instruction calls."""
     function = caller.decode if isinstance(caller, TensorLoad) else caller.function
     assert function is not None, "the instruction calls a function"
     return function
@@ -83,7 +90,7 @@ def _has(caller: Caller, holds: Callable[[Operation], bool]) -> bool:
 
 
 def _rewritten(caller: Caller, change: Change) -> Caller:
-    """The instruction, with a function that has changes."""
+    """Return the instruction, with a function that has changes."""
     function = called(caller)
     new = replace(function, body=changed(function.body, change))
     return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
@@ -107,14 +114,14 @@ def _running(change: Change) -> Substitute:
     return lambda state, caller: _evaluated(state, _rewritten(caller, change))
 
 
-def _performing(wrong: Callable[[State, ScalarArithmetic], None]) -> Substitute:
-    """The instruction, whose function divides signed integers in another way."""
+def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any], None]) -> Substitute:
+    """Build the instruction whose function performs operations that are ``chosen`` in another way."""
 
     def step(state: State, caller: Caller) -> None:
         right = state.perform
 
         def perform(inside: State, operation: Operation) -> None:
-            if isinstance(operation, ScalarArithmetic) and _is_signed_quotient(operation):
+            if chosen(operation):
                 wrong(inside, operation)
             else:
                 right(inside, operation)
@@ -124,8 +131,8 @@ def _performing(wrong: Callable[[State, ScalarArithmetic], None]) -> Substitute:
     return step
 
 
-def _is_signed_quotient(operation: ScalarArithmetic) -> bool:
-    return operation.operator == "divide" and operation.result.type.is_signed
+def _is_signed_quotient(operation: Operation) -> bool:
+    return isinstance(operation, ScalarArithmetic) and operation.operator == "divide" and operation.result.type.is_signed
 
 
 def _rounded_down(state: State, operation: ScalarArithmetic) -> None:
@@ -158,7 +165,7 @@ def _of_first_instance(tree: Tree) -> Tree:
 
 
 def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
-    """The instruction, where variables of the module have other contents."""
+    """Build the instruction where variables of the module have other contents."""
 
     def step(state: State, caller: Caller) -> None:
         before = dict(state.variables)
@@ -173,7 +180,7 @@ def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
 
 
 def _for_pairs(state: State, operation: PerElement) -> None:
-    """The function is called for even columns, and the next column has the same result."""
+    """Call the function for even columns; give the next column the same result."""
 
     def even(argument: Argument) -> Argument:
         if isinstance(argument, np.ndarray) and argument.ndim == 3 and argument.shape[2] > 1:
@@ -181,6 +188,81 @@ def _for_pairs(state: State, operation: PerElement) -> None:
         return argument
 
     apply(state, operation, [even(argument) for argument in arguments(state, operation)])
+
+
+def _writes(operation: Operation) -> bool:
+    return isinstance(operation, ArrayStore | AtomicOr)
+
+
+def _sets_bits(operation: Operation) -> bool:
+    return isinstance(operation, AtomicOr)
+
+
+def _adding(combine: np.ufunc) -> Callable[[State, AtomicOr], None]:
+    """Return a step that combines the bits with those in memory in another way."""
+
+    def step(state: State, operation: AtomicOr) -> None:
+        array = operation.array
+        component, memory = array.pointee.component, state.memories[array.owner.name]
+        index = state.scalar(operation.index).astype(np.int64)
+        places, word = np.unique(array.start + index * array.pointee.bytes, return_inverse=True)
+        after = memory.load(places, component)
+        combine.at(after, word, state.scalar(operation.value).astype(component.bits_dtype))
+        memory.write(places[None, :, None], component, after[None, :, None], "single elements")
+
+    return step
+
+
+def _given(state: State, operation: PerElement, result: np.ndarray) -> None:
+    component = operation.result.type.component
+    state.matrices[operation.result.name] = MatrixValue(component, encode(component, result), computed=component.is_float)
+
+
+def _dropped(state: State, operation: PerElement) -> None:
+    """Nothing is called, and nothing reads the result."""
+    _given(state, operation, np.zeros_like(state.matrices[operation.matrix.name].numbers))
+
+
+def _without_last(state: State, operation: PerElement) -> None:
+    """Every element has a call except the last one, which stays as it was."""
+    elements = state.matrices[operation.matrix.name].numbers
+    count, size = len(elements), elements[0].size
+
+    def others(argument: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(argument, elements.shape).reshape(count, size)[:, :-1]
+
+    result = elements.reshape(count, size).copy()
+    result[:, :-1] = applied(state, operation.function, _each(others, arguments(state, operation)), state.instances[:, None])
+    _given(state, operation, result.reshape(elements.shape))
+
+
+def _for_padding(state: State, operation: PerElement) -> None:
+    """Call the function for a further row and a further column of zeros, too, whose results nobody sees."""
+    rows, columns = operation.matrix.type.shape
+    _, _, elements, *extra = arguments(state, operation)
+    assert isinstance(elements, np.ndarray), "elements are numbers"
+    shape = len(elements), rows + 1, columns + 1
+    places = [np.broadcast_to(place.astype(np.uint32), shape) for place in np.indices(shape[1:])]
+    padded = np.pad(elements, ((0, 0), (0, 1), (0, 1)))
+    bits = applied(
+        state,
+        operation.function,
+        [*places, padded, *_each(lambda one: np.pad(one, ((0, 0), (0, 1), (0, 1))) if one.shape == elements.shape else one, extra)],
+        state.instances[:, None, None],
+    )
+    _given(state, operation, bits[:, :-1, :-1])
+
+
+def _each(change: Callable[[np.ndarray], np.ndarray], given: Sequence[Argument]) -> list[Argument]:
+    """Change each array of arguments."""
+    changed_arguments: list[Argument] = []
+    for argument in given:
+        if isinstance(argument, np.ndarray):
+            changed_arguments.append(change(argument))
+        else:
+            assert not isinstance(argument, BlockPointers), "operations on elements get no pointers to blocks"
+            changed_arguments.append([change(part) for part in argument])
+    return changed_arguments
 
 
 def _instead(kind: type[Operation], change: Callable[[Any], Sequence[Operation]]) -> Change:
@@ -208,7 +290,7 @@ def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
 
 
 def _other_operands(change: Callable[[Operand], Operand]) -> Change:
-    """Operations with other operands from outside; not the functions that they call, which have changes already."""
+    """Build a change of operations to other operands from outside; not of the functions that they call, which have changes already."""
 
     def value(part: Any) -> Any:
         if isinstance(part, Operand):
@@ -280,7 +362,7 @@ def _without_addend(fused: Extended) -> Sequence[Operation]:
 
 
 def _in_words(operation: Operation) -> Sequence[Operation]:
-    """Loads of parts of words take as many words' steps; those beyond the block begin again."""
+    """Let loads of parts of words take as many words' steps; those beyond the block begin again."""
     if not isinstance(operation, BlockLoad) or operation.index is None:
         return (operation,)
     block = operation.pointer.type
@@ -320,6 +402,7 @@ _CHANGES: Mapping[str, Change] = MappingProxyType(
         "addend_ignored": _extended("fused", _without_addend),
         "cast_index_in_words": _in_words,
         "stores_dropped": _instead(ArrayStore, lambda _: ()),
+        "bits_not_set": _instead(AtomicOr, lambda _: ()),
     }
 )
 """By name: what becomes of the operations of a function."""

@@ -27,7 +27,7 @@ from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, Part
 
 
 def handed_over_defects(program: Program) -> Iterator[Defect]:
-    """Every such defect of ``program``."""
+    """Yield every such defect of ``program``."""
     yield from _remembered(program.operations)
     yield from _forgotten_loads(program.operations)
     yield from _first_tile(program)
@@ -56,7 +56,7 @@ def _source(operation: Operation) -> Array | None:
 
 
 def _stores_not_seen(program: Program) -> Iterator[Defect]:
-    """A load after a barrier sees what was in the array before the last store."""
+    """Yield defects: a load after a barrier sees what was in the array before the last store."""
     stored: dict[str, Store] = {}
     ordered: set[str] = set()
     for operation in flattened(program.operations, effects=True):
@@ -92,7 +92,7 @@ def _store_not_seen(store: Store, read: Operation, array: str) -> Defect:
 
 
 def _lost_after_barriers(program: Program) -> Iterator[Defect]:
-    """A scope instance that executes two barriers in a branch stores nothing after the second one."""
+    """Yield defects: a scope instance that executes two barriers in a branch stores nothing after the second one."""
     for number, operation in enumerate(program.operations):
         if not isinstance(operation, Branch):
             continue
@@ -112,7 +112,7 @@ def _lost_after_barriers(program: Program) -> Iterator[Defect]:
 
 
 def _nothing(state: State, operation: Operation) -> None:
-    """The store is lost."""
+    """Lose the store."""
 
 
 def _from(source: Array) -> Substitute:
@@ -123,7 +123,7 @@ def _from(source: Array) -> Substitute:
 
 
 def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
-    """A plain load gives what the last plain store left, although a matrix was stored since."""
+    """Yield defects: a plain load gives what the last plain store left, although a matrix was stored since."""
     plain: dict[str, Copied] = {}
     covered: set[str] = set()
     for operation in (one.effect if isinstance(one, Stated) else one for one in operations):
@@ -139,7 +139,7 @@ def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
-    """A matrix load gives the matrix that was stored to the array, not what the place of the load holds."""
+    """Yield defects: a matrix load gives the matrix that was stored to the array, not what the place of the load holds."""
     stored: dict[str, MatrixStore] = {}
     for operation in operations:
         if isinstance(operation, MatrixStore):
@@ -155,7 +155,7 @@ def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _first_tile(program: Program) -> Iterator[Defect]:
-    """All loads from one array find the first one's tile."""
+    """Yield defects: all loads from one array find the first one's tile."""
     by_array: dict[str, list[MatrixLoad]] = {}
     for operation in every(program.operations, MatrixLoad):
         by_array.setdefault(operation.array.name, []).append(operation)
@@ -170,7 +170,7 @@ def _first_tile(program: Program) -> Iterator[Defect]:
 
 
 def _array_strides(program: Program) -> Iterator[Defect]:
-    """Lines lie ArrayStride bytes apart for each element of the stride."""
+    """Yield defects: lines are ArrayStride bytes apart for each element of the stride."""
 
     def step(state: State, access: Access) -> None:
         at = place(state, access)

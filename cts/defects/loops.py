@@ -56,7 +56,7 @@ def _not_carried(state: State, operation: Loop) -> None:
 
 
 def loop_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the loops of ``program``."""
+    """Yield defects of the loops of ``program``."""
     for operation in every(program.operations, Loop):
         yield Defect("loop.one_too_few", {operation: _short})
         yield Defect("loop.one_too_many", {operation: _long})

@@ -32,7 +32,7 @@ def _part(value: MatrixValue, axis: int, count: int) -> MatrixValue:
 def _overwriting(fragment: int) -> Substitute:
     def step(state: State, operation: MatrixMulAdd) -> None:
         a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
-        # The last fragment goes from C to the result, so that C keeps the sum of those before it.
+        # The last fragment goes from C to the result, so C keeps the sum of those before it.
         count = a.bits.shape[2] - fragment
         if count <= 0:
             raise GeneratorError("one fragment leaves no partial sum")
@@ -44,7 +44,8 @@ def _overwriting(fragment: int) -> Substitute:
 
 
 def _overwrite(state: State, name: str, value: MatrixValue) -> None:
-    """Here and in all that this state is a part of: registers outlast the iteration or the branch that writes to them."""
+    """Overwrite a matrix here and in all states that contain this one: registers outlast the iteration or the branch that writes to
+    them."""
     state.matrices[name] = value
     outside = state.outside
     if outside is not None and outside.activation is state.activation and name in outside.matrices:
@@ -68,7 +69,8 @@ def _objects(program: Program) -> Iterator[Defect]:
 
 
 def overwritten_defects(program: Program) -> Iterator[Defect]:
-    """For every multiply-add of ``program``, and for all of them: its C is overwritten. The same for Objects of tensor loads."""
+    """Yield defects of every multiply-add of ``program``, and of all of them: its C is overwritten. The same for Objects of tensor
+    loads."""
     yield from _objects(program)
     known = [(operation, operation.a.type.columns) for operation in every(program.operations, MatrixMulAdd)]
     for fragment in _FRAGMENTS:

@@ -1,5 +1,5 @@
 """Defects of pointers: the wrong one of several, a move that is left out, strides and indices in another unit, another descriptor, blocks
-that do not share their bytes; and those of modules with several entry points."""
+that do not share their bytes; and defects of modules with several entry points."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from generators.types import Layout, StorageClass
 
 Through = PointerLoad | PointerStore
 _Bend = Callable[[Place, int, int], Place]
-"""From the right place, the bytes of a component and those of a tight line, to the place that is taken instead."""
+"""From the right place, the bytes of a component and of a tight line, to the place that is taken instead."""
 
 
 def pointer_defects(program: Program) -> Iterator[Defect]:
-    """Every such defect of ``program``."""
+    """Yield every such defect of ``program``."""
     yield from _chosen(program)
     yield from _strides(program)
     yield from _base_types(program)
@@ -118,7 +118,7 @@ def _pointee_bytes(access: Any) -> int:
 
 
 def _base_types(program: Program) -> Iterator[Defect]:
-    """The index of an untyped chain counts elements of the variable's own type."""
+    """Yield defects: the index of an untyped chain counts elements of the variable's own type."""
     direct: list[Any] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
     found = [one for one in direct if one.array.is_untyped and one.array.owner.pointee.bytes != one.array.pointee.bytes]
 
@@ -147,7 +147,8 @@ def _descriptors(program: Program) -> Iterator[Defect]:
 
 
 def _blocks(program: Program) -> Iterator[Defect]:
-    """Loads from a block find bytes as if the offset of its array were that of the block that has the same bytes; or zero."""
+    """Yield defects: loads from a block find bytes as if its array had the offset of the block that has the same bytes; or
+    zero."""
     shared = [one for one in every(program.operations, MatrixLoad) if _is_alias(one)]
 
     def apart(state: State, access: MatrixLoad) -> None:
@@ -186,11 +187,11 @@ def _entry_points(program: Program) -> Iterator[Defect]:
 
 
 def _nothing(_: State, __: Operation) -> None:
-    """The operation is left out."""
+    """Leave the operation out."""
 
 
 def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
-    """Specialization constants have the values of those of the other entry point with the same names."""
+    """Yield a defect: specialization constants have the values of the constants of the other entry point with the same names."""
     values = {operand.name: operand for operand in other.operands if operand.source == "specialization"}
     wrong = {
         operand: replace(operand, value=values[operand.name].value)

@@ -140,7 +140,7 @@ def _result_transposed(state: State, operation: MatrixMulAdd) -> None:
 
 
 def _c_only_first(operation: MatrixMulAdd) -> Substitute:
-    """C is taken in the first iteration of a loop and zero in the others."""
+    """Take C in the first iteration of a loop and zero in the others."""
     done = False
 
     def step(state: State, _: MatrixMulAdd) -> None:
@@ -159,7 +159,7 @@ def _stored_float(component: ComponentType, sums: np.ndarray) -> MatrixValue:
 
 
 def _narrow_float(narrow: ComponentType, order: str, truncating: bool) -> Substitute:
-    """The sum kept in ``narrow``: ``"c first"``, ``"c last"`` (term by term) or ``"once"`` (rounded at the end only)."""
+    """Build a step that keeps the sum in ``narrow``: ``"c first"``, ``"c last"`` (term by term) or ``"once"`` (rounded at the end only)."""
     rounded = toward_zero if truncating else nearest
 
     def step(state: State, operation: MatrixMulAdd) -> None:
@@ -195,7 +195,7 @@ def _rounded_value(value: MatrixValue, bits: int) -> MatrixValue:
 
 
 def _of_exact(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
-    """The sum without any rounding, changed."""
+    """Build a step that changes the sum without any rounding."""
 
     def step(state: State, operation: MatrixMulAdd) -> None:
         a, b, c = (value.numbers for value in _operands(state, operation))
@@ -205,7 +205,7 @@ def _of_exact(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
 
 
 def _narrow_integer(bits: int, signed: bool) -> Substitute:
-    """The sum kept in an integer of ``bits``, then extended."""
+    """Build a step that keeps the sum in an integer of ``bits``, then extends it."""
 
     def step(state: State, operation: MatrixMulAdd) -> None:
         result = operation.result.type.component
@@ -275,7 +275,7 @@ _INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
 
 
 def _bit_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
-    """Operands and sums of as many bits as no type has."""
+    """Yield defects: operands and sums have as many bits as no type has."""
     first = operations[0]
     factors: tuple[tuple[str, Matrix, Callable[[int], Exchange]], ...] = (
         ("A", first.a, lambda bits: lambda a, b, c: (_rounded_value(a, bits), b, c)),
@@ -338,7 +338,7 @@ def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
 
 
 def _stale(earlier: MatrixMulAdd, operand: str) -> Substitute:
-    """An operand of an earlier multiply-add."""
+    """Build a step that takes an operand of an earlier multiply-add."""
 
     def step(state: State, operation: MatrixMulAdd) -> None:
         old = state.matrices[getattr(earlier, operand).name]
@@ -357,7 +357,7 @@ def _stale_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
 
 
 def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue]) -> Substitute:
-    """The operand of the iteration before; in the first iteration its own."""
+    """Build a step that takes the operand of the iteration before; in the first iteration its own."""
 
     def step(state: State, _: MatrixMulAdd) -> None:
         own = _operands(state, operation)[operand == "b"]
@@ -388,7 +388,7 @@ def _late_defects(around: Loop) -> Iterator[Defect]:
 
 
 def product_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the multiply-adds of ``program``."""
+    """Yield defects of the multiply-adds of ``program``."""
     operations = every(program.operations, MatrixMulAdd)
     if not operations:
         return

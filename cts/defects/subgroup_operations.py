@@ -47,7 +47,7 @@ _OTHER_SIGN = {"u32": "s32", "s32": "u32"}
 
 
 def subgroup_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the operations of subgroups of ``program``."""
+    """Yield defects of the operations of subgroups of ``program``."""
     size = program.shape.subgroup_size
     found = _operations(program.operations)
     if not found or size is None:
@@ -117,7 +117,7 @@ def _in_lanes(step: Substitute) -> Substitute:
 
 
 def _regrouped(regroup: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Substitute:
-    """Return the step among other invocations: ``regroup`` gives numbers of groups from those of the subgroups and of the lanes."""
+    """Return the step among other invocations: ``regroup`` gives numbers of groups from the numbers of the subgroups and of the lanes."""
 
     def step(state: State, operation: SubgroupOperation) -> None:
         STEPS[type(operation)](replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
@@ -130,7 +130,7 @@ def _in_halves(size: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def _moved(state: State, name: str, positions: np.ndarray, source: State) -> None:
-    """``name`` becomes what it is in ``source`` at ``positions``, which need not ascend."""
+    """Make ``name`` what it is in ``source`` at ``positions``, which need not ascend."""
     if name in source.scalars:
         state.scalars[name] = source.scalars[name][positions]
     else:
@@ -153,7 +153,7 @@ def _own_value(state: State, operation: SubgroupReduce | SubgroupAllEqual | Subg
 
 
 def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
-    """The invocations of the other arm count, with their values from before the branch."""
+    """Count the invocations of the other arm, with their values from before the branch."""
     everyone = state.outside
     assert everyone is not None, "the defect is made for operations in branches"
     whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))

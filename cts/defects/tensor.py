@@ -33,12 +33,12 @@ Bend = Callable[[_Change], LayoutState]
 
 
 def _keeps(field: str) -> Bend:
-    """The field stays what it was."""
+    """Build a setting that leaves the field as it was."""
     return lambda change: replace(change.after, **{field: getattr(change.before, field)})
 
 
 def _turned(field: str) -> Bend:
-    """The numbers are taken innermost first."""
+    """Build a setting that takes the numbers innermost first."""
     return lambda change: replace(change.after, **{field: getattr(change.after, field)[:, ::-1]})
 
 
@@ -68,7 +68,7 @@ def _offset_replaced(change: _Change) -> LayoutState:
 
 
 def _offset_clamped(change: _Change) -> LayoutState:
-    """Every slice stays in the tensor, also one that another slice would bring back."""
+    """Keep every slice in the tensor, also one that another slice would bring back."""
     return replace(change.after, offset=np.clip(change.after.offset, 0, np.maximum(change.before.dimension - 1, 0)))
 
 
@@ -77,7 +77,7 @@ def _span_of_dimension(change: _Change) -> LayoutState:
 
 
 def _clipped_span(change: _Change) -> LayoutState:
-    """A slice in a slice ends with it."""
+    """End a slice in a slice with the outer slice."""
     return replace(change.after, span=np.minimum(change.before.span, change.after.span))
 
 
@@ -166,13 +166,13 @@ def _bent(bend: Bend) -> Substitute:
 
 
 def _in_place(state: State, operation: LayoutSet) -> None:
-    """The layout that is copied changes, too."""
+    """Change the copied layout, too."""
     layout_set(state, operation)
     state.aggregates[operation.layout.name] = state.aggregates[operation.result.name]
 
 
 def tensor_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
+    """Yield defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
     settings = every(program.operations, LayoutSet)
     blocks = any(operation.setting == "block_size" for operation in settings)
     # First: strides of zero give the same elements, and do so for every tensor, not only those with a dimension of one element.

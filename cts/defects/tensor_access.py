@@ -47,7 +47,7 @@ def _wrapped_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _unsigned(clamp: Clamp) -> Clamp:
-    """Coordinates below zero are very large ones."""
+    """Take coordinates below zero for very large ones."""
     return lambda coordinate, size: clamp(np.asarray(coordinate & 0xFFFFFFFF), size)
 
 
@@ -65,7 +65,7 @@ def _mirrored_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _float_remainder(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """The remainder by a quotient of floats of 32 bits, which is exact below 2^24."""
+    """Return the remainder by a quotient of floats of 32 bits, which is exact below 2^24."""
     quotient = np.floor(coordinate.astype(np.float32) / size.astype(np.float32)).astype(np.int64)
     return np.asarray(coordinate - quotient * size)
 
@@ -97,7 +97,7 @@ Readdress = Callable[[State, Access, Addresses], Addresses]
 
 
 def _at(state: State, access: Access, found: Addresses, coordinate: np.ndarray, outside: np.ndarray) -> Addresses:
-    """The addresses of other coordinates in the tensor."""
+    """Return the addresses of other coordinates in the tensor."""
     layout = layout_state(state, access.layout)
     skipped = found.clipped | outside
     coordinate = np.where(skipped[..., None], 0, coordinate)
@@ -107,7 +107,7 @@ def _at(state: State, access: Access, found: Addresses, coordinate: np.ndarray, 
 
 
 def _coordinates(state: State, access: Access, found: Addresses) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates in the tensor before they are clamped, and the sizes of its dimensions."""
+    """Return the coordinates in the tensor before they are clamped, and the sizes of its dimensions."""
     layout = layout_state(state, access.layout)
     return found.span + layout.offset[:, None, None, :], layout.dimension[:, None, None, :]
 
@@ -117,14 +117,14 @@ def _clamped(clamp: Clamp) -> Readdress:
         coordinate, size = _coordinates(state, access, found)
         out = (coordinate < 0) | (coordinate >= size)
         moved = np.where(out, clamp(coordinate, size), coordinate)
-        # What is out of bounds still is taken for the nearest element, so that memory is not left.
+        # What is out of bounds still is taken for the nearest element, so memory is not left.
         return _at(state, access, found, np.clip(moved, 0, size - 1), np.zeros_like(found.outside))
 
     return readdress
 
 
 def _mirrored_in_bounds(state: State, access: Access, found: Addresses) -> Addresses:
-    """What is in bounds stays where it is, but for a dimension of one element, of which the period is zero."""
+    """Keep what is in bounds where it is, except for a dimension of one element, whose period is zero."""
     _, size = _coordinates(state, access, found)
     if ((size == 1).any(axis=-1) & ~found.clipped).any():
         raise GeneratorError("a coordinate in bounds modulo the period of a dimension of size 1 divides by zero")
@@ -132,7 +132,7 @@ def _mirrored_in_bounds(state: State, access: Access, found: Addresses) -> Addre
 
 
 def _first_beside_one(state: State, access: Access, found: Addresses) -> Addresses:
-    """A remainder by zero lets a compiler choose any address; it chooses the tensor's first."""
+    """Choose the tensor's first address: a remainder by zero lets a compiler choose any."""
     coordinate, size = _coordinates(state, access, found)
     if not (size == 1).any():
         return found
@@ -157,7 +157,7 @@ def _signed_dimension(state: State, access: Access, found: Addresses) -> Address
 
 
 def _checked_in_one(which: int) -> Readdress:
-    """Bounds of one dimension alone are looked at; the others are clamped to the edge."""
+    """Check the bounds of one dimension alone; clamp the others to the edge."""
 
     def readdress(state: State, access: Access, found: Addresses) -> Addresses:
         coordinate, size = _coordinates(state, access, found)
@@ -168,7 +168,7 @@ def _checked_in_one(which: int) -> Readdress:
 
 
 def _turned_matrix(state: State, access: Access, found: Addresses) -> Addresses:
-    """Elements are counted down the columns."""
+    """Count elements down the columns."""
     rows, columns = found.index.shape[1:]
     row, column = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     number = column * rows + row
@@ -176,7 +176,7 @@ def _turned_matrix(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _respanned(state: State, access: Access, found: Addresses, number: np.ndarray) -> Addresses:
-    """The addresses of elements with other numbers, in bounds or clamped to the edge."""
+    """Return the addresses of elements with other numbers, in bounds or clamped to the edge."""
     layout = layout_state(state, access.layout)
     span = np.zeros_like(found.span)
     for dimension in range(span.shape[-1] - 1, -1, -1):
@@ -186,7 +186,7 @@ def _respanned(state: State, access: Access, found: Addresses, number: np.ndarra
 
 
 def _by_rows(state: State, access: Access, found: Addresses) -> Addresses:
-    """Rows and columns of the matrix are taken for the coordinates of the last two dimensions, whatever the span."""
+    """Take rows and columns of the matrix for the coordinates of the last two dimensions, whatever the span."""
     coordinate, size = _coordinates(state, access, found)
     if coordinate.shape[-1] < 2:
         return found
@@ -199,7 +199,7 @@ def _by_rows(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _not_wrapped(state: State, access: Access, found: Addresses) -> Addresses:
-    """The outermost coordinate goes on beyond its span."""
+    """Let the outermost coordinate go on beyond its span."""
     layout = layout_state(state, access.layout)
     rows, columns = found.index.shape[1:]
     number = np.arange(rows * columns).reshape(1, rows, columns)
@@ -211,14 +211,14 @@ def _not_wrapped(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _in_block(state: State, access: Access, found: Addresses) -> Addresses:
-    """The place in the block counts as well as the block."""
+    """Count the place in the block as well as the block."""
     layout = layout_state(state, access.layout)
     extra = (found.within * layout.stride[:, None, None, :]).sum(axis=-1)
     return replace(found, index=found.index + np.where(found.accessed, extra, 0))
 
 
 def _in_bits(bits: int) -> Readdress:
-    """Indices in the tensor of fewer bits."""
+    """Build addressing whose indices in the tensor have fewer bits."""
 
     def readdress(_: State, __: Access, found: Addresses) -> Addresses:
         return replace(found, index=found.index % (1 << bits))
@@ -235,7 +235,7 @@ def _readdressed(readdress: Readdress) -> Substitute:
 
 
 def access_at(state: State, access: Access, found: Addresses, at: Place) -> None:
-    """The load or store of the elements at ``found`` of the tensor at ``at``."""
+    """Load or store the elements at ``found`` of the tensor at ``at``."""
     if isinstance(access, TensorLoad):
         load_at(state, access, found, at)
     else:
@@ -295,18 +295,18 @@ def _layout_of_first_instance(state: State, access: Access) -> None:
 
 
 def _nothing(state: State, operation: TensorStore) -> None:
-    """The store is left out."""
+    """Leave the store out."""
 
 
 def mirroring_defects(program: Program) -> Iterator[Defect]:
-    """Defects of mirrored loads in bounds: a dimension of one element has a period of zero."""
+    """Yield defects of mirrored loads in bounds: a dimension of one element has a period of zero."""
     if mirroring := [load for load in every(program.operations, TensorLoad) if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
         yield Defect("tensor_access.in_bounds_mirrored", dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
         yield Defect("tensor_access.in_bounds_mirrored_to_first", dict.fromkeys(mirroring, _readdressed(_first_beside_one)))
 
 
 def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
-    """Defects of the tensor loads and stores of ``program``; ``blocks``: whether a layout sets block sizes."""
+    """Yield defects of the tensor loads and stores of ``program``; ``blocks``: whether a layout sets block sizes."""
     accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
     if not accesses:
         return

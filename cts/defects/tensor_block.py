@@ -109,7 +109,7 @@ def _first_block(reading: _Reading) -> Addresses:
 
 
 def _by_elements(reading: _Reading) -> Addresses:
-    """Strides times coordinates in elements."""
+    """Multiply strides by coordinates in elements."""
     places = (reading.coordinate * reading.layout.stride[:, None, None, :]).sum(axis=-1)
     return replace(reading.found, index=np.where(reading.found.accessed, places, 0))
 
@@ -143,7 +143,7 @@ def _in_bytes(state: State, operation: TensorLoad) -> None:
 
 
 def _with_layout(change: Callable[[LayoutState], LayoutState], mode: ClampMode | None = None) -> Substitute:
-    """The load with another state of its layout, or another mode."""
+    """Build a load with another state of its layout, or another mode."""
 
     def step(state: State, operation: TensorLoad) -> None:
         kept = state.aggregates[operation.layout.name]
@@ -169,7 +169,7 @@ Definitions = Mapping[str, Operation]
 
 
 def _shift(operation: Operation, known: Definitions, mask: int) -> ScalarArithmetic | None:
-    """The right shift whose low bits, those of ``mask``, ``operation`` takes."""
+    """Return the right shift whose low bits, given by ``mask``, ``operation`` takes."""
     if not isinstance(operation, ScalarArithmetic) or operation.operator != "and" or not isinstance(operation.right, Operand):
         return None
     shift = known.get(operation.left.name)
@@ -198,7 +198,7 @@ def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
 
 
 def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
-    """Bytes lose their sign as they are widened."""
+    """Drop the sign of bytes as they are widened."""
     if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ArrayLoad):
         return (operation,)
     narrow, wide = operation.value.type, operation.result.type
@@ -247,7 +247,7 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
 
 
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
+    """Yield defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
     if not loads or not any(setting.setting == "block_size" for setting in settings):
         return

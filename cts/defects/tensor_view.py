@@ -56,7 +56,7 @@ Line = Callable[[np.ndarray, np.ndarray, int, ViewState], tuple[np.ndarray, np.n
 
 
 def _performed(state: State, access: Access, seen: Seen | None, line: Line = linear_in_clip) -> None:
-    """The access by another view, or none, or with other indices in the clip window."""
+    """Access by another view, or none, or with other indices in the clip window."""
     shape, store = moved_matrix(access).type.shape, isinstance(access, TensorStore)
     layout = layout_state(state, access.layout) if seen is None else seen.layout
     row, column = places(shape, layout)
@@ -88,7 +88,7 @@ def _without_view(state: State, access: Access) -> None:
 
 
 def _with_own(seen: Seen) -> Seen:
-    """The same view by dimensions and strides of its own."""
+    """Return the same view by dimensions and strides of its own."""
     if seen.own:
         return seen
     return replace(seen, own=True, view=replace(seen.view, dimension=seen.layout.span, stride=row_major(seen.layout.span)))
@@ -107,7 +107,7 @@ def _backwards(seen: Seen) -> Seen:
 
 
 def _sizes_only(seen: Seen) -> Seen:
-    """Coordinates come out in permuted order and are put together as if they had not been."""
+    """Return coordinates in permuted order, put together as if they had not been permuted."""
     own = _with_own(seen)
     order = list(seen.permutation)
     return _unpermuted(replace(own, view=replace(own.view, dimension=own.view.dimension[:, order])))
@@ -150,7 +150,7 @@ def _narrow_strides(seen: Seen) -> Seen:
 
 def _spans_of_layout(seen: Seen) -> Seen:
     if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError("the layout's spans are no dimensions of a view of another rank")
+        raise GeneratorError("the layout's spans are not dimensions of a view of another rank")
     return replace(seen, own=False)
 
 
@@ -167,7 +167,7 @@ def _tensor_strides(seen: Seen) -> Seen:
 
 
 def _without_end(seen: Seen) -> Seen:
-    """The outermost coordinate is not taken modulo its dimension."""
+    """Return the view with an outermost dimension so large that no coordinate reaches it."""
     own = _with_own(seen)
     dimension = own.view.dimension.copy()
     dimension[:, seen.permutation[0]] = 1 << 20
@@ -210,7 +210,7 @@ def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, view: Vie
 
 
 def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """The number of the element in the whole matrix."""
+    """Return the number of the element in the whole matrix."""
     return row * columns + column, linear_in_clip(row, column, columns, view)[1]
 
 
@@ -224,7 +224,7 @@ def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line
 
 
 def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """Spans taken for the places where the window ends."""
+    """Take spans for the places where the window ends."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     outside = (row < row_offset) | (row >= row_span) | (column < column_offset) | (column >= column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
@@ -305,7 +305,7 @@ def _with_set(seen: Seen) -> Seen:
 
 
 def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
-    """The steps that made ``view``, the last one first; none if it came from a variable."""
+    """Yield the steps that made ``view``, the last one first; none if it came from a variable."""
     made = {change.result.name: change for change in every(program.operations, ViewSet)}
     while (change := made.get(view.name)) is not None:
         yield change
@@ -313,7 +313,7 @@ def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
 
 
 def tensor_view_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the tensor loads and stores of ``program`` that have views."""
+    """Yield defects of the tensor loads and stores of ``program`` that have views."""
     accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
     viewed = [access for access in accesses if access.view is not None]
     changes = every(program.operations, ViewSet)
@@ -366,7 +366,7 @@ def _of_one(program: Program, access: Access, changes: Sequence[ViewSet]) -> Ite
 
 
 def _kept(change: ViewSet, name: str) -> Substitute:
-    """What ``change`` should have replaced stays."""
+    """Build a step that keeps what ``change`` should have replaced."""
 
     def step(state: State, access: Access) -> None:
         seen = _seen(state, access)

@@ -1,4 +1,4 @@
-"""Defects of tiles that a workgroup copies: what lies beyond the limits, the order, and tiles of before."""
+"""Defects of tiles that a workgroup copies: what is beyond the limits, the order, and tiles of before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _EVERYWHERE = Operand("everywhere", COMPONENT_TYPES["u32"], "literal", 0xFFFFFFF
 
 
 def _one_limit(which: int) -> Substitute:
-    """Without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an element."""
+    """Build a copy without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an
+    element."""
 
     def step(state: State, operation: TileCopied) -> None:
         limits = operation.source.limits
@@ -46,12 +47,12 @@ def _what(operation: TileCopied) -> str:
 
 
 def tile_copy_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the tile copies of ``program``."""
+    """Yield defects of the tile copies of ``program``."""
     copies = every(program.operations, TileCopied)
     bounded = [copy for copy in copies if copy.source.limits is not None]
     yield from each_and_all(bounded, "tile.row_limit_ignored", "tile", _what, _one_limit(0))
     yield from each_and_all(bounded, "tile.column_limit_ignored", "tile", _what, _one_limit(1))
-    turned = [copy for copy in copies if copy.transposed]
-    yield from each_and_all(turned, "tile.not_transposed", "tile", _what, _not_transposed)
+    transposed = [copy for copy in copies if copy.transposed]
+    yield from each_and_all(transposed, "tile.not_transposed", "tile", _what, _not_transposed)
     yield from each_and_all(bounded, "tile.from_first_row", "tile", _what, _from_the_first_row)
     yield from each_and_all(bounded, "tile.from_first_column", "tile", _what, _from_the_first_column)

@@ -40,7 +40,7 @@ def _blocks_transposed(size: int) -> _Arrangement:
 
 
 def _quadrants_exchanged(bits: np.ndarray) -> np.ndarray:
-    """The upper right with the lower left quadrant, which only a pair of equal shape can be."""
+    """Exchange the upper right with the lower left quadrant, which only a pair of equal shape can be."""
     rows, columns = bits.shape[1] // 2, bits.shape[2] // 2
     result = bits.copy()
     result[:, :rows, columns:], result[:, rows:, :columns] = bits[:, rows:, :columns], bits[:, :rows, columns:]
@@ -52,7 +52,7 @@ def _halves_exchanged(axis: int) -> _Arrangement:
 
 
 def _pairs_exchanged(axis: int) -> _Arrangement:
-    """Neighbours, as where two packed elements are taken in the other order."""
+    """Exchange neighbours, as where two packed elements are taken in the other order."""
 
     def arrangement(bits: np.ndarray) -> np.ndarray:
         return np.take(bits, np.arange(bits.shape[axis]) ^ 1, axis)
@@ -61,7 +61,7 @@ def _pairs_exchanged(axis: int) -> _Arrangement:
 
 
 def _as_before(bits: np.ndarray) -> np.ndarray:
-    """Of a transposed matrix, the elements in the order that they had before, in rows of the new length."""
+    """Return a transposed matrix's elements in the order that they had before, in rows of the new length."""
     return bits.swapaxes(1, 2).reshape(bits.shape)
 
 
@@ -103,7 +103,7 @@ def _arranged(arrangement: _Arrangement) -> Substitute:
 
 
 def _lower_half(state: State, operation: _Change) -> None:
-    """Elements pass through registers of half the width."""
+    """Pass elements through registers of half the width."""
     _changed(state, operation)
     value = state.matrices[operation.result.name]
     component = value.component
@@ -116,7 +116,7 @@ def _name(operation: _Change) -> str:
 
 
 def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Iterator[Defect]:
-    """Elements at other places, whatever the operation."""
+    """Yield defects: elements at other places, whatever the operation."""
     for size in (8, 16):
         step = _arranged(_blocks_transposed(size))
         yield from each_and_all(operations, "use.blocks_transposed", "changed", _name, step, operation=what, size=size)
@@ -126,7 +126,7 @@ def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Ite
 
 
 def use_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the changes of use and transpositions of ``program``."""
+    """Yield defects of the changes of use and transpositions of ``program``."""
     changes: list[_Change] = [*every(program.operations, UseConvert)]
     changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation)]
     transpositions = every(program.operations, Transpose)

@@ -1,4 +1,4 @@
-"""Defects of variables: a load that makes no copy, so that what was loaded is the variable still."""
+"""Defects of variables: a load that makes no copy, so what was loaded is the variable still."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _without_copy(loads: Sequence[VariableLoad]) -> Substitute:
 
 
 def variable_defects(program: Program) -> Iterator[Defect]:
-    """Loads of matrices from each variable of ``program``, and from all of them, that make no copies."""
+    """Yield defects: loads of matrices from each variable of ``program``, and from all of them, make no copies."""
     of: dict[str, list[VariableLoad]] = {}
     for load in every(program.operations, VariableLoad):
         of.setdefault(load.variable.name, []).append(load)

@@ -13,9 +13,9 @@ _FOLDER = Path("vulkan") / "icd.d"
 
 
 def find(environment: Mapping[str, str]) -> list[Path]:
-    """Every manifest that the loader would read with these variables, each once, in its order.
+    """Return every manifest that the loader would read with these variables, each once, in its order.
 
-    The variables and folders are those of the loader's document "Driver interface to the Vulkan Loader" for Linux.
+    The variables and folders are as in the loader's document "Driver interface to the Vulkan Loader" for Linux.
     """
     named = environment.get(VARIABLE) or environment.get("VK_ICD_FILENAMES")
     places = _split(named) if named else [*_split(environment.get("VK_ADD_DRIVER_FILES")), *_standard(environment)]

@@ -65,7 +65,7 @@ def rebuilt(report: object) -> Exception:
     """Return the exception that was reported.
 
     Raises:
-        NotAMessage: it is no report.
+        NotAMessage: it is not a report.
     """
     match report:
         case (str(name), str(text), str() | None as step, bool(spent)):

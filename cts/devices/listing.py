@@ -103,7 +103,7 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
 
 
 def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> VulkanDevices:
-    """The devices of one driver, or with no ``driver`` of all, numbered from ``first`` on.
+    """Return the devices of one driver, or with no ``driver`` of all, numbered from ``first`` on.
 
     Raises:
         NoVulkan: there is none.

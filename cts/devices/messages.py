@@ -39,7 +39,7 @@ class Disconnected(Exception):
 
 
 class NotAMessage(Exception):
-    """What came is no message; says why."""
+    """What came is not a message; says why."""
 
 
 class TooLong(Exception):

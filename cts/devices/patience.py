@@ -88,7 +88,7 @@ def waiting_for_cpu(pid: int) -> Callable[[], float]:
 
 
 def _waited_by_thread(pid: int) -> dict[str, float]:
-    """By path of each thread: seconds for which it was runnable and did not run. Empty where the kernel does not count them."""
+    """Return, by path of each thread, the seconds for which it was runnable and did not run. Empty where the kernel does not count them."""
     found: dict[str, float] = {}
     processes = [str(pid)]
     while processes:
@@ -109,7 +109,8 @@ def _waited_by_thread(pid: int) -> dict[str, float]:
 
 
 def _by_load() -> Callable[[], float]:
-    """As waiting_for_cpu, where only the machine's load is known: of L threads that want one of C CPUs, each waits 1 - C/L of the time."""
+    """Measure as waiting_for_cpu, where only the machine's load is known: of L threads that want one of C CPUs, each waits 1 - C/L of the
+    time."""
     begin = time.monotonic()
 
     def waited() -> float:

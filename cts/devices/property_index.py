@@ -47,7 +47,7 @@ class PropertyIndex:
                     self._types[component, int(use), row.scope].add((rows_, columns))
 
     def has_type(self, key: TypeKey, rows: int, columns: int, invocations: int) -> bool:
-        """Whether a matrix type occurs in a row (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
+        """Tell whether a matrix type occurs in a row (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
         VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165).
 
         Args:
@@ -63,7 +63,7 @@ class PropertyIndex:
         )
 
     def has_muladd(self, key: MulAddKey, m: int, n: int, k: int, invocations: int) -> bool:
-        """Whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
+        """Tell whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
         VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10166)."""
         if (m, n, k) in self._muladds.get(key, ()):
             return True

@@ -54,7 +54,7 @@ _TELLING = 4
 
 
 def known_defects(program: Program) -> Iterator[Defect]:
-    """Every defect that the diagnosis knows for ``program``."""
+    """Yield every defect that the diagnosis knows for ``program``."""
     yield from product_defects(program)
     yield from overwritten_defects(program)
     yield from address_defects(program)
@@ -90,7 +90,7 @@ def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], o
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
-    """Whether ``other`` allows all elements that ``expected`` does not, where both place the same elements."""
+    """Tell whether ``other`` allows all elements that ``expected`` does not, where both place the same elements."""
     wrong = 0
     for placed, mutant in zip(expected.placed, other.placed, strict=False):
         if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
@@ -235,7 +235,7 @@ def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> 
 
 
 def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    """Where each line with wrong elements is what another line should be: one line for all, or the one at a distance."""
+    """Yield matches where each line with wrong elements is what another line should be: one line for all, or the one at a distance."""
     for axis, name in ((1, "row"), (2, "column")):
         lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
         wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))
@@ -252,7 +252,7 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
 
 
 def _may_round(expected: ValueSet) -> bool:
-    """Return whether float arithmetic made the elements: values that were only moved are not rounded, and a flipped bit is no rounding."""
+    """Return whether float arithmetic made the elements: values that were only moved are not rounded, and a flipped bit is not rounding."""
     return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
 
 

@@ -46,7 +46,7 @@ class Journal:
     """Appends results to a file. One instance per process; several processes may share the file."""
 
     def __init__(self, path: Path) -> None:
-        """Opens ``path`` for appending, creating it if need be.
+        """Open ``path`` for appending, creating it if need be.
 
         Raises:
             JournalError: it cannot be opened.
@@ -95,7 +95,7 @@ class Journal:
         return stat.S_ISREG(size.st_mode) and size.st_size > 0 and os.pread(self._descriptor, 1, size.st_size - 1) != b"\n"
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         os.close(self._descriptor)
 
     def __enter__(self) -> Self:
@@ -205,7 +205,7 @@ def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
 
 
 def mend(path: Path) -> None:
-    """Cuts off a last line that is not whole, so that the next line begins a line. Call it before any writer opens the file."""
+    """Cut off a last line that is not whole, so the next line begins a line. Call it before any writer opens the file."""
     if not path.exists():
         return
     with path.open("r+b") as file:
@@ -223,7 +223,7 @@ def mend(path: Path) -> None:
 
 
 def claim(directory: Path) -> int:
-    """Makes ``directory`` if need be, and keeps other runs out of it as long as the descriptor that this returns is open.
+    """Make ``directory`` if need be, and keep other runs out of it as long as the descriptor that this returns is open.
 
     Raises:
         JournalError: it cannot be made or read, or another run writes to it.
@@ -320,7 +320,7 @@ def prepare(directory: Path, resume: bool) -> Path:
 
 
 def write_meta(directory: Path, meta: RunRecord) -> None:
-    """Writes ``meta.json``, whole or not at all."""
+    """Write ``meta.json``, whole or not at all."""
     path = directory / META
     try:
         write_text(path, json.dumps(meta, indent=2, ensure_ascii=False, default=str) + "\n")
@@ -364,7 +364,7 @@ _SAME = (
 
 
 def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
-    """What ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
+    """Return what ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
 
     Raises:
         JournalError: that would mix results of different devices, front ends or suite versions in one journal, or nobody knows.

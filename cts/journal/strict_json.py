@@ -10,7 +10,7 @@ from cts.printable import printable, printable_line
 
 
 class NotJson(Exception):
-    """Some bytes are no JSON in UTF-8; ``problem`` says why."""
+    """Some bytes are not JSON in UTF-8; ``problem`` says why."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -74,7 +74,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> NoReturn:
-    raise NotJson(f"{name} is no number of JSON")
+    raise NotJson(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

@@ -95,12 +95,12 @@ class Arrangement:
     """What each subcase is a dispatch of: the case's program, or one of those that share its module."""
 
     def dispatches_of(self, program: Program) -> tuple[Dispatch, ...]:
-        """The dispatches of one program."""
+        """Return the dispatches of one program."""
         return tuple(dispatch for dispatch, of in zip(self.dispatches, self.programs, strict=True) if of is program)
 
 
 def arrange(case: BuiltCase) -> Arrangement:
-    """The inputs, expected results and dispatches of every subcase.
+    """Return the inputs, expected results and dispatches of every subcase.
 
     Raises:
         GeneratorError: the case is not what its family promises.
@@ -123,7 +123,7 @@ class WrongSubcase:
 
 
 def compile_module(program: Program, front_end: FrontEnd) -> bytes:
-    """The SPIR-V of ``program`` by one of the front ends.
+    """Return the SPIR-V of ``program`` by one of the front ends.
 
     Raises:
         NotExpressible: GLSL has no way to say it.
@@ -135,7 +135,7 @@ Text = TypeVar("Text", str, bytes)
 
 
 def _shared(program: Program, emit: Callable[[Program], Text]) -> Text:
-    """What ``emit`` makes of a program and of those that share its module.
+    """Return what ``emit`` makes of a program and of those that share its module.
 
     Raises:
         GeneratorError: they do not share it.
@@ -157,7 +157,7 @@ def _assembled(program: Program) -> bytes:
 
 
 def glsl_source(program: Program) -> str:
-    """The GLSL that the front end ``glsl`` compiles.
+    """Return the GLSL that the front end ``glsl`` compiles.
 
     Raises:
         NotExpressible: GLSL has no way to say it.
@@ -216,7 +216,7 @@ def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[t
 
 
 def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[Match, ...]]:
-    """What fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
+    """Return what fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
     try:
         found = [_diagnosis(plan, entry) for entry in wrong[:SHOWN_SUBCASES]]
         shared = set.intersection(*({match.key for match in matches} for matches in found))

@@ -14,7 +14,7 @@ _SIGNIFICANT_BITS = 20
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """Of the module that the suite assembles, of the inputs and of the expected results."""
+    """Digest the module that the suite assembles, the inputs and the expected results."""
     built = build(case)
     program = built.program
     plan = arrange(built)
@@ -22,8 +22,8 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def digest_expected(expected: Iterable[Expected]) -> str:
-    """Of what a case's subcases may leave. Bounds of intervals are taken to 20 significant bits: sums in float64 may differ in their last
-    bit between machines."""
+    """Digest what a case's subcases may leave. Bounds of intervals are taken to 20 significant bits: sums in float64 may differ in their
+    last bit between machines."""
 
     def parts() -> Iterator[bytes]:
         for want in expected:

@@ -18,7 +18,7 @@ from generators.types import ComponentType
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Its arrays and policy, and what else is wanted."""
+    """Show the case's arrays and policy, and what else is wanted."""
     built = build(case)
     program = built.program
     shown: Json = {
@@ -47,7 +47,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def glsl(program: Program) -> str:
-    """The shader, or a comment that says why GLSL cannot say it."""
+    """Return the shader, or a comment that says why GLSL cannot say it."""
     from generators.glsl.emit import emit
 
     try:
@@ -87,7 +87,7 @@ def _expected(subcase: Subcase, want: Expected) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """What ``show`` gave, for people."""
+    """Yield what ``show`` returned, for people."""
     if "pipelines" in shown:
         yield "  one module, a pipeline each for " + "; ".join(shown["pipelines"])
     if "policy" in shown:

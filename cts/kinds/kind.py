@@ -32,7 +32,7 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Adds the time of the block to ``name``, also if it raises."""
+        """Add the time of the block to ``name``, also if it raises."""
         begin = time.perf_counter()
         try:
             yield
@@ -76,7 +76,7 @@ class Kind:
         judge: has one that can judge a case do so. Raises DeviceFailure where it fails, and anything else where we do.
         digests: of the case's module, its inputs and what is expected, as the columns of ``golden/tiers`` have them; ``-`` for what a
             case of this kind does not have.
-        show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has those of ``glsl``,
+        show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has any of ``glsl``,
             ``spirv``, ``inputs`` and ``expected`` that were asked for.
         lines: what ``show`` gave as lines of text.
         reproduce: writes the folder of ``cts repro``. Raises CtsError where it cannot.
@@ -97,6 +97,6 @@ def not_supported(missing: Reason) -> Judgement:
 
 
 def one_line(text: str) -> str:
-    """The first line of ``text`` that is not blank; empty if there is none."""
+    """Return the first line of ``text`` that is not blank; empty if there is none."""
     lines = text.strip().splitlines()
     return lines[0].strip() if lines else ""

@@ -34,15 +34,15 @@ class Commanded:
     command: str
 
     def count(self) -> PropertyAnswer:
-        """Asks for the count alone."""
+        """Ask for the count alone."""
         return self.device.ask(PropertyCall(self.command))
 
     def fill(self, capacity: int) -> PropertyAnswer:
-        """Asks for at most ``capacity`` structures."""
+        """Ask for at most ``capacity`` structures."""
         return self.device.ask(PropertyCall(self.command, capacity, capacity + _SPARE))
 
     def all(self) -> np.ndarray:
-        """Every structure that there is."""
+        """Return every structure that there is."""
         return self.fill(self.count().count).structures(self.command)[:-_SPARE]
 
 
@@ -58,7 +58,7 @@ def _expect(answer: PropertyAnswer, result: int, count: int) -> Iterator[str]:
 
 
 def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: int) -> Iterator[str]:
-    """The first ``written`` structures are filled in, and the others are as they were."""
+    """Check that the first ``written`` structures are filled in, and that the others are as they were."""
     structures = answer.structures(asked.command)
     before = fresh(PropertyCall(asked.command, capacity, capacity + _SPARE))
     for field in ("sType", "pNext"):
@@ -75,7 +75,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
 
 
 def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
-    """What came is among all that there is, each at most as often."""
+    """Check that what came is among all that there is, each at most as often."""
     known = [structure.tobytes() for structure in asked.all()]
     for structure in answer.structures(asked.command)[:count]:
         if structure.tobytes() not in known:
@@ -134,7 +134,7 @@ def _repeated(asked: Commanded) -> Iterator[str]:
 
 
 def _may_be_a_component_type(value: int) -> bool:
-    """Whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
+    """Tell whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
     return value <= _LAST_CORE_COMPONENT or value in _EXTENSION_ENUMERANTS
 
 
@@ -211,7 +211,7 @@ _LIMITS = "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrix
 
 
 def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> PropertyRule:
-    """A rule of an array for ``capacity`` of the n structures that there are."""
+    """Build a rule of an array for ``capacity`` of the n structures that there are."""
     calls = f"{_COUNT}, then with a count of {capacity} and an array that has {_SPARE} structures more, then for all n to compare with"
     return PropertyRule(words, calls, _capacity(choose))
 
@@ -232,7 +232,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
         "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
         "values": PropertyRule("every member has a value that it may have", _ALL, _values),
         "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
-        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
+        "scopes": PropertyRule("the scope is subgroup, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
         "stages": PropertyRule(
             "cooperative matrices are for compute shaders alone",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",

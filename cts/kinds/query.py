@@ -45,13 +45,13 @@ def _lacking(description: DeviceDescription, command: PropertyCommand, rule: Pro
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """There are neither module nor inputs; the rule is what is expected."""
+    """Digest the rule, which is what is expected; there is neither a module nor an input."""
     query = build_query(case)
     return "-", "-", digest([query.command.encode(), query.rule.encode()])
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """The command and its rule."""
+    """Return the command and its rule."""
     query = build_query(case)
     rule = RULES[query.rule]
     shown: Json = {"command": query.command, "rule": rule.words, "calls": rule.calls}
@@ -59,7 +59,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """What ``show`` gave, for people."""
+    """Yield what ``show`` returned, for people."""
     for name in ("command", "rule", "calls"):
         yield f"  {name}: {shown[name]}"
     for name in ("glsl", "spirv"):
@@ -68,7 +68,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
-    """Writes what to call, and what must come back.
+    """Write what to call, and what must come back.
 
     Raises:
         CtsError: the folder cannot be written.
@@ -95,7 +95,7 @@ The rule for `{command}`: {words}.
 
 Calls: {calls}.
 
-Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so that
+Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so
 what the command writes is seen. Nothing else is created on the physical device.
 
 With the suite, which says what came back:

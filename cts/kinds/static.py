@@ -48,13 +48,13 @@ def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """Of the module, and of what a validator must make of it; there are no inputs."""
+    """Digest the module, and what a validator must make of it; there are no inputs."""
     check = build_module(case)
     return digest([check.module]), "-", digest([str(check.accepted).encode(), check.says.encode()])
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """The rule, the right answer, and the module's disassembly if wanted."""
+    """Return the rule, the right answer, and the module's disassembly if wanted."""
     check = build_module(case)
     shown: Json = {"rule": check.rule, "verdict": "accepted" if check.accepted else "rejected"}
     if check.says:
@@ -67,7 +67,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """What ``show`` gave, for people."""
+    """Yield what ``show`` returned, for people."""
     for name in ("rule", "verdict", "says"):
         if name in shown:
             yield f"  {name}: {shown[name]}"
@@ -78,7 +78,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the module is its own)
-    """Writes the module, its disassembly, and what a validator must make of it.
+    """Write the module, its disassembly, and what a validator must make of it.
 
     Raises:
         CtsError: the folder cannot be written.

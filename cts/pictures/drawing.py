@@ -65,7 +65,7 @@ class _Box:
 
 
 def _box(tensor: TensorMap) -> _Box:
-    """The tensor and the slice, or the tensor alone where the slice lies far away."""
+    """Return the tensor and the slice, or the tensor alone where the slice is far away."""
     first, end = [], []
     for size, offset, span in zip(tensor.dimensions, tensor.offset, tensor.span, strict=True):
         near = -_AWAY - span <= offset <= size + _AWAY
@@ -86,7 +86,7 @@ def _unravelled(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _colour(tensor: TensorMap, element: int) -> str:
-    """By its place in the matrix: the hue goes with the column, the lightness with the row."""
+    """Choose the colour by the element's place in the matrix: the hue goes with the column, the lightness with the row."""
     rows, columns = tensor.shape
     row, column = divmod(element, columns)
     return f"hsl({round(330 * column / columns)},75%,{round(88 - 34 * row / rows)}%)"
@@ -112,7 +112,7 @@ class _Cell:
     wrong: bool = False
 
     def lines(self) -> Iterator[str]:
-        """The SVG elements."""
+        """Yield the SVG elements."""
         x, y, size = self.x, self.y, self.size
         title = f"<title>{escape(self.title)}</title>" if self.title else ""
         yield f'<rect class="{self.kind}" x="{x:g}" y="{y:g}" width="{size}" height="{size}" fill="{self.fill}">{title}</rect>'
@@ -126,7 +126,7 @@ class _Cell:
 
 
 def _outcome(tensor: TensorMap, element: int) -> str:
-    """What becomes of an element, for people."""
+    """Tell what becomes of an element, for people."""
     load = tensor.access == "load"
     if tensor.in_slice[element] == NOWHERE:
         return "is left out by the clip window: " + ("it keeps what the matrix had" if load else "it is not stored")
@@ -139,7 +139,7 @@ def _outcome(tensor: TensorMap, element: int) -> str:
 
 
 def _wanted(tensor: TensorMap, element: int) -> tuple[int, ...]:
-    """The coordinates before clamping."""
+    """Return the coordinates before clamping."""
     within = _unravelled(tensor.in_slice[element], tensor.span)
     return tuple(offset + coordinate for offset, coordinate in zip(tensor.offset, within, strict=True))
 
@@ -173,7 +173,7 @@ def _matrix(tensor: TensorMap, size: int, left: float, top: float, wrong: Collec
 
 @dataclass(frozen=True)
 class _Plane:
-    """A slice of the drawn coordinates along the last two dimensions, or a tensor of one dimension in lines: where it stands.
+    """A slice of the drawn coordinates along the last two dimensions, or a tensor of one dimension in lines: where it is.
 
     Attributes:
         outer: the coordinates of the dimensions before. ``rows``, ``columns``: of squares.
@@ -187,7 +187,7 @@ class _Plane:
 
 
 def _planes(box: _Box, size: int, left: float, top: float) -> list[_Plane]:
-    """Planes side by side, then below."""
+    """Place planes side by side, then below."""
     sizes = box.sizes
     if len(sizes) == 1:
         columns = min(_FOLD, sizes[0])
@@ -245,7 +245,7 @@ def _tensor(tensor: TensorMap, box: _Box, planes: Sequence[_Plane], size: int, w
 
 
 def _edge(tensor: TensorMap, box: _Box, plane: _Plane, size: int) -> Iterator[str]:
-    """The outline of the tensor in a plane."""
+    """Yield the outline of the tensor in a plane."""
     if len(box.first) == 1 or not _is_in(plane.outer, (0,) * len(plane.outer), tensor.dimensions[:-2]):
         return
     x, y = plane.left - box.first[-1] * size, plane.top - box.first[-2] * size
@@ -278,7 +278,7 @@ def _numbers(values: Sequence[int], sign: str) -> str:
 
 
 def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -> str:
-    """The picture.
+    """Draw the picture.
 
     Args:
         tensor: what is drawn.

@@ -17,7 +17,7 @@ _SHOWN = re.compile(r"<!-- picture: (?P<file>[\w-]+\.svg) (?P<case>\S+) -->")
 
 
 def picture_of_case(casebook: Casebook, case_id: str, access: int = 0, instance: int = 0) -> str:
-    """The picture of one tensor load or store of a case's first subcase: an SVG document.
+    """Draw the picture of one tensor load or store of a case's first subcase: an SVG document.
 
     Args:
         casebook: has the case.
@@ -44,5 +44,5 @@ def picture_of_case(casebook: Casebook, case_id: str, access: int = 0, instance:
 
 
 def shown_pictures(page: str) -> Mapping[str, str]:
-    """The case of each picture that a page shows, by file name."""
+    """Return the case of each picture that a page shows, by file name."""
     return {match["file"]: match["case"] for match in _SHOWN.finditer(page)}

@@ -16,7 +16,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore, moved_matr
 
 
 def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Coordinates (..., rank) to numbers, the last dimension innermost."""
+    """Convert coordinates (..., rank) to numbers, the last dimension innermost."""
     result = np.zeros(coordinates.shape[:-1], np.int64)
     for dimension, size in enumerate(sizes.tolist()):
         result = result * size + coordinates[..., dimension]
@@ -24,7 +24,7 @@ def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addresses, at: int, instance: int) -> TensorMap:
-    """``at`` is where the instance is among those that execute."""
+    """Map an access; ``at`` is where the instance is among those that execute."""
     store = isinstance(access, TensorStore)
     matrix = moved_matrix(access)
     sizes = layout.block_size[at]
@@ -52,7 +52,7 @@ def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addres
 
 
 def tensor_maps(program: Program, subcase: Subcase, instance: int = 0) -> tuple[TensorMap, ...]:
-    """Every tensor load and store that a scope instance executes, in order; of one in a loop the last time.
+    """Return every tensor load and store that a scope instance executes, in order; of one in a loop the last time.
 
     Args:
         program, subcase: what runs.

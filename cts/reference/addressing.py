@@ -1,4 +1,4 @@
-"""Where the elements of a matrix lie in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
+"""Where the elements of a matrix are in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ def element_offsets(
     layout: Layout,
     bounded: bool = True,
 ) -> np.ndarray:
-    """Byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
+    """Return the byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
 
-    Row r (column c for column major) lies in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
+    Row r (column c for column major) is in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
     both count elements of the array's pointee, whatever the matrix's component is (KHR-LOAD-03, KHR-LOAD-04, KHR-PTR-04), are not
     negative (F-KHR-1), and ignore an ArrayStride (KHR-PTR-03). Through untyped pointers ``stride`` counts bytes (UP-MAT-02).
 
     Args:
         first, stride: one for each scope instance.
-        bounded: whether elements must lie inside of the array.
+        bounded: whether elements must be inside of the array.
 
     Raises:
-        GeneratorError: an element lies outside of the array.
+        GeneratorError: an element is outside of the array, or of the inner array that the pointer leads to; or the pointer leads to a
+            struct (KHR-PTR-02).
     """
+    if array.pointee.block is not None:
+        raise GeneratorError(f"only tensor loads and stores take pointers to structs, as those of array {array.name} are (KHR-PTR-02)")
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
         raise GeneratorError(message)
     lines, length = _lines(shape, layout)
@@ -40,13 +43,19 @@ def element_offsets(
     if lines > 1:
         starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * array.stride_bytes)
     offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * component.bytes
+    if bounded and array.inner is not None:
+        size, pitch = array.pointee.bytes, array.inner.pitch * array.pointee.bytes
+        begin = (offsets[:, :1, :1] - array.start) // pitch * pitch + array.inner.head * size
+        beyond = offsets - array.start + component.bytes > begin + array.inner.length * size
+        if ((offsets - array.start < begin) | beyond).any():
+            raise GeneratorError(f"a matrix leaves the inner array of {array.name} that its pointer leads to; make inner arrays longer")
     return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
 
 
 def leaving(
     array: Array, component: ComponentType, shape: tuple[int, int], first: Sequence[int], stride: Sequence[int], layout: Layout
 ) -> str:
-    """Return which element is outside of ``array``, in words; empty if all are inside. Arguments are those of element_offsets."""
+    """Return which element is outside of ``array``, in words; empty if all are inside. Takes the arguments of element_offsets."""
     rows, columns = shape
     lines, length = _lines(shape, layout)
     for f, s in zip(first, stride, strict=True):

@@ -10,7 +10,7 @@ from cts.reference.state import State
 from cts.reference.variables import define, value_of
 from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
 from generators.errors import GeneratorError
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 
 
 def array_load(state: State, operation: ArrayLoad) -> None:
@@ -54,7 +54,22 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
     memory.store(offsets[None], one_set(Exact(component, after[None]), NO_AUTHORITY), "single elements")
 
 
-def _offsets(state: State, operation: ArrayLoad | ArrayStore | AtomicAdd) -> np.ndarray:
+def atomic_or(state: State, operation: AtomicOr) -> None:
+    """Combine the bits of every scope instance or lane with those of its element; several may name one element.
+
+    Raises:
+        GeneratorError: the index is outside of the array, or the element has no known value before.
+    """
+    component = operation.array.pointee.component
+    places, owner = np.unique(_offsets(state, operation)[:, 0], return_inverse=True)
+    memory = state.memories[operation.array.owner.name]
+    after = memory.load(places, component)
+    bits = np.broadcast_to(state.scalar(operation.value), owner.shape).astype(component.bits_dtype)
+    np.bitwise_or.at(after, owner, bits)
+    memory.write(places[None, :, None], component, after[None, :, None], "single elements")
+
+
+def _offsets(state: State, operation: ArrayLoad | ArrayStore | AtomicAdd | AtomicOr) -> np.ndarray:
     """Byte offsets of the element of each scope instance or lane, int64, (instances, lanes of the pointee)."""
     index, array = state.scalar(operation.index), operation.array
     if (index >= array.count).any():

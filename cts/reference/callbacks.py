@@ -28,7 +28,7 @@ class BlockPointers:
 
 
 Argument = np.ndarray | Sequence[np.ndarray] | BlockPointers
-"""Numbers, as ``numbers`` gives them; those of the parts of a vector, struct or array; or pointers."""
+"""Numbers, as ``numbers`` gives them; numbers of the parts of a vector, struct or array; or pointers."""
 
 
 def applied(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> np.ndarray:
@@ -37,7 +37,7 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
     Args:
         state: of the program.
         function: returns a scalar, and calls with matrices or pointers to variables are not in it.
-        arguments: of its parameters; their shapes broadcast to that of the result.
+        arguments: of its parameters; their shapes broadcast to the result's shape.
         owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts. Without them the function reads no
             variable of the module and no workgroup memory.
 
@@ -77,7 +77,7 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
 
 
 def _private(state: State) -> Iterator[Variable]:
-    """The variables of the module that functions can read; their values are the same for all invocations of a scope instance."""
+    """Yield the variables of the module that functions can read; their values are the same for all invocations of a scope instance."""
     return (variable for variable in state.program.variables if variable.storage == "private" and not _has_matrix(variable.type))
 
 

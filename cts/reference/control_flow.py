@@ -16,7 +16,7 @@ from generators.program.values import AnyValue, Operand, Selected, extent
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
-    """Runs the body for each of ``indices``, the numbers of iterations. All carried values change at once.
+    """Run the body for each of ``indices``, the numbers of iterations. All carried values change at once.
 
     Args:
         state, operation: where and what.
@@ -37,7 +37,7 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
 
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
-    """How often each instance runs the body, int64.
+    """Return how often each instance runs the body, int64.
 
     Raises:
         GeneratorError: the loop has no end.
@@ -50,24 +50,24 @@ def trip_counts(state: State, operation: Loop) -> np.ndarray:
 
 
 def loop(state: State, operation: Loop) -> None:
-    """Runs the body as often as the trip count says."""
+    """Run the body as often as the trip count says."""
     trips = trip_counts(state, operation)
     repeat(state, operation, range(int(trips.max(initial=0))), trips)
 
 
 def leave(state: State, operation: Exit) -> None:
-    """A return: the instances for which the condition holds run the body and nothing after it.
+    """Return early: the instances for which the condition holds run the body and nothing after it.
 
     Raises:
-        GeneratorError: a break or continue stands outside of a loop's own body.
+        GeneratorError: a break or continue is outside of a loop's own body.
     """
     if operation.kind != "return":
-        raise GeneratorError(f"a {operation.kind} stands where it cannot: put it among a loop's own operations")
+        raise GeneratorError(f"a {operation.kind} is where it cannot be: put it among a loop's own operations")
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
 
 def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: AnyValue | Operand | None) -> None:
-    """The instances of ``taken`` (bool) run ``body`` and return ``returned``."""
+    """Let the instances of ``taken`` (bool) run ``body`` and return ``returned``."""
     if taken.any():
         part = state.part(np.flatnonzero(taken))
         part.run(body)
@@ -79,7 +79,7 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
 
 
 def return_both(state: State, operation: ReturnBoth) -> None:
-    """Every instance returns, from the arm of its condition; nothing after it runs."""
+    """Let every instance return, from the arm of its condition; nothing after it runs."""
     taken = holds(state, operation.condition)
     numbers = state.instances[~taken]
     return_where(state, taken, operation.then, operation.then_returned)
@@ -88,7 +88,7 @@ def return_both(state: State, operation: ReturnBoth) -> None:
 
 
 def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
-    """One iteration in the instances at ``positions``. Returns the numbers of those that leave the loop."""
+    """Run one iteration in the instances at ``positions``. Return the numbers of those that leave the loop."""
     part = state.part(positions)
     part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)
@@ -116,7 +116,7 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
 
 
 def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit | None]]:
-    """The operations between exits from the iteration, each with the exit that follows."""
+    """Yield the operations between exits from the iteration, each with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
         if isinstance(operation, Exit) and operation.kind != "return":

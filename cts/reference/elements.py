@@ -16,12 +16,12 @@ from generators.program.variables import Path, Variable
 
 
 def _number(state: State, operand: ScalarValue) -> np.ndarray:
-    """The value of a scalar in every instance, in the component's own dtype (floats: float64), (instances, 1, 1)."""
+    """Return the value of a scalar in every instance, in the component's own dtype (floats: float64), (instances, 1, 1)."""
     return values(state.scalar(operand).astype(operand.type.bits_dtype), operand.type)[:, None, None]
 
 
 def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.ndarray:
-    """The bits of the function's values.
+    """Return the bits of the function's values.
 
     Raises:
         GeneratorError: a float result may differ between implementations.
@@ -59,14 +59,14 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
 
 
 def length(_: State, operation: MatrixLength) -> None:
-    """Raises GeneratorError: how many components an invocation has is open."""
+    """Raise GeneratorError: how many components an invocation has is open."""
     raise GeneratorError(
         f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
     )
 
 
 def components_updated(state: State, operation: ComponentsUpdated) -> None:
-    """Every element of the target for which the condition holds becomes the function of the source's."""
+    """Replace every element of the target for which the condition holds with the function of the source's."""
     source = _get(state, operation.source, operation.source_path)
     new = apply(state, operation.function, source)
     if operation.condition == "below" and operation.threshold is not None:
@@ -78,7 +78,7 @@ def components_updated(state: State, operation: ComponentsUpdated) -> None:
 
 
 def others_counted(state: State, operation: OthersCounted) -> None:
-    """Nothing was counted.
+    """Check that nothing was counted.
 
     Raises:
         GeneratorError: an element of the matrix is not as expected, so the number depends on the implementation (F-KHR-3).

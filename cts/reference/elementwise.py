@@ -32,7 +32,7 @@ def _finite(numbers: np.ndarray) -> np.ndarray:
 
 
 def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
-    """Every float64 array that an operand may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
+    """Yield every float64 array that an operand may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
 
     An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
     """
@@ -50,7 +50,7 @@ def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
 
 
 def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]]) -> MatrixValue:
-    """The correctly rounded results of exact values (value, rest), the first of which is the main one."""
+    """Return the correctly rounded results of exact values (value, rest), the first of which is the main one."""
     results: list[np.ndarray] = []
     for value, rest in exact:
         main, other = correctly_rounded(component, value, rest)
@@ -104,7 +104,7 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
 
 
 def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np.ndarray:
-    """The quotient of numbers of the opcode's signedness, rounded toward zero (SPIR-V 3.42.13, OpSDiv, OpUDiv)."""
+    """Return the quotient of numbers of the opcode's signedness, rounded toward zero (SPIR-V 3.42.13, OpSDiv, OpUDiv)."""
     component = left.component
     if not signed and component.is_signed:
         raise GeneratorError(f"OpUDiv needs a type whose signedness is 0, not {component} (SPIR-V 3.42.13)")
@@ -120,7 +120,7 @@ def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np
 
 
 def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) -> MatrixValue:
-    """The low-order bits of the exact result (facts.md C8)."""
+    """Return the low-order bits of the exact result (facts.md C8)."""
     component = left.component
     if operator in ("signed_divide", "unsigned_divide"):
         result = _integer_division(left, right, operator == "signed_divide")
@@ -131,7 +131,7 @@ def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) ->
 
 
 def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False, modes: Modes = NO_MODES) -> MatrixValue:
-    """``left`` (operator) ``right``, element by element (KHR-ARI-02).
+    """Compute ``left`` (operator) ``right``, element by element (KHR-ARI-02).
 
     Args:
         operator: one of generators.program.elementwise.Operator.
@@ -156,7 +156,7 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
 
 
 def negated(value: MatrixValue, modes: Modes = NO_MODES) -> MatrixValue:
-    """The other sign, or two's complement (KHR-ARI-01, facts.md C7); exact, but for denormals (facts.md C29)."""
+    """Return the other sign, or two's complement (KHR-ARI-01, facts.md C7); exact, except for denormals (facts.md C29)."""
     component = value.component
     if not component.is_float:
         bits = (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype)
@@ -181,7 +181,7 @@ def arithmetic(state: State, operation: MatrixArithmetic) -> None:
 
 
 def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
-    """A multiplication by a matrix of one value (KHR-ARI-05)."""
+    """Multiply by a matrix of one value (KHR-ARI-05)."""
     matrix = state.matrices[operation.matrix.name]
     if operation.scalar.type is not matrix.component:
         raise GeneratorError(f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")

@@ -8,7 +8,7 @@ from typing import Any
 
 from cts.reference import cooperative_vector_elementwise as on_vectors
 from cts.reference import cooperative_vectors as vectors
-from cts.reference.arrays import array_load, array_store, atomic_add
+from cts.reference.arrays import array_load, array_store, atomic_add, atomic_or
 from cts.reference.blocks import block_address, block_cast, block_load
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
@@ -38,7 +38,7 @@ from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copied, last_workgroup_ran, part_copied, stated
 from cts.verdict.expected import Expected, Interval
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -122,6 +122,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         ScalarConvert: scalar_convert,
         ArrayStore: array_store,
         AtomicAdd: atomic_add,
+        AtomicOr: atomic_or,
         Stated: stated,
         PerInvocation: per_invocation,
         Select: select,

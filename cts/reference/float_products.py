@@ -19,11 +19,11 @@ from generators.types import ComponentType
 PRODUCT, ROUNDED_PRODUCT = Authority("KHR-MAD-03"), Authority("KHR-MAD-04")
 
 FACTORS, SUMS = "F-KHR-25", "F-KHR-26"
-"""Positions on which it rests that factors have all bits of their types, and sums those of C and Result."""
+"""Positions on which it rests that factors have all bits of their types, and sums the bits of C and Result."""
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType) -> MatrixValue:
-    """``a`` x ``b`` + ``c`` for floats (KHR-MAD-03, KHR-MAD-04).
+    """Compute ``a`` x ``b`` + ``c`` for floats (KHR-MAD-03, KHR-MAD-04).
 
     Expected is the exact value where every sum is exact in the narrowest plausible accumulation, and else the suite's envelope. Permitted
     is what any order, grouping and rounding of factors, products and sums to the bits that must be kept can give.

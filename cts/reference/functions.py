@@ -14,7 +14,7 @@ from generators.program.variables import Variable
 
 
 def call(state: State, operation: Call) -> None:
-    """Runs the body with the arguments for its parameters.
+    """Run the body with the arguments for its parameters.
 
     Raises:
         GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.

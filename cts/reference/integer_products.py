@@ -21,15 +21,15 @@ _FLOAT64_INTEGERS = 1 << 53
 
 
 def extend(value: MatrixValue, signed: bool) -> np.ndarray:
-    """The elements extended to 64 bits as two's complement, uint64: by sign if ``signed``, else by zeros. Only the flag counts, not
-    the signedness of the component type (KHR-MAD-05)."""
+    """Extend the elements to 64 bits as two's complement, uint64: by sign if ``signed``, else by zeros. Only the flag counts, not the
+    signedness of the component type (KHR-MAD-05)."""
     if not signed:
         return value.bits.astype(np.uint64)
     return integers(value.bits, value.component, True).astype(np.int64).view(np.uint64)
 
 
 def _numbers(extended: np.ndarray, signed: bool) -> np.ndarray:
-    """The numbers that the extended elements stand for."""
+    """Return the numbers that the extended elements stand for."""
     return extended.view(np.int64) if signed else extended
 
 
@@ -43,7 +43,7 @@ def _largest(extended: np.ndarray, signed: bool) -> int:
 
 
 def _product(a: np.ndarray, b: np.ndarray, signed_a: bool, signed_b: bool) -> np.ndarray:
-    """``a`` x ``b`` modulo 2**64, uint64."""
+    """Compute ``a`` x ``b`` modulo 2**64, uint64."""
     if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
         # Every sum is an integer that float64 holds, and its matrix product is much the faster.
         left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)
@@ -56,7 +56,7 @@ def _saturated(
 ) -> tuple[np.ndarray, Range | None]:
     """Return ``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64, and what is permitted, if that is more.
 
-    An implementation that clamps after each term, or after groups of them, may lose what lies beyond an end and come back from that end by
+    An implementation that clamps after each term, or after groups of them, may lose what is beyond an end and come back from that end by
     all terms of the other sign.
 
     Args:
@@ -81,7 +81,7 @@ def _saturated(
     else:
         exact_a, exact_b = _numbers(a, signed_a).astype(object), _numbers(b, signed_b).astype(object)
         product, total = exact_a @ exact_b, np.abs(exact_a) @ np.abs(exact_b)
-    # Some order of the summation reaches the sum of the positive products, some that of the negative ones.
+    # Some order of the summation reaches the sum of the positive products, some the sum of the negative ones.
     if product.size and (((product + total) // 2).max() > high or ((product - total) // 2).min() < low):
         raise GeneratorError("the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)")
     clamped = np.clip(product + addend, low, high)
@@ -99,7 +99,7 @@ def _saturated(
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, flags: MatrixOperands) -> MatrixValue:
-    """``a`` x ``b`` + ``c`` for integers: the low-order bits of the exact value, or saturated.
+    """Compute ``a`` x ``b`` + ``c`` for integers: the low-order bits of the exact value, or saturated.
 
     Raises:
         GeneratorError: a saturating one that the specification leaves undefined.

@@ -33,7 +33,7 @@ class Place:
 
 
 def place(state: State, operation: MatrixLoad | MatrixStore) -> Place:
-    """The place that the operands name."""
+    """Return the place that the operands name."""
     first, stride = state.scalar(operation.first), state.scalar(operation.stride)
     return Place(operation.array, first.tolist(), stride.tolist(), layout_value(operation.layout))
 
@@ -64,7 +64,7 @@ def _cut(inside: np.ndarray) -> np.ndarray:
 
 
 def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
-    """Loads the elements at ``at``."""
+    """Load the elements at ``at``."""
     type_ = operation.result.type
     memory = state.memories[at.array.owner.name]
     if operation.robust:
@@ -86,7 +86,7 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
 
 
 def store_to(state: State, operation: MatrixStore, at: Place) -> None:
-    """Stores the elements to ``at``."""
+    """Store the elements to ``at``."""
     expectation = stored(state.matrices[operation.matrix.name].expectation(), "KHR-STORE-01")
     memory = state.memories[at.array.owner.name]
     what = operation.matrix.name
@@ -108,12 +108,12 @@ def store_to(state: State, operation: MatrixStore, at: Place) -> None:
 
 
 def load(state: State, operation: MatrixLoad) -> None:
-    """A stride of 0 repeats one row or column (KHR-LOAD-05)."""
+    """Load a matrix. A stride of 0 repeats one row or column (KHR-LOAD-05)."""
     load_from(state, operation, place(state, operation))
 
 
 def store(state: State, operation: MatrixStore) -> None:
-    """Writes each element to its place and nothing else (KHR-STORE-01).
+    """Write each element to its place and nothing else (KHR-STORE-01).
 
     Raises:
         GeneratorError: the stride is 0 (KHR-STORE-02), or elements overlap (F-KHR-1).

@@ -11,7 +11,7 @@ from generators.types import ComponentType, MatrixOperands
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, operands: MatrixOperands | None) -> MatrixValue:
-    """``a`` x ``b`` + ``c``; operands None is the same as NONE (KHR-MAD-12).
+    """Compute ``a`` x ``b`` + ``c``; operands None is the same as NONE (KHR-MAD-12).
 
     Raises:
         GeneratorError: integers and floats are mixed, a flag for integers is given with floats (KHR-MAD-11, F-KHR-7), or the
@@ -31,7 +31,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
 
 
 def muladd(state: State, operation: MatrixMulAdd) -> None:
-    """Raises GeneratorError if the shapes do not fit (KHR-MAD-01)."""
+    """Multiply and add; raise GeneratorError if the shapes do not fit (KHR-MAD-01)."""
     a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
     (m, k), (k_b, n) = a.bits.shape[1:], b.bits.shape[1:]
     if k != k_b or c.bits.shape[1:] != (m, n) or operation.result.type.shape != (m, n):

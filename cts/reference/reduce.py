@@ -24,8 +24,8 @@ _ORDERS = 3
 
 
 def reduce(state: State, operation: Reduce) -> None:
-    """Every element of a group counts once, in any order and grouping (CM2-RED-08, F-CM2-4), and all results of a group are equal
-    (CM2-RED-10).
+    """Combine the elements of each group: each counts once, in any order and grouping (CM2-RED-08, F-CM2-4), and all results of a group are
+    equal (CM2-RED-10).
 
     Raises:
         GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05), or the order of combination decides.
@@ -40,7 +40,7 @@ def reduce(state: State, operation: Reduce) -> None:
 
 
 def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
-    """The elements of (instances, rows, columns) with each group along the last axis.
+    """Return the elements of (instances, rows, columns) with each group along the last axis.
 
     Raises:
         GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05).
@@ -68,7 +68,7 @@ def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
 
 
 def spread(operation: Reduce, combined: np.ndarray) -> np.ndarray:
-    """One value of each group to all elements of the result that are to have it, (instances, rows, columns)."""
+    """Give one value of each group to all elements of the result that are to have it, (instances, rows, columns)."""
     shape = len(combined), *operation.result.type.shape
     match operation.mode:
         case ReduceMode.COLUMN:
@@ -80,7 +80,7 @@ def spread(operation: Reduce, combined: np.ndarray) -> np.ndarray:
 
 
 def _combined(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
-    """Each group, which lies along the last axis, combined to one value.
+    """Combine each group, along the last axis, to one value.
 
     Raises:
         GeneratorError: orders disagree.
@@ -96,7 +96,7 @@ def _combined(state: State, function: Function, groups: np.ndarray) -> np.ndarra
 
 
 def in_order(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
-    """Each group, along the last axis, combined from its first element to its last."""
+    """Combine each group, along the last axis, from its first element to its last."""
     result, owners = groups[..., 0], _owners(state, groups)
     for i in range(1, groups.shape[-1]):
         result = applied(state, function, [result, groups[..., i]], owners)
@@ -104,7 +104,7 @@ def in_order(state: State, function: Function, groups: np.ndarray) -> np.ndarray
 
 
 def _owners(state: State, groups: np.ndarray) -> np.ndarray:
-    """The scope instance of each group."""
+    """Return the scope instance of each group."""
     return state.instances.reshape((-1,) + (1,) * (groups.ndim - 2))
 
 
@@ -117,7 +117,7 @@ def _in_pairs(state: State, function: Function, groups: np.ndarray) -> np.ndarra
 
 
 def _check_sums(groups: np.ndarray, function: Function, component: ComponentType) -> None:
-    """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
+    """Raise GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
     sums = (one for one in flattened(function.body) if isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract"))
     if not any(one.result.type.is_float for one in sums):
         return

@@ -29,7 +29,7 @@ _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
 
 
 def holds(state: State, condition: Condition) -> np.ndarray:
-    """Whether the condition holds, bool, (instances,).
+    """Tell whether the condition holds, bool, (instances,).
 
     Raises:
         GeneratorError: two types are compared.
@@ -50,8 +50,8 @@ def select(state: State, operation: Select) -> None:
 
 
 def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:
-    """Runs ``arms[taken[i]]`` in the i-th executing instance, and merges what they computed. What else an arm computes is not known
-    after it."""
+    """Run ``arms[taken[i]]`` in the i-th executing instance, and merge what they computed. What else an arm computes is not known after
+    it."""
     parts = []
     for number, body in enumerate(arms):
         positions = np.flatnonzero(taken == number)
@@ -68,13 +68,13 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
 
 
 def branch(state: State, operation: Branch) -> None:
-    """``then`` where the condition holds."""
+    """Run ``then`` where the condition holds, and the other arm elsewhere."""
     taken = np.where(holds(state, operation.condition), 0, 1)
     take(state, taken, (operation.then, operation.otherwise), operation.merged)
 
 
 def chosen_arm(state: State, operation: Switch) -> np.ndarray:
-    """The number of the arm that each instance takes; that of the default comes after the others."""
+    """Return the number of the arm that each instance takes; the number of the default comes after the others."""
     selector = state.scalar(operation.selector)
     taken = np.full(len(selector), len(operation.arms))
     for number, arm in enumerate(operation.arms):
@@ -83,5 +83,5 @@ def chosen_arm(state: State, operation: Switch) -> np.ndarray:
 
 
 def switch(state: State, operation: Switch) -> None:
-    """The arm whose literals have the selector, else the default."""
+    """Take the arm whose literals have the selector, else the default."""
     take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)

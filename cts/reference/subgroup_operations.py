@@ -46,7 +46,7 @@ def of_subgroups(state: State, operation: SubgroupOperation) -> None:
     becomes a value of the instance.
 
     Raises:
-        GeneratorError: the scope instances are no subgroups of a known size, the result differs among the invocations of an instance, or
+        GeneratorError: the scope instances are not subgroups of a known size, the result differs among the invocations of an instance, or
             the specification leaves it undefined.
     """
     size = state.program.shape.subgroup_size
@@ -85,7 +85,7 @@ def _lane_numbers(state: State) -> np.ndarray:
 
 
 def _in_groups(state: State, function: Callable[[np.ndarray], Any], like: np.ndarray) -> np.ndarray:
-    """Return what ``function`` says of the positions of each group, a number or one for each of them; the dtype is that of ``like``."""
+    """Return what ``function`` says of the positions of each group, a number or one for each of them; the dtype is ``like``'s."""
     result = np.zeros(len(state.instances), like.dtype)
     for group in groups_of(state):
         result[group] = function(group)
@@ -183,7 +183,7 @@ def ballot_find(state: State, operation: BallotFind) -> None:
     """
     bits = _bits(state, operation.ballot.name)
     if not bits.any(axis=1).all():
-        raise GeneratorError(f"{operation.result.name}: a ballot has no bit, so that the result is undefined; use other data")
+        raise GeneratorError(f"{operation.result.name}: a ballot has no bit, so the result is undefined; use other data")
     found = bits.argmax(axis=1) if operation.which == "lowest" else bits.shape[1] - 1 - bits[:, ::-1].argmax(axis=1)
     state.scalars[operation.result.name] = found.astype(np.uint64)
 
@@ -241,7 +241,7 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
     wanted = state.scalar(operation.index).astype(np.int64)
     if operation.exclusive_or:
         if any((wanted[group] != wanted[group[0]]).any() for group in groups_of(state)):
-            raise GeneratorError(f"{name}: the mask differs in a subgroup, so that the result is undefined")
+            raise GeneratorError(f"{name}: the mask differs in a subgroup, so the result is undefined")
         wanted = lanes ^ wanted
 
     def of(group: np.ndarray) -> np.ndarray:

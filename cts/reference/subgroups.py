@@ -11,7 +11,7 @@ from generators.types import COMPONENT_TYPES
 
 
 def subgroups_stored(state: State, operation: SubgroupsStored) -> None:
-    """The element of each place in each subgroup says which it is. All subgroups are full: the local size in x is a multiple of the
+    """Let the element of each place in each subgroup say which it is. All subgroups are full: the local size in x is a multiple of the
     subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
     program, u32 = state.program, COMPONENT_TYPES["u32"]
     places = program.workgroup_count * program.subgroups * operation.subgroup_size

@@ -38,12 +38,12 @@ class ViewState:
 
 
 def layout_state(state: State, layout: TensorLayout) -> LayoutState:
-    """The value of a layout."""
+    """Return the value of a layout."""
     return LayoutState(*state.aggregates[layout.name])
 
 
 def view_state(state: State, view: TensorView) -> ViewState:
-    """The value of a view."""
+    """Return the value of a view."""
     return ViewState(*state.aggregates[view.name])
 
 
@@ -52,14 +52,14 @@ def _define(state: State, result: TensorLayout | TensorView, value: LayoutState 
 
 
 def layout_create(state: State, operation: LayoutCreate) -> None:
-    """Everything is zero, but the block sizes, which are one (TA-CRE-01)."""
+    """Create a layout: everything is zero, except the block sizes, which are one (TA-CRE-01)."""
     shape = len(state.instances), extent(operation.result.type.rank)
     zero, one = np.zeros(shape, np.int64), np.ones(shape, np.int64)
     _define(state, operation.result, LayoutState(one, zero, zero, zero, zero, np.zeros(shape[0], np.uint64)))
 
 
 def view_create(state: State, operation: ViewCreate) -> None:
-    """Dimensions and strides are zero, and the clip window is the whole matrix (TA-VCR-01)."""
+    """Create a view: dimensions and strides are zero, and the clip window is the whole matrix (TA-VCR-01)."""
     count = len(state.instances)
     zero = np.zeros((count, len(operation.result.type.permutation)), np.int64)
     clip = np.tile(np.array([0, WHOLE_SPAN, 0, WHOLE_SPAN], np.int64), (count, 1))
@@ -67,7 +67,7 @@ def view_create(state: State, operation: ViewCreate) -> None:
 
 
 def _unsigned(state: State, operands: tuple[ScalarValue, ...]) -> np.ndarray:
-    """int64, (instances, operands), not negative: 32 bits of either signedness are taken as unsigned."""
+    """Return the operands, int64, (instances, operands), not negative: 32 bits of either signedness are taken as unsigned."""
     return np.stack([(state.scalar(operand) & np.uint64(0xFFFFFFFF)).astype(np.int64) for operand in operands], axis=1)
 
 
@@ -76,7 +76,7 @@ def _signed(values: np.ndarray) -> np.ndarray:
 
 
 def layout_set(state: State, operation: LayoutSet) -> None:
-    """Copies the layout and changes one setting (TA-CPY-01).
+    """Copy the layout and change one setting (TA-CPY-01).
 
     Raises:
         GeneratorError: the operands are not as many as the setting needs, or a stride is less than the next dimension takes.
@@ -89,7 +89,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
         raise GeneratorError(f"{name}: {operation.setting} of a layout of {rank} dimensions needs {needed} operands (TA-DIM-04, TA-SLI-03)")
     match operation.setting:
         case "dimension":
-            # Offsets become zero and strides those of adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
+            # Offsets become zero and strides count adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
             stride = row_major(-(-values // before.block_size))
             after = replace(before, dimension=values, span=values, offset=np.zeros_like(values), stride=stride)
         case "stride":
@@ -109,7 +109,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
 
 
 def view_set(state: State, operation: ViewSet) -> None:
-    """Copies the view and changes one setting.
+    """Copy the view and change one setting.
 
     Raises:
         GeneratorError: the operands are not as many as the setting needs.
@@ -131,7 +131,7 @@ def view_set(state: State, operation: ViewSet) -> None:
 
 
 def row_major(sizes: np.ndarray) -> np.ndarray:
-    """Strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
+    """Return the strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
     stride = np.ones_like(sizes)
     for dimension in range(sizes.shape[1] - 2, -1, -1):
         stride[:, dimension] = stride[:, dimension + 1] * sizes[:, dimension + 1]

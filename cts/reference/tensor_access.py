@@ -20,7 +20,7 @@ from generators.program.values import MatrixType
 
 
 def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
-    """What the operation's layout and view give."""
+    """Return what the operation's layout and view give."""
     store = isinstance(operation, TensorStore)
     type_ = moved_matrix(operation).type
     view = operation.view
@@ -37,7 +37,7 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies in its array.
+    """Where a tensor is in its array.
 
     Attributes:
         start: byte of its first element, int64, (instances,).
@@ -49,7 +49,7 @@ class Place:
 
 
 def place(state: State, operation: TensorLoad | TensorStore) -> Place:
-    """Where the operation's tensor lies.
+    """Return where the operation's tensor is.
 
     Raises:
         GeneratorError: the pointer is not aligned.
@@ -62,10 +62,11 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
 
 
 def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place) -> np.ndarray:
-    """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
+    """Return the byte offsets in the array, int64, (instances, rows, columns); for elements that are not accessed, the offset of the
+    tensor's beginning.
 
     Raises:
-        GeneratorError: an element lies beyond the array.
+        GeneratorError: an element is beyond the array.
     """
     array, unit = operation.array, unit_bytes(operation)
     memory = state.memories[array.owner.name]
@@ -78,8 +79,7 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
 
 
 def tensor_load(state: State, operation: TensorLoad) -> None:
-    """Elements in memory are moved, those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there
-    (CM2-VW-01).
+    """Move elements in memory; those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there (CM2-VW-01).
 
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
@@ -88,7 +88,7 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
 
 
 def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) -> None:
-    """Loads the elements at ``found`` of the tensor at ``at``."""
+    """Load the elements at ``found`` of the tensor at ``at``."""
     type_ = operation.result.type
     offsets = _offsets(state, operation, found, at)
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
@@ -109,7 +109,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     if found.clipped.any():
         before = state.matrices.get(operation.before.name)
         if before is None:
-            raise GeneratorError(f"clipped elements of {operation.result.name} keep those of {operation.before.name}, which are undefined")
+            raise GeneratorError(f"clipped elements of {operation.result.name} keep {operation.before.name}, which is undefined")
         if not before.is_certain:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
@@ -117,8 +117,8 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
 
 
 def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarray, found: Addresses, type_: MatrixType) -> np.ndarray:
-    """What the decode function gives for the accessed elements, of shape (count,): its pointer is to the element's block, its second and
-    third parameters are the block's coordinates and those in the block (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the
+    """Return what the decode function gives for the accessed elements, of shape (count,): its pointer is to the element's block, its second
+    and third parameters are the block's coordinates and those in the block (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the
     clamp value do not depend on it (F-TA-17)."""
     at = found.accessed
     coordinates = [[values[at][:, i] for i in range(values.shape[-1])] for values in (found.block, found.within)]
@@ -128,7 +128,7 @@ def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarr
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:
-    """Writes the elements that are neither clipped nor out of bounds, and nothing else.
+    """Write the elements that are neither clipped nor out of bounds, and nothing else.
 
     Raises:
         GeneratorError: see ``addresses``; or blocks have several elements, which then race (CM2-ST-03), or elements overlap.
@@ -137,7 +137,7 @@ def tensor_store(state: State, operation: TensorStore) -> None:
 
 
 def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) -> None:
-    """Stores the elements to ``found`` of the tensor at ``at``."""
+    """Store the elements to ``found`` of the tensor at ``at``."""
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
     offsets = _offsets(state, operation, found, at)

@@ -121,27 +121,27 @@ def slice_addresses(
 
 
 def per_instance(values: np.ndarray) -> np.ndarray:
-    """(instances,) as (instances, 1, 1): one number for all elements of a matrix."""
+    """Return (instances,) as (instances, 1, 1): one number for all elements of a matrix."""
     return np.asarray(values[:, None, None])
 
 
 def _bounded(values: np.ndarray, what: str) -> None:
     if (values >= LIMIT).any():
-        raise GeneratorError(f"{what} is not below 2^31, so that the width of integers decides; make the tensor smaller (F-TA-7)")
+        raise GeneratorError(f"{what} is not below 2^31, so the width of integers decides; make the tensor smaller (F-TA-7)")
 
 
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """The index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
+    """Return the index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
     elements are outside of it."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
-        raise GeneratorError("a clip window ends beyond 2^32, so that the width of integers decides; give a smaller span (F-TA-8)")
+        raise GeneratorError("a clip window ends beyond 2^32, so the width of integers decides; give a smaller span (F-TA-8)")
     outside = (row < row_offset) | (row >= row_offset + row_span) | (column < column_offset) | (column >= column_offset + column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + (column - column_offset), outside
 
 
 def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layout: LayoutState) -> np.ndarray:
-    """From the index in the view, taken apart in permuted order, to the index in the slice (CM2-VW-05 to CM2-VW-07)."""
+    """Compute the index in the slice from the index in the view, taken apart in permuted order (CM2-VW-05 to CM2-VW-07)."""
     rank = len(type_.permutation)
     own = type_.has_dimensions if isinstance(type_.has_dimensions, bool) else bool(extent(type_.has_dimensions))
     if own:
@@ -164,11 +164,11 @@ def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layo
 def _in_tensor(
     span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, undefined: Undefined
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Blocks, places in the blocks, and which elements lie outside of the tensor."""
+    """Return blocks, places in the blocks, and which elements are outside of the tensor."""
     coordinate = span + layout.offset[:, None, None, :]
     size = layout.dimension[:, None, None, :]
     if (np.abs(coordinate) >= LIMIT).any():
-        raise GeneratorError("a coordinate is beyond 31 bits, so that its signedness decides; give smaller offsets (F-TA-6)")
+        raise GeneratorError("a coordinate is beyond 31 bits, so its signedness decides; give smaller offsets (F-TA-6)")
     out = (coordinate < 0) | (coordinate >= size)
     out &= ~clipped[..., None]
     outside = np.zeros(clipped.shape, bool)
@@ -186,7 +186,7 @@ def _in_tensor(
 
 
 def _clamped(coordinate: np.ndarray, size: np.ndarray, mode: ClampMode, out: np.ndarray) -> np.ndarray:
-    """What a coordinate out of bounds becomes. Remainders have the sign of the divisor (F-TA-4), as Python's have."""
+    """Return what a coordinate out of bounds becomes. Remainders have the sign of the divisor (F-TA-4), as Python's have."""
     match mode:
         case ClampMode.CLAMP_TO_EDGE:
             return np.asarray(np.clip(coordinate, 0, size - 1))

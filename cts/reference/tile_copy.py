@@ -13,11 +13,11 @@ from generators.types import Scope
 
 
 def tile_copied(state: State, operation: TileCopied) -> None:
-    """Every element of the tile in every workgroup.
+    """Copy every element of the tile in every workgroup.
 
     Raises:
         GeneratorError: not all invocations execute it, its numbers differ in a workgroup, the arrays are not of one scalar type, or an
-            element lies beyond an array.
+            element is beyond an array.
     """
     if len(state.instances) < state.program.instances:
         raise GeneratorError(f"only some scope instances copy a tile to {operation.target.array.name}; copy outside of branches")
@@ -42,7 +42,7 @@ def tile_copied(state: State, operation: TileCopied) -> None:
 
 
 def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which elements are inside of the limits, and the byte offsets of all, (workgroups, …)."""
+    """Return which elements are inside of the limits, and the byte offsets of all, (workgroups, …)."""
     array, memory = window.array, state.memories[window.array.name]
     y, x = _uniform(state, window.row) + row, _uniform(state, window.column) + column
     inside = np.ones(y.shape, bool)
@@ -59,7 +59,7 @@ def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -
 
 
 def _uniform(state: State, value: ScalarValue) -> np.ndarray:
-    """A number of each workgroup, int64, (workgroups, 1, 1)."""
+    """Return a number of each workgroup, int64, (workgroups, 1, 1)."""
     each = state.program.subgroups if state.program.scope is Scope.SUBGROUP else 1
     numbers = state.scalar(value).astype(np.int64).reshape(-1, each)
     if (numbers != numbers[:, :1]).any():

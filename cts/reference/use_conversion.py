@@ -1,6 +1,6 @@
 """OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
 
-Neither is on Vulkan's list of operations that preserve bits, so that a denormal may be taken for zero, and a zero may lose its sign.
+Neither is on Vulkan's list of operations that preserve bits, so a denormal may be taken for zero, and a zero may lose its sign.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
 
 
 def use_convert(state: State, operation: UseConvert) -> None:
-    """The elements stay, and the use becomes A or B (CM2-CVT-03).
+    """Keep the elements, and make the use A or B (CM2-CVT-03).
 
     Raises:
         GeneratorError: the types differ in more than the use, or it is not from an accumulator.
@@ -35,7 +35,7 @@ def use_convert(state: State, operation: UseConvert) -> None:
 
 
 def transpose(state: State, operation: Transpose) -> None:
-    """Rows become columns (CM2-TR-02).
+    """Make rows columns (CM2-TR-02).
 
     Raises:
         GeneratorError: the types do not go together (CM2-TR-01, F-CM2-12).

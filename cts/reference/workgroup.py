@@ -22,10 +22,10 @@ def stated(state: State, operation: Stated) -> None:
 
 
 def copied(state: State, operation: Copied) -> None:
-    """Every element of the source, to the same place in the target, or to that as far from its end.
+    """Copy every element of the source, to the same place in the target, or to the place as far from its end.
 
     Raises:
-        GeneratorError: not all invocations execute it, so that elements stay behind.
+        GeneratorError: not all invocations execute it, so some elements are not copied.
     """
     if len(state.instances) < state.program.instances:
         raise GeneratorError(f"only some scope instances copy to {operation.target.name}; copy outside of branches")
@@ -33,10 +33,10 @@ def copied(state: State, operation: Copied) -> None:
 
 
 def part_copied(state: State, operation: PartCopied) -> None:
-    """The elements of each executing subgroup.
+    """Copy the elements of each executing subgroup.
 
     Raises:
-        GeneratorError: the pointees differ, an element lies beyond an array, or scope instances are no subgroups.
+        GeneratorError: the pointees differ, an element is beyond an array, or scope instances are not subgroups.
     """
     target, source = operation.target, operation.source
     if state.program.scope is not Scope.SUBGROUP or target.pointee != source.pointee:
@@ -61,11 +61,11 @@ def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarra
 
 
 def barrier(state: State, operation: Barrier) -> None:
-    """Nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
+    """Do nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
 
 
 def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
-    """The counter has counted every workgroup, and the body runs in the scope instances of one of them.
+    """Run the body in the scope instances of one workgroup, once the counter has counted every workgroup.
 
     Raises:
         GeneratorError: the counter does not start with 0.
@@ -74,7 +74,7 @@ def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     memory = state.memories[operation.counter.name]
     place = np.zeros((1, 1, 1), np.int64)
     if memory.load(place, counter).any():
-        raise GeneratorError(f"{operation.counter.name} counts workgroups, so that it must start with 0")
+        raise GeneratorError(f"{operation.counter.name} counts workgroups, so it must start with 0")
     count = np.full((1, 1, 1), program.workgroup_count, counter.bits_dtype)
     memory.store(place, one_set(Exact(counter, count)), "the count of workgroups")
     instances = state.instances

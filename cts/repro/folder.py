@@ -21,7 +21,7 @@ _HEADING = re.compile(r"# \w+\[.*\]")
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Makes ``folder`` for the block to write into; what an earlier reproduction wrote there goes first, whichever its kind of case.
+    """Make ``folder`` for the block to write into; first remove what an earlier reproduction wrote there, whichever its kind of case.
 
     Raises:
         CtsError: the folder or, in the block, a file cannot be written.
@@ -35,12 +35,12 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def heading(case_id: str) -> str:
-    """The first line of README.md, by which a reproduction is known."""
+    """Return the first line of README.md, by which a reproduction is known."""
     return f"# {case_id}"
 
 
 def _clear(folder: Path) -> None:
-    """Removes an earlier reproduction, and nothing else that may lie in ``folder``."""
+    """Remove an earlier reproduction, and nothing else that may be in ``folder``."""
     readme = folder / README
     if not readme.is_file() or not _HEADING.fullmatch(readme.read_text(encoding="utf-8", errors="replace").partition("\n")[0]):
         return

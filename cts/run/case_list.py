@@ -18,7 +18,7 @@ class CaseListError(CtsError):
 
 
 def read_case_list(path: Path) -> dict[str, str]:
-    """The ids in a case list, in order, each with the place that it was first named in (``"FILE:LINE"``).
+    """Return the ids in a case list, in order, each with the place that it was first named in (``"FILE:LINE"``).
 
     Paths of further lists are relative to the list that names them. An id may carry the path of its family's file, as pytest
     prints it (``cases/…/load_store.yaml::load_store[…]``); the path is dropped.

@@ -29,7 +29,7 @@ def has_default(case: Case, word: str) -> bool:
 
 @cache
 def _defaults(family: Family, word: str) -> tuple[tuple[int, Parameter], ...]:
-    """The parameters of which ``word`` names the default, with their places among the labels of a case."""
+    """Return the parameters of which ``word`` names the default, with their places among the labels of a case."""
     if ":" not in word:
         return ()
     lowered = word.lower()

@@ -1,4 +1,4 @@
-"""Cases as pytest sees them: the package ``cts`` is a directory whose files are those of ``cases/``, and a case is a light item."""
+"""Cases as pytest sees them: the package ``cts`` is a directory whose files are the files of ``cases/``, and a case is a light item."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Judging:
     Args:
         root: of the checkout.
         holder: of this process's device.
-        journal: that this process writes; None if there is none, or if it lies on another machine.
+        journal: that this process writes; None if there is none, or if it is on another machine.
         send_records: whether reports carry the records for the controller to write.
         proven: a case that has passed before this run, and its seconds.
     """

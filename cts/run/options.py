@@ -28,7 +28,7 @@ class Request:
 
 
 def in_cases(argument: str, directory: Path, root: Path) -> bool:
-    """Whether an argument of pytest names ``cases/`` or something in it."""
+    """Tell whether an argument of pytest names ``cases/`` or something in it."""
     path, cases = _path(argument, directory), root / "cases"
     return path == cases or cases in path.parents
 
@@ -39,7 +39,7 @@ def _path(argument: str, directory: Path) -> Path:
 
 
 def parse_arguments(arguments: Sequence[str], directory: Path, root: Path) -> Request | None:
-    """What pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
+    """Return what pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
 
     Args:
         arguments: files, folders and node ids.

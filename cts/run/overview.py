@@ -166,7 +166,7 @@ class Overview:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """A worker died. What it judged is in the journal; the case that it was judging is not."""
+        """Report that a worker died. What it judged is in the journal; the case that it was judging is not."""
         id_ = _id(crashitem)
         if not _is_case(crashitem):
             return
@@ -336,7 +336,7 @@ class Overview:
         return f"STOPPED after {self._tally.total:,} of {self._selected:,} cases: {why}; {rest}"
 
     def _write_reports(self, directory: Path, whole: bool) -> bool:
-        """Whether that was possible."""
+        """Write the reports; tell whether that was possible."""
         try:
             meta = read_meta(directory)
             selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
@@ -455,5 +455,5 @@ class Explanation:
 
 
 def timestamp() -> str:
-    """Now, in UTC, as ISO 8601 has it."""
+    """Return the time now, in UTC, as ISO 8601 has it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -62,7 +62,7 @@ class Plan:
 
 
 def checked_settings(options: Mapping[str, Any]) -> Settings:
-    """The settings that the options ask for, with the device chosen.
+    """Return the settings that the options ask for, with the device chosen.
 
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
@@ -127,7 +127,7 @@ def checked_retry(text: str | None) -> frozenset[Verdict]:
 
 
 def checked_front_end(name: str | None) -> FrontEnd:
-    """The front end of that name; spirv for None.
+    """Return the front end of that name; spirv for None.
 
     Raises:
         OptionError: there is none, or glslang is not installed.
@@ -142,7 +142,7 @@ def checked_front_end(name: str | None) -> FrontEnd:
 
 
 def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
-    """``value``, if it is one of ``known``.
+    """Return ``value``, if it is one of ``known``.
 
     Raises:
         OptionError: it is not.

@@ -55,7 +55,7 @@ _OPTIONS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The suite's options. Their values are checked later, so that a wrong one ends with one line and exit code 2."""
+    """Add the suite's options. Their values are checked later, so a wrong one ends with one line and exit code 2."""
     group = parser.getgroup("cts", "conformance suite (pytest cts)")
 
     def add(name: str, help_: str, **keywords: Any) -> None:
@@ -118,7 +118,7 @@ def _options(config: pytest.Config) -> dict[str, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Lets processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
+    """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
     milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here."""
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         config.option.dist = "worksteal"
@@ -130,9 +130,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Puts the run together, if this run concerns the suite.
+    """Put the run together, if this run concerns the suite.
 
-    It comes after other plugins' configuration, so that pytest-xdist has decided whether this process only controls.
+    It comes after other plugins' configuration, so pytest-xdist has decided whether this process only controls.
     """
     if config.getoption("help", False) or config.getoption("version", 0):
         return
@@ -162,7 +162,7 @@ def _configure(config: pytest.Config) -> None:
     request = parse_arguments(config.args, directory, root)
     if request is None:
         if any(options.values()) and not is_root(root):
-            raise CtsError(f"pytest's rootdir {root} is no checkout of the suite: give --rootdir the folder that has cases/ and cts/")
+            raise CtsError(f"pytest's rootdir {root} is not a checkout of the suite: give --rootdir the folder that has cases/ and cts/")
         if given := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
             raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")
         return
@@ -173,7 +173,7 @@ def _configure(config: pytest.Config) -> None:
 
 
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
-    """Sets up the only process, or the controller of pytest-xdist."""
+    """Set up the only process, or the controller of pytest-xdist."""
     from cts.checkout import suite_version
     from cts.journal import journal
     from cts.journal.run_record import DeviceRecord, RunRecord
@@ -260,7 +260,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:
-    """Sets up a worker of pytest-xdist."""
+    """Set up a worker of pytest-xdist."""
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
 
@@ -288,7 +288,7 @@ def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list
 
 
 def _token(directory: Path | None) -> str:
-    """Tells whether two processes see the same directory, on whichever machine they run."""
+    """Make a token that tells whether two processes see the same directory, on whichever machine they run."""
     if directory is None:
         return ""
     from cts.journal.journal import META

@@ -36,12 +36,12 @@ class Progress:
         return time.monotonic() - self._start
 
     def begin(self, total: int) -> None:
-        """Judging begins; ``total`` cases are to be judged."""
+        """Begin judging; ``total`` cases are to be judged."""
         self.total = total
         self._start = self._printed = time.monotonic()
 
     def judged(self, nodeid: str, digest: Digest, bad: bool, tally: Tally) -> None:
-        """One more verdict."""
+        """Show one more verdict."""
         if self._silent:
             return
         if bad and self._announced <= ANNOUNCED:
@@ -55,14 +55,14 @@ class Progress:
             self._print(tally)
 
     def set_aside(self, aside: SetAside) -> None:
-        """A case that has no verdict yet."""
+        """Show a case that has no verdict yet."""
         if not self._silent and aside.first is not None:
             self._end_line()
             first = aside.first
             self._reporter.write_line(f"SET ASIDE {aside.nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
 
     def finish(self, tally: Tally) -> None:
-        """The last line."""
+        """Print the last line."""
         if not self._silent and tally.total:
             self._print(tally)
             self._end_line()
@@ -97,5 +97,5 @@ def _duration(seconds: float) -> str:
 
 
 def word(verdict: Verdict) -> str:
-    """How pytest's lines name a verdict."""
+    """Return how pytest's lines name a verdict."""
     return "SUITE ERROR" if verdict is Verdict.ERROR else verdict.value.upper().replace("_", " ")

@@ -15,7 +15,7 @@ ReportWriter = Callable[[Path, Path], Sequence[str]]
 
 
 def report_writer() -> ReportWriter:
-    """The registered writer; in a checkout that is not installed, which has no entry points, the one that the project registers."""
+    """Return the registered writer; in a checkout that is not installed, which has no entry points, the one that the project registers."""
     for point in entry_points(group=GROUP):
         writer: ReportWriter = point.load()
         return writer

@@ -48,7 +48,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
     Raises:
         DeviceUnavailable: the device cannot be opened, or not again: nothing is known of the case.
     """
-    # Opening the device is no part of the first case: neither its time nor its verdict.
+    # Opening the device is not a part of the first case: neither its time nor its verdict.
     description = holder.device.description
     watch = Stopwatch()
     step = ""

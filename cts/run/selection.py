@@ -41,11 +41,11 @@ class Selection:
         return [family.path for family in self.casebook.families.values()]
 
     def family(self, path: Path) -> Family | None:
-        """The family that the file describes."""
+        """Return the family that the file describes."""
         return next((family for family in self.casebook.families.values() if family.path == path), None)
 
     def cases(self, family: Family) -> Iterable[Case]:
-        """The family's cases, in an order that is the same in every process."""
+        """Return the family's cases, in an order that is the same in every process."""
         ids = self._ids(family)
         cases = expand(family, self.tier, self.extra_rows) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
         return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
@@ -62,7 +62,7 @@ def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
     """Return the ids of a case list by family, each once: a list may name a case in several ways.
 
     Raises:
-        CaseListError: the list cannot be read, or an id in it is no case's; the message names file and line.
+        CaseListError: the list cannot be read, or an id in it is not a case's; the message names file and line.
     """
     families: dict[str, dict[str, None]] = {}
     for id_, place in read_case_list(path).items():
@@ -75,10 +75,10 @@ def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ...]]:
-    """The named ids by family, each of them a case of the file that it was named in.
+    """Return the named ids by family, each of them a case of the file that it was named in.
 
     Raises:
-        CasebookError, SelectionError: an id is no case's, or another file's.
+        CasebookError, SelectionError: an id is not a case's, or another file's.
     """
     named: dict[str, tuple[str, ...]] = {}
     for path, ids in request.files.items():
@@ -92,10 +92,10 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
 
 
 def device_rows(description: DeviceDescription) -> tuple[str, ...]:
-    """The device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and so its rows of flexible
-    dimensions, with ``.flex`` or ``.wgN`` behind them.
+    """Return the device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and likewise its rows of
+    flexible dimensions, with ``.flex`` or ``.wgN`` after them.
 
-    Without those of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
+    Without rows of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
 
     None of the embedded device: it takes whatever a case may ask for, and nothing is learnt from asking for all of it.

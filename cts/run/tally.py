@@ -88,7 +88,7 @@ class Tally:
     pipeline: float = 0.0
 
     def add(self, digest: Digest) -> None:
-        """Counts one result."""
+        """Count one result."""
         self.verdicts[digest.verdict] += 1
         self.families.setdefault(digest.family, Counter())[digest.verdict] += 1
         if digest.verdict is Verdict.NOT_SUPPORTED:
@@ -120,10 +120,10 @@ class Tally:
         return sum(count for verdict, count in self.verdicts.items() if verdict not in passing)
 
     def phrase(self) -> str:
-        """For example ``"120 pass, 3 fail, 8 not_supported"``; ``"none"`` if nothing was counted."""
+        """Describe the counts, for example ``"120 pass, 3 fail, 8 not_supported"``; ``"none"`` if nothing was counted."""
         return phrase(self.verdicts)
 
 
 def phrase(verdicts: Mapping[Verdict, int]) -> str:
-    """The counts that are not zero, in the order of Verdict."""
+    """Return the counts that are not zero, in the order of Verdict."""
     return ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts.get(verdict)) or "none"

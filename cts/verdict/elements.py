@@ -9,7 +9,7 @@ from generators.types import ComponentType
 
 
 def byte_offsets(offsets: np.ndarray, size: int) -> np.ndarray:
-    """Offsets of every byte of the elements of ``size`` bytes at ``offsets``, shape (..., size)."""
+    """Return the offsets of every byte of the elements of ``size`` bytes at ``offsets``, shape (..., size)."""
     return np.asarray(offsets[..., None] + np.arange(size, dtype=np.int64))
 
 
@@ -20,7 +20,7 @@ def _aligned(contents: np.ndarray, offsets: np.ndarray, size: int) -> bool:
 
 
 def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Bits of the elements at byte ``offsets`` of ``contents`` (uint8, one dimension); unsigned, of the shape of ``offsets``."""
+    """Return the bits of the elements at byte ``offsets`` of ``contents`` (uint8, one dimension); unsigned, of the shape of ``offsets``."""
     size = component.bytes
     if _aligned(contents, offsets, size):
         return np.asarray(contents.view(component.bits_dtype)[offsets // size])
@@ -28,7 +28,7 @@ def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) 
 
 
 def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None:
-    """Writes ``bits`` (unsigned, of the shape of ``offsets``) to ``contents`` (uint8) at byte ``offsets``."""
+    """Write ``bits`` (unsigned, of the shape of ``offsets``) to ``contents`` (uint8) at byte ``offsets``."""
     size = bits.dtype.itemsize
     if _aligned(contents, offsets, size):
         contents.view(bits.dtype)[offsets // size] = bits
@@ -37,12 +37,12 @@ def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None
 
 
 def number(value: float) -> str:
-    """A value in as few digits as name it."""
+    """Write a value in as few digits as name it."""
     return f"{value:.17g}" if float(f"{value:.9g}") != value else f"{value:.9g}"
 
 
 def words(bits: int, component: ComponentType) -> str:
-    """Bits in hexadecimal and their value, for example ``0x3c00 (1)``."""
+    """Write bits in hexadecimal and their value, for example ``0x3c00 (1)``."""
     value = values(np.array([bits], component.bits_dtype), component)[0]
     text = number(float(value)) if component.is_float else str(int(value))
     return f"0x{bits:0{component.bits // 4}x} ({text})"

@@ -243,7 +243,7 @@ class Expectation:
     Attributes:
         permitted: what the specification lets an implementation give, with the positions that only choose between readings of a text
             that does bind. A value outside of it is a failure.
-        expected: the part of it that all positions of the suite leave. A value of ``permitted`` alone is no failure.
+        expected: the part of it that all positions of the suite leave. A value of ``permitted`` alone is not a failure.
         authority: what they rest on.
         may_be_dropped: where the store is permitted to be dropped, bool, of the shape of the elements: memory keeps what it held, which is
             not expected. None for nowhere.

@@ -260,7 +260,7 @@ def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
         raise fields["cases"].error("expected at least one case id, or a family with conditions")
     since, until = (_bound(fields[name]) if name in fields else () for name in ("since", "until"))
     if since and until and until < since:
-        raise fields["until"].error("it lies before 'since'")
+        raise fields["until"].error("it is before 'since'")
     return KnownFailure(
         id=id_,
         since=since,

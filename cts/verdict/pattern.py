@@ -8,7 +8,7 @@ _LISTED = 8
 
 
 def numbers(indices: list[int]) -> str:
-    """Indices in words: runs as ``3 to 7``, steps as ``0, 2, … 14``; shortened beyond eight."""
+    """Name indices in words: runs as ``3 to 7``, steps as ``0, 2, … 14``; shortened beyond eight."""
     if len(indices) > 2 and indices == list(range(indices[0], indices[-1] + 1)):
         return f"{indices[0]} to {indices[-1]}"
     if len(indices) > 3:
@@ -25,7 +25,7 @@ def _named(what: str, indices: list[int]) -> str:
 
 
 def _in_one_matrix(wrong: np.ndarray) -> str:
-    """The pattern of a bool array (rows, columns) with at least one True."""
+    """Return the pattern of a bool array (rows, columns) with at least one True."""
     rows, columns = wrong.shape
     if wrong.all():
         return "every element"
@@ -63,7 +63,7 @@ def _in_one_matrix(wrong: np.ndarray) -> str:
 
 
 def pattern(wrong: np.ndarray) -> str:
-    """Describes a bool array (instances, rows, columns) with at least one True."""
+    """Describe a bool array (instances, rows, columns) with at least one True."""
     instances = np.flatnonzero(wrong.any(axis=(1, 2))).tolist()
     masks = wrong[instances]
     one = _in_one_matrix(masks[0])

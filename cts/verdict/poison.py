@@ -15,7 +15,7 @@ from generators.types import StorageClass
 
 @lru_cache(maxsize=64)
 def background(length: int) -> np.ndarray:
-    """A pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
+    """Return a pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
     position = np.arange(length, dtype=np.uint32)
     pattern = ((position * np.uint32(2654435761) >> np.uint32(24)) % 254 + 1).astype(np.uint8)
     pattern.setflags(write=False)
@@ -23,11 +23,11 @@ def background(length: int) -> np.ndarray:
 
 
 def poison(allowed: ValueSet) -> np.ndarray:
-    """Bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
+    """Return bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
     interval is so wide that it holds the complement.
 
     Raises:
-        GeneratorError: every value of an element is allowed, so that it cannot be judged.
+        GeneratorError: every value of an element is allowed, so it cannot be judged.
     """
     bits = ~allowed.bits
     for replacement in (np.iinfo(bits.dtype).max, 0x5A, 0xA5):
@@ -45,10 +45,10 @@ def poison(allowed: ValueSet) -> np.ndarray:
 
 
 def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> dict[str, np.ndarray]:
-    """What each array that is a buffer holds before the dispatch.
+    """Return what each array that is a buffer holds before the dispatch.
 
     Input and inout arrays have the subcase's data. Output arrays are poison: where an element is expected, bits that it must not
-    have, so that one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.
+    have, so one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.
 
     Returns:
         uint8 arrays of ``Array.bytes`` by name; not to be written.
@@ -69,7 +69,7 @@ def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> 
 
 
 def covered(length: int, expected: Expected, array: str) -> np.ndarray:
-    """Which of the ``length`` bytes of an array some expected element covers, bool."""
+    """Tell which of the ``length`` bytes of an array some expected element covers, bool."""
     mask = np.zeros(length, bool)
     for placed in expected.placed:
         if placed.array == array:

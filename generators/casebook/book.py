@@ -38,14 +38,14 @@ class Casebook:
     unfinished: Mapping[str, str]
 
     def resting_on(self, position: str) -> tuple[str, ...]:
-        """Names of the families whose verdicts rest on that position."""
+        """Return the names of the families whose verdicts rest on that position."""
         return tuple(family.name for family in self if position in family.positions)
 
     def __iter__(self) -> Iterator[Family]:
         return iter(self.families.values())
 
     def family(self, name: str) -> Family:
-        """The family of that name.
+        """Return the family of that name.
 
         Raises:
             CasebookError: there is none.
@@ -62,7 +62,7 @@ def _nearest(name: str, known: Mapping[str, object]) -> str:
 
 
 def load_casebook(root: Path) -> Casebook:
-    """Every family below ``root``, sorted by specification and name.
+    """Load every family below ``root``, sorted by specification and name.
 
     Args:
         root: the checkout, or its folder ``cases``.
@@ -86,7 +86,8 @@ def load_casebook(root: Path) -> Casebook:
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:
-    """The case that ``id_`` names, found without expanding its family. It need not be in a product, but the constraints must allow it.
+    """Return the case that ``id_`` names, found without expanding its family. It need not be in a product, but the constraints must allow
+    it.
 
     Args:
         casebook: all families.

@@ -1,4 +1,4 @@
-"""What the YAML of a family says of its parameters' labels: the conditions of constraints, and constraints as they stand there."""
+"""What the YAML of a family says of its parameters' labels: the conditions of constraints, and constraints as written there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.parameters.declaration import Declaration, declarations
 
 @dataclass(frozen=True)
 class ConstraintText:
-    """A constraint as the family states it: labels by parameter and label name, so that it holds for any set of further labels.
+    """A constraint as the family states it: labels by parameter and label name, so it holds for any set of further labels.
 
     Attributes:
         exclusions: each forbids the cases that have one of the labels (or, where ``inside`` is false, none of them) on every
@@ -58,7 +58,7 @@ def compile_constraints(
 
     Args:
         constraints: as the family states them.
-        parameters: of its cases, then those of subcases.
+        parameters: of its cases, then of subcases.
         view: makes what predicates are given.
     """
     numbers = MappingProxyType({parameter.name: number for number, parameter in enumerate(parameters)})
@@ -105,7 +105,7 @@ class ConditionReader:
         self._builder_name = builder_name
 
     def labels(self, element: Element, parameter: Parameter) -> tuple[str, ...]:
-        """Labels of ``parameter``: a list, or a single one."""
+        """Read the labels of ``parameter``: a list, or a single one."""
         items = element.items(f"labels of parameter '{parameter.name}'") if element.is_sequence else [element]
         labels: list[str] = []
         for item in items:
@@ -120,7 +120,7 @@ class ConditionReader:
         return tuple(labels)
 
     def conditions(self, element: Element) -> dict[str, frozenset[str]]:
-        """Parameter name -> labels."""
+        """Read conditions: parameter name -> labels."""
         conditions = {}
         for name, item in element.entries("a mapping from parameter to labels").items():
             if name not in self._by_name:
@@ -139,7 +139,7 @@ class ConditionReader:
         return name, self._predicates[name]
 
     def constraint(self, element: Element) -> ConstraintText:
-        """An entry of ``constraints``."""
+        """Read an entry of ``constraints``."""
         entries = element.entries("a mapping with the keys when and require, exclude, or predicate")
         if "predicate" in entries:
             fields = element.fields(("predicate", "because"))

@@ -31,7 +31,7 @@ class Constraint(Protocol):
         ...
 
     def decide(self, assignment: Assignment) -> int:
-        """ALLOWED, FORBIDDEN, or the number of the parameter that it needs next."""
+        """Return ALLOWED, FORBIDDEN, or the number of the parameter that it needs next."""
         ...
 
 
@@ -58,7 +58,7 @@ class Exclusion:
 
 
 class _Needed(BaseException):
-    """A predicate asked for a parameter that has no value yet. Not an Exception, so that no predicate catches it by accident."""
+    """A predicate asked for a parameter that has no value yet. Not an Exception, so no predicate catches it by accident."""
 
     def __init__(self, parameter: int) -> None:
         self.parameter = parameter
@@ -100,7 +100,7 @@ class Predicate:
     """Forbids the cases for which a function of the values is false.
 
     The function must depend on nothing but the values that it reads. What it read, and what it said, is kept as a decision tree,
-    so that it runs once for each combination of the values that matter to it.
+    so it runs once for each combination of the values that matter to it.
 
     Attributes:
         name: for messages.
@@ -163,7 +163,7 @@ Choices = Sequence[Sequence[int]]
 
 
 def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices: Choices) -> list[tuple[int, Constraint]] | None:
-    """The constraints that are still open, each with the parameter that it needs; None if one is violated."""
+    """Return the constraints that are still open, each with the parameter that it needs; None if one is violated."""
     pending = []
     for constraint in constraints:
         needed = constraint.decide(assignment)
@@ -175,7 +175,7 @@ def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices:
 
 
 def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assignment | None = None) -> list[Row]:
-    """Every allowed row, in lexicographic order of ``choices``.
+    """Return every allowed row, in lexicographic order of ``choices``.
 
     Args:
         constraints: a constraint that asks for a parameter without choices is left undecided.
@@ -227,7 +227,7 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
 
 
 def _is_idle(constraint: Constraint, choices: Choices) -> bool:
-    """Whether the constraint forbids nothing, because on one of its parameters no label that it names is to choose from."""
+    """Tell whether the constraint forbids nothing, because on one of its parameters no label that it names is to choose from."""
     return isinstance(constraint, Exclusion) and any(
         choices[parameter] and labels.isdisjoint(choices[parameter]) for parameter, labels in constraint.labels
     )
@@ -244,7 +244,7 @@ class Completion:
         self._known: dict[Row, bool] = {}
 
     def possible(self, assignment: Assignment) -> bool:
-        """Whether an allowed row contains ``assignment``."""
+        """Tell whether an allowed row contains ``assignment``."""
         key = tuple(assignment)
         known = self._known.get(key)
         if known is None:

@@ -17,7 +17,7 @@ from generators.errors import CasebookError
 
 
 def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength: int, given: Sequence[Row] = ()) -> list[Row]:
-    """Rows that cover every allowed combination of ``strength`` parameters, in lexicographic order.
+    """Return rows that cover every allowed combination of ``strength`` parameters, in lexicographic order.
 
     Args:
         constraints: on the rows.

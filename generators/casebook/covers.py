@@ -62,7 +62,7 @@ class CompiledCover:
 
         Args:
             rules: of the family.
-            choices: for each parameter that ``assignment`` leaves open its labels. A case leaves open those of its
+            choices: for each parameter that ``assignment`` leaves open its labels. A case leaves open the labels of its
                 subcases, all of which run.
             assignment: what is known of the row.
         """
@@ -120,7 +120,7 @@ def _only(parameter: int, label: int, count: int) -> Assignment:
 def read_covers(
     element: Element, requirements: Mapping[str, Requirement], parameters: Sequence[Parameter], reader: ConditionReader
 ) -> tuple[Cover, ...]:
-    """The key ``covers``: a list of entries, or the name of the parameter whose values name their requirements."""
+    """Read the key ``covers``: a list of entries, or the name of the parameter whose values name their requirements."""
     if not element.is_mapping and not element.is_sequence:
         return _named_by_parameter(element, requirements, parameters)
     return _entries(element, requirements, _REQUIREMENT, reader)

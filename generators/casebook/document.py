@@ -1,4 +1,4 @@
-"""YAML whose every value knows its place, so that an error can name file, line and key.
+"""YAML whose every value knows its place, so an error can name file, line and key.
 
 Scalars follow the core schema of YAML 1.2: ``on``, ``off``, ``yes`` and ``no`` are text.
 """
@@ -48,13 +48,13 @@ class _CoreLoader(_Base):
     _depth = 0
 
     def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:  # noqa: ARG002 (the parser passes it)
-        """The parser goes down to a node."""
+        """Go down to a node."""
         self._depth += 1
         if self._depth > _DEPTH and current_node is not None:
             raise yaml.composer.ComposerError(None, None, f"nested deeper than {_DEPTH} levels", current_node.start_mark)
 
     def ascend_resolver(self) -> None:
-        """It comes back up."""
+        """Come back up."""
         self._depth -= 1
 
 
@@ -68,12 +68,13 @@ for _tag, _pattern, _first in (
 
 
 def _construct_scalar(loader: _CoreLoader, node: yaml.Node) -> Any:
-    """What PyYAML makes of a scalar whose tag is written out or resolved; its own errors for a text that does not fit are not YAML's."""
+    """Return what PyYAML makes of a scalar whose tag is written out or resolved; its own errors for a text that does not fit are not
+    YAML's."""
     try:
         return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
     except (ValueError, KeyError, AttributeError):
         kind = node.tag.rpartition(":")[2]
-        raise yaml.constructor.ConstructorError(None, None, f"'{_short(node.value)}' is no {kind}", node.start_mark) from None
+        raise yaml.constructor.ConstructorError(None, None, f"'{_short(node.value)}' is not a valid {kind}", node.start_mark) from None
 
 
 for _tag in ("int", "float", "bool", "timestamp"):
@@ -113,7 +114,7 @@ class Element:
         return f"{self.path}:{self.line}: {self.key}" if self.key else f"{self.path}:{self.line}"
 
     def error(self, problem: str) -> CasebookError:
-        """An error at this place, to be raised."""
+        """Return an error at this place, to be raised."""
         # It may quote what the file says, on however many lines that is.
         return CasebookError(f"{self.place}: {_short(' '.join(problem.split()), _MOST_PROBLEM)}")
 
@@ -135,7 +136,7 @@ class Element:
         return Element(value, self.path, f"{self.key}.{key}" if self.key else key, _line(key_node))
 
     def entries(self, what: str = "a mapping") -> dict[str, Element]:
-        """The entries of a mapping with any keys, in order. ``what`` it is, for the message."""
+        """Return the entries of a mapping with any keys, in order. ``what`` it is, for the message."""
         if not isinstance(self.node, yaml.MappingNode):
             raise self._expected(what)
         entries: dict[str, Element] = {}
@@ -151,7 +152,7 @@ class Element:
         return entries
 
     def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Element]:
-        """The entries of a mapping whose keys are known."""
+        """Return the entries of a mapping whose keys are known."""
         known = (*required, *optional)
         entries = self.entries(f"a mapping with the keys {', '.join(known)}")
         for key, value in entries.items():
@@ -163,40 +164,40 @@ class Element:
         return entries
 
     def items(self, what: str) -> list[Element]:
-        """The items of a list of ``what``."""
+        """Return the items of a list of ``what``."""
         if not isinstance(self.node, yaml.SequenceNode):
             raise self._expected(f"a list of {what}")
         return [Element(node, self.path, f"{self.key}[{index}]", _line(node)) for index, node in enumerate(self.node.value)]
 
     def label(self, what: str = "a scalar") -> str:
-        """The text of a scalar as it is written."""
+        """Return the text of a scalar as it is written."""
         if not isinstance(self.node, yaml.ScalarNode):
             raise self._expected(what)
         return str(self.node.value)
 
     def text(self, what: str = "text") -> str:
-        """A scalar that is not empty, as text."""
+        """Return a scalar that is not empty, as text."""
         text = self.label(what).strip()
         if not text:
             raise self._expected(what)
         return text
 
     def integer(self, low: int, high: int) -> int:
-        """An integer from ``low`` to ``high``."""
+        """Return an integer from ``low`` to ``high``."""
         value = self.data()
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise self._expected(f"an integer from {low} to {high}")
         return value
 
     def flag(self) -> bool:
-        """True or false."""
+        """Return true or false."""
         value = self.data()
         if not isinstance(value, bool):
             raise self._expected("true or false")
         return value
 
     def data(self) -> Any:
-        """The value as plain Python objects."""
+        """Return the value as plain Python objects."""
         loader = _CoreLoader("")
         try:
             return loader.construct_document(self.node)
@@ -210,8 +211,8 @@ class Element:
 
 
 def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
-    """How many values a node stands for, with those of the aliases in it. ``counts`` has those of the nodes that were seen; 0 for one that
-    is not done, and so contains itself.
+    """Count how many values a node stands for, with the values of the aliases in it. ``counts`` has the counts of the nodes that were seen;
+    0 for one that is not done, and so contains itself.
 
     Raises:
         CasebookError: there are too many, or a value contains itself.
@@ -230,7 +231,7 @@ def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
 
 
 def read_document(path: Path) -> Element:
-    """The top of the YAML document in ``path``.
+    """Return the top of the YAML document in ``path``.
 
     Raises:
         CasebookError: the file cannot be read or is not one YAML document.

@@ -180,7 +180,7 @@ def _positions(element: Element, known: Mapping[str, Position]) -> tuple[str, ..
 def load_family(
     path: Path, requirements: Mapping[str, Requirement] | None = None, positions: Mapping[str, Position] | None = None
 ) -> Family:
-    """The family that ``path`` describes.
+    """Load the family that ``path`` describes.
 
     Args:
         path: a YAML file in a specification's folder of ``cases``.

@@ -113,7 +113,7 @@ def _parameter(name: str, element: Element, declaration: Declaration) -> Paramet
 
 
 def _row_kind(element: Element) -> tuple[bool, bool]:
-    """Whether a parameter has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
+    """Tell whether a parameter has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
     flexible = element.data() == "flexible"
     return (True, True) if flexible else (element.flag(), False)
 
@@ -123,7 +123,7 @@ def read_parameters(element: Element, declared: Mapping[str, Declaration], taken
 
     Args:
         element: of the document.
-        taken: parameters of the case, whose names those of a subcase cannot have.
+        taken: parameters of the case, whose names a subcase's parameters cannot have.
         declared: what the builder declares.
     """
     names = {parameter.name for parameter in taken}

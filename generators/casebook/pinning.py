@@ -52,7 +52,8 @@ def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None =
 
 
 def _kept(family: Family, pinned: PinnedTiers) -> tuple[set[Row], set[Row]]:
-    """The rows of pinned cases that the full tier still has: those of smoke, and all. A smoke case is in a product that asks for some."""
+    """Return the rows of pinned cases that the full tier still has: the smoke rows, and all. A smoke case is in a product that asks for
+    some."""
     smoke, nightly = set(), set()
     for case in pinned.cases:
         row = _row(family, case.id)
@@ -87,7 +88,7 @@ def _has(family: Family, row: Row, labels: Mapping[str, str]) -> bool:
 
 
 def _completed(family: Family, part: Product, strength: int, given: Sequence[Row]) -> list[Row]:
-    """``given`` and what a covering array adds to it."""
+    """Return ``given`` and what a covering array adds to it."""
     if given and next(uncovered(family, part, strength, given), None) is None:
         return sorted(set(given))
     open_ = (UNASSIGNED,) * len(family.subcase_parameters)
@@ -143,7 +144,7 @@ def _within(part: Product, row: Row) -> bool:
 
 
 def _row(family: Family, id_: str) -> Row | None:
-    """The case by label number; None if the full tier does not have it."""
+    """Return the case by label number; None if the full tier does not have it."""
     labels = labels_of(family, id_)
     if labels is None or violated(Case(family, labels)):
         return None

@@ -40,7 +40,7 @@ class Position:
 
 
 def load_positions(root: Path) -> Mapping[str, Position]:
-    """Every position by its id, in the order of the file; none where there is no file.
+    """Return every position by its id, in the order of the file; none where there is no file.
 
     Args:
         root: the checkout, or its folder ``cases``.

@@ -71,7 +71,7 @@ class Requirement:
 
 
 def cases_folder(root: Path) -> Path:
-    """The folder of cases of a checkout; ``root`` may be the checkout or that folder itself."""
+    """Return the folder of cases of a checkout; ``root`` may be the checkout or that folder itself."""
     return root / "cases" if (root / "cases").is_dir() else root
 
 
@@ -107,7 +107,7 @@ def _requirement(id_: str, element: Element, specification: str) -> Requirement:
 
 
 def _files(root: Path) -> Iterator[tuple[str, Mapping[str, Element]]]:
-    """Each specification, with the keys of its file."""
+    """Yield each specification, with the keys of its file."""
     folder = cases_folder(root) / "requirements"
     paths = sorted(folder.glob("*.yaml"))
     if not paths:
@@ -121,7 +121,8 @@ def _files(root: Path) -> Iterator[tuple[str, Mapping[str, Element]]]:
 
 
 def load_unfinished(root: Path) -> Mapping[str, str]:
-    """Specification -> why its requirements may be open; those of every other must be covered, or have a reason why no case can test them.
+    """Return specification -> why its requirements may be open; the requirements of every other must be covered, or have a reason why no
+    case can test them.
 
     Args:
         root: the checkout, or its folder ``cases``.
@@ -133,7 +134,7 @@ def load_unfinished(root: Path) -> Mapping[str, str]:
 
 
 def load_requirements(root: Path) -> Mapping[str, Requirement]:
-    """Every requirement by its id, in the order of the files.
+    """Return every requirement by its id, in the order of the files.
 
     Args:
         root: the checkout, or its folder ``cases``.

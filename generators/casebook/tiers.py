@@ -67,17 +67,17 @@ class PinnedTiers:
 
 
 def pinned_file(root: Path, name: str) -> Path:
-    """The file that pins the tiers of the family ``name`` in the checkout ``root``."""
+    """Return the file that pins the tiers of the family ``name`` in the checkout ``root``."""
     return root / FOLDER / f"{name}.tsv"
 
 
 def home(family: Family) -> Path:
-    """The checkout that has the family."""
+    """Return the checkout that has the family."""
     return family.path.absolute().parents[2]
 
 
 def read_tiers(path: Path) -> PinnedTiers:
-    """What ``path`` pins; nothing if there is no such file.
+    """Return what ``path`` pins; nothing if there is no such file.
 
     Raises:
         CasebookError: a line has another form.
@@ -144,20 +144,20 @@ class PinnedLabels:
 
     Attributes:
         nightly: in the order of the full tier.
-        smoke: those of them that are in the smoke tier.
+        smoke: the ones that are in the smoke tier.
     """
 
     nightly: tuple[tuple[str, ...], ...]
     smoke: tuple[tuple[str, ...], ...]
 
     def of(self, tier: Tier) -> tuple[tuple[str, ...], ...]:
-        """The cases of the smoke or the nightly tier."""
+        """Return the cases of the smoke or the nightly tier."""
         return self.smoke if tier is Tier.SMOKE else self.nightly
 
 
 @cache
 def pinned_labels(family: Family) -> PinnedLabels:
-    """The pinned cases of ``family``.
+    """Return the pinned cases of ``family``.
 
     Raises:
         CasebookError: none are pinned, or they were chosen for another outline; the message says which command to run.
@@ -195,5 +195,5 @@ def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
 
 
 def remedy(family: Family) -> str:
-    """What to do about tiers that do not fit the family."""
+    """Tell what to do about tiers that do not fit the family."""
     return f"run 'cts golden --update --tiers --family {family.name}'"

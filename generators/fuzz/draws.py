@@ -18,7 +18,7 @@ DRAWS_PER_FORM = 40
 
 _WHOLE = 0xFFFFFFFF
 _ROOM = CAPACITY - 64
-"""Elements that a tensor may span, so that it may begin somewhat behind the array's beginning."""
+"""Elements that a tensor may span, so it may begin somewhat after the array's beginning."""
 
 _MOST_PUSHED = 30
 """Push-constant operands that fit in 128 bytes beside an address."""
@@ -88,7 +88,7 @@ def _form(rng: Rng) -> Addressing:
 def _view_form(rng: Rng, rank: int) -> View:
     kind = rng.random()
     own = kind < 0.5
-    # Without dimensions of its own a view has those of the layout (F-TA-10).
+    # Without dimensions of its own a view has the layout's (F-TA-10).
     count = _between(rng, 1, 5) if own else rank
     settings: list[ViewSetting] = []
     if own:
@@ -130,7 +130,7 @@ def _split(rng: Rng, total: int, count: int) -> list[int]:
 
 
 def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tuple[View, int]:
-    """Draw the view, and how many elements a slice needs so that those of a store do not meet."""
+    """Draw the view, and how many elements a slice needs so that the elements of a store do not meet."""
     count = len(view.permutation)
     sizes: list[int] = []
     needed = elements
@@ -156,7 +156,7 @@ def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tupl
 
 
 def _view_strides(rng: Rng, sizes: Sequence[int], store: bool) -> tuple[int, ...]:
-    """Draw strides: for a load any; for a store those of adjacent elements in some order of the dimensions."""
+    """Draw strides: for a load any; for a store the strides of adjacent elements in some order of the dimensions."""
     if not store and _chance(rng, 0.6):
         return tuple(_between(rng, 0, 40) for _ in sizes)
     strides, stride = [0] * len(sizes), 1

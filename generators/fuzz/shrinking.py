@@ -40,7 +40,7 @@ def size(addressing: Addressing) -> tuple[int, int, int, int]:
             addressing.use is not Use.ACCUMULATOR,
         )
     )
-    # A clamp value of garbage is no larger than a small one of as many operands, and neither is a sign.
+    # A clamp value of garbage is not larger than a small one of as many operands, and neither is a sign.
     return parts, len(numbers), plain, sum(2 * abs(number) + (number < 0) for number in (*numbers, addressing.first))
 
 

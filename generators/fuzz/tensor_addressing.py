@@ -18,7 +18,7 @@ from generators.program.values import MatrixType, Source, TensorLayoutType, Tens
 from generators.types import COMPONENT_TYPES, ClampMode, Scope, StorageClass, Use
 
 CAPACITY = 8192
-"""Elements of the array that the tensor lies in."""
+"""Elements of the array that contains the tensor."""
 
 Step = tuple[LayoutSetting, tuple[int, ...]]
 ViewStep = tuple[ViewSetting, tuple[int, ...]]
@@ -45,7 +45,7 @@ class Addressing:
         view: None for none.
         first: where the tensor begins, in units of the pointer's alignment.
         source: where the shader gets all numbers from at run time.
-        storage: of the array that the tensor lies in.
+        storage: of the array that contains the tensor.
     """
 
     component: str
@@ -84,7 +84,7 @@ class Written:
 
 
 def write(addressing: Addressing) -> Written:
-    """Write equal programs for addressings of one form, so that they share a pipeline."""
+    """Write equal programs for addressings of one form, so they share a pipeline."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     writer = TensorWriter(builder, addressing.source)
     component, load = COMPONENT_TYPES[addressing.component], addressing.access == "load"

@@ -1,11 +1,12 @@
-"""Single elements of arrays in memory: subscripts, and ``atomicAdd``."""
+"""Single elements of arrays in memory: subscripts, ``atomicAdd`` and ``atomicOr``."""
 
 from __future__ import annotations
 
 from generators.glsl.shader import Shader
 from generators.glsl.variables import assignee
 from generators.glsl.workgroup import SCOPES
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
+from generators.types import MemoryScope
 
 
 def emit_array_load(shader: Shader, operation: ArrayLoad) -> None:
@@ -26,5 +27,12 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     shader.line(f"{assignee(shader, operation.result)} = {call};")
 
 
-def _element(shader: Shader, operation: ArrayLoad | ArrayStore | AtomicAdd) -> str:
+def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
+    """Write ``atomicOr`` as a statement, without an order."""
+    shader.require("GL_KHR_memory_scope_semantics")
+    order = f"{SCOPES[MemoryScope.QUEUE_FAMILY]}, gl_StorageSemanticsNone, gl_SemanticsRelaxed"
+    shader.line(f"atomicOr({_element(shader, operation)}, {shader.text(operation.value)}, {order});")
+
+
+def _element(shader: Shader, operation: ArrayLoad | ArrayStore | AtomicAdd | AtomicOr) -> str:
     return f"{shader.elements(operation.array)}[{shader.text(operation.index)}]"

@@ -24,7 +24,7 @@ _CONTEXT = 3
 
 
 def find_glslang() -> str | None:
-    """The path of glslang, by either of its names, or None."""
+    """Return the path of glslang, by either of its names, or None."""
     return shutil.which("glslang") or shutil.which("glslangValidator")
 
 
@@ -79,7 +79,7 @@ def _rejection(glslang: str, source: str, output: str, status: int) -> CtsError:
 
 
 def excerpt(source: str, line: int) -> str:
-    """The lines around ``line`` (from 1), numbered, with a mark at it."""
+    """Return the lines around ``line`` (from 1), numbered, with a mark at it."""
     lines = source.splitlines()
     first, last = max(1, line - _CONTEXT), min(len(lines), line + _CONTEXT)
     return "\n".join(f"{'>' if n == line else ' '} {n:4d} | {lines[n - 1]}" for n in range(first, last + 1))

@@ -9,7 +9,7 @@ from generators.program.construction import MatrixConstant, MatrixNull, MatrixSp
 
 
 def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
-    """Writes a constructor call.
+    """Write a constructor call.
 
     Raises:
         NotExpressible: the composite is to be replicated.
@@ -19,8 +19,8 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
 
 
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
-    """Writes a constant. glslang makes an OpConstantComposite of one whose value is a literal, and an OpCompositeConstruct of one
-    whose value is a specialization constant, which GLSL does not take for a constant expression here.
+    """Write a constant. glslang makes an OpConstantComposite of one whose value is a literal, and an OpCompositeConstruct of one whose
+    value is a specialization constant, which GLSL does not take for a constant expression here.
 
     Raises:
         NotExpressible: the composite is to be replicated, or a literal to be specializable.
@@ -31,7 +31,7 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
 
 
 def constant_text(shader: Shader, constant: MatrixConstant) -> str:
-    """The constant as an expression.
+    """Return the constant as an expression.
 
     Raises:
         NotExpressible: as ``emit_constant``.
@@ -43,13 +43,13 @@ def constant_text(shader: Shader, constant: MatrixConstant) -> str:
 
 
 def emit_null(shader: Shader, null: MatrixNull) -> None:
-    """Writes a variable with a null initializer: an OpVariable that begins with an OpConstantNull."""
+    """Write a variable with a null initializer: an OpVariable that begins with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
     shader.line(f"{shader.matrix_type(null.result.type)} {identifier(null.result.name)} = {{}};")
 
 
 def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
-    """Writes a variable that nobody gives a value."""
+    """Write a variable that nobody gives a value."""
     shader.line(f"{shader.matrix_type(undefined.result.type)} {identifier(undefined.result.name)};")
 
 

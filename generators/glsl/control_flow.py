@@ -19,7 +19,7 @@ _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll
 
 
 def emit_loop(shader: Shader, loop: Loop) -> None:
-    """Writes a loop."""
+    """Write a loop."""
     for carried in loop.carried:
         shader.line(f"{assignee(shader, carried.current)} = {shader.text(carried.initial)};")
     in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}
@@ -51,8 +51,8 @@ def _assign(shader: Shader, carried: list[Carried]) -> None:
 
 
 def _in_place(loop: Loop, carried: Carried) -> bool:
-    """Whether the operation that computes the next value may write it to the carried variable right away: the body reads the
-    current value no more, nor ends the iteration, and no other carried matrix takes it or the next one over."""
+    """Tell whether the operation that computes the next value may write it to the carried variable right away: the body reads the current
+    value no more, nor ends the iteration, and no other carried matrix takes it or the next one over."""
     computed = [
         isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd) and operation.result == carried.next for operation in loop.body
     ]

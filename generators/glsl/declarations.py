@@ -119,15 +119,31 @@ def _elements(shader: Shader, array: Array, name: str) -> str:
     if "nontemporal" in qualifiers:
         shader.require("GL_EXT_nontemporal_keyword")
     shader.require("GL_KHR_memory_scope_semantics" if qualifiers else None)
-    return " ".join((*qualifiers, shader.pointee_type(array.pointee), f"{name}[];"))
+    element, inner = shader.pointee_type(array.pointee), array.inner
+    if inner is None:
+        return " ".join((*qualifiers, element, f"{name}[];"))
+    if not inner.head:
+        return " ".join((*qualifiers, element, f"{name}[][{inner.length}];"))
+    head = inner.head * array.pointee.bytes // 4
+    struct = f"{_title(array)}Item"
+    members = (f"    uint head[{head}];", f"    {element} {REFERENCE_MEMBER}[{inner.length}];")
+    shader.require("GL_EXT_scalar_block_layout")
+    shader.element_structs[struct] = (f"struct {struct} {{", *members, "};")
+    return " ".join((*qualifiers, struct, f"{name}[];"))
 
 
 def _access(array: Array) -> str:
     return "readonly buffer" if array.role == "input" else "buffer"
 
 
+def _layout(array: Array) -> str:
+    """The qualifier of a block whose elements are structs without gaps."""
+    has_structs = array.pointee.block is not None or (array.inner is not None and array.inner.head > 0)
+    return "scalar, " if has_structs else ""
+
+
 def _buffer(shader: Shader, binding: int, array: Array) -> Block:
-    head = f"layout(set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
+    head = f"layout({_layout(array)}set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
     return Block(head, (_elements(shader, array, identifier(array.name)),))
 
 
@@ -151,7 +167,7 @@ def _shared_block(shader: Shader, array: Array) -> Block:
 def _reference(shader: Shader, array: Array) -> Block:
     shader.require("GL_EXT_buffer_reference")
     alignment = qualify(array, shader.program.operations).alignment
-    head = f"layout(buffer_reference, buffer_reference_align = {alignment}) {_access(array)} {_reference_name(array)}"
+    head = f"layout({_layout(array)}buffer_reference, buffer_reference_align = {alignment}) {_access(array)} {_reference_name(array)}"
     return Block(head, (_elements(shader, array, REFERENCE_MEMBER),))
 
 

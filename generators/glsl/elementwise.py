@@ -22,12 +22,12 @@ def _assign(shader: Shader, result: Matrix, expression: str, no_contraction: boo
 
 
 def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
-    """Writes a unary minus."""
+    """Write a unary minus."""
     _assign(shader, operation.result, f"-{shader.text(operation.operand)}")
 
 
 def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
-    """Writes a binary operator.
+    """Write a binary operator.
 
     Raises:
         NotExpressible: a division of the other signedness than the type's, which alone decides in GLSL.
@@ -40,6 +40,6 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
 
 
 def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
-    """Writes a product of a matrix and a scalar."""
+    """Write a product of a matrix and a scalar."""
     expression = f"{shader.text(operation.matrix)} * {shader.text(operation.scalar)}"
     _assign(shader, operation.result, expression, operation.no_contraction)

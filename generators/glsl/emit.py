@@ -11,7 +11,7 @@ from jinja2 import Environment, Template
 
 from generators.errors import NotExpressible
 from generators.glsl import subgroup_operations
-from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add
+from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add, emit_atomic_or
 from generators.glsl.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
@@ -62,7 +62,7 @@ from generators.glsl.tensor_access import emit_tensor_load, emit_tensor_store
 from generators.glsl.use_conversion import emit_transpose, emit_use_convert
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -145,6 +145,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         ScalarConvert: emit_scalar_convert,
         ArrayStore: emit_array_store,
         AtomicAdd: emit_atomic_add,
+        AtomicOr: emit_atomic_or,
         Stated: emit_body,
         PerInvocation: emit_body,
         Select: emit_select,
@@ -227,6 +228,12 @@ layout({{ local_size }}) in;
 {% for constant in declarations.constants %}
 {{ constant }}
 {% endfor %}
+{% for struct in element_structs %}
+
+{% for line in struct %}
+{{ line }}
+{% endfor %}
+{% endfor %}
 {% for block in declarations.blocks %}
 
 {{ block.head }} {
@@ -303,6 +310,7 @@ def emit(program: Program) -> str:
         references=list(shader.references.values()),
         lines=shader.lines,
         structs=shader.structs,
+        element_structs=list(shader.element_structs.values()),
         globals=shader.globals,
     )
 

@@ -14,7 +14,7 @@ from generators.program.variables import Variable
 
 
 def emit_call(shader: Shader, call: Call) -> None:
-    """Writes a call, and before the first one the function.
+    """Write a call, and before the first one the function.
 
     Raises:
         NotExpressible: the function has a control.
@@ -30,8 +30,8 @@ def emit_call(shader: Shader, call: Call) -> None:
 
 
 def callback(shader: Shader, function: Function) -> str:
-    """Return the name of a function that an instruction calls, which is written the first time. Its parameters, and those of the functions
-    that it calls, are ``const in``.
+    """Return the name of a function that an instruction calls, which is written the first time. Its parameters, and the parameters of the
+    functions that it calls, are ``const in``.
 
     Raises:
         NotExpressible: the function has a control.
@@ -43,7 +43,7 @@ def callback(shader: Shader, function: Function) -> str:
 
 
 def _name(shader: Shader, function: Function) -> str:
-    """The name of a function, which is written the first time."""
+    """Return the name of a function, which is written the first time."""
     if function.name not in shader.functions:
         shader.functions[function.name] = ()
         shader.functions[function.name] = _declared(shader, function)

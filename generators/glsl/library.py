@@ -13,7 +13,7 @@ from functools import cache
 from generators.program.shape import LATEST, Version
 
 _NAMES = ("libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so")
-"""Debian's, and those of the Vulkan SDK."""
+"""Debian's, and the Vulkan SDK's."""
 
 _SHADER_KIND_COMPUTE = 2
 _TARGET_VULKAN = 0
@@ -64,7 +64,7 @@ class GlslangLibrary:
             spirv(chosen, version[0] << 16 | version[1] << 8)
 
     def compile(self, source: str, version: Version = LATEST) -> bytes | None:
-        """The module, or None if the library rejects the source: the program glslang then says why, in its own words."""
+        """Return the module, or None if the library rejects the source: the program glslang then says why, in its own words."""
         text = source.encode("utf-8")
         result = self._compile(self._compiler, text, len(text), _SHADER_KIND_COMPUTE, b"shader.comp", b"main", self._options[version])
         if not result:
@@ -79,7 +79,7 @@ class GlslangLibrary:
 
 @cache
 def find_library() -> GlslangLibrary | None:
-    """The library, loaded once in a process, or None where it is not installed."""
+    """Return the library, loaded once in a process, or None where it is not installed."""
     for name in _NAMES:
         try:
             return GlslangLibrary(ctypes.CDLL(name))

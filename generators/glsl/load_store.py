@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from generators.errors import NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import LAYOUTS
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout
-from generators.program.memory import Array
+from generators.program.memory import Array, Inner
 from generators.program.values import ScalarValue
 from generators.types import Layout
 
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
-    """Writes a load."""
+    """Write a load."""
     if load.result.name not in shader.variables:
         shader.line(f"{shader.assignee(load.result)};")
     shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load.array, load.first, load.stride, load.layout)});")
 
 
 def emit_store(shader: Shader, store: MatrixStore) -> None:
-    """Writes a store."""
+    """Write a store."""
     shader.line(f"coopMatStore({_arguments(shader, shader.text(store.matrix), store.array, store.first, store.stride, store.layout)});")
 
 
@@ -27,19 +27,33 @@ def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, st
     if array.pointee.component.name == "u64":
         # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; int64_t it takes.
         raise NotExpressible(f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
-    return call_arguments(shader, matrix, shader.elements(array), first, stride, layout)
+    return call_arguments(shader, matrix, shader.elements(array), first, stride, layout, array.inner)
 
 
-def call_arguments(shader: Shader, matrix: str, elements: str, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
+def call_arguments(
+    shader: Shader,
+    matrix: str,
+    elements: str,
+    first: ScalarValue,
+    stride: ScalarValue,
+    layout: MemoryLayout,
+    inner: Inner | None = None,
+) -> str:
     """Return the arguments of coopMatLoad and coopMatStore.
 
     Raises:
-        NotExpressible: the first element or the stride is no uint, or the layout is no constant.
+        NotExpressible: the first element or the stride is not a uint, or the layout is not a constant.
     """
+    element = _uint(shader, first, "first element")
+    if inner is not None:
+        elements = f"{elements}[{element} / {inner.pitch}u]"
+        element = f"{element} % {inner.pitch}u"
+        if inner.head:
+            elements, element = f"{elements}.{REFERENCE_MEMBER}", f"{element} - {inner.head}u"
     parts = (
         matrix,
         elements,
-        _uint(shader, first, "first element"),
+        element,
         _uint(shader, stride, "stride"),
         _layout(shader, layout),
     )
@@ -47,15 +61,15 @@ def call_arguments(shader: Shader, matrix: str, elements: str, first: ScalarValu
 
 
 def _uint(shader: Shader, value: ScalarValue, what: str) -> str:
-    """The parameters are uint. An int is the same bits; any other width would be converted, and the module would then not have what
-    the program says."""
+    """Return the value as uint, the type of the parameters. An int is the same bits; any other width would be converted, and the module
+    would then not have what the program says."""
     if value.type.is_float or value.type.bits != 32:
         raise NotExpressible(f"the {what} is a uint in GLSL, not {value.type}")
     return shader.text(value)
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> str:
-    """A specialization constant of type uint is converted, which is a constant instruction still."""
+    """Return the layout. A specialization constant of type uint is converted, which is a constant instruction still."""
     if isinstance(layout, Layout):
         return LAYOUTS[layout]
     if layout.source not in ("literal", "specialization"):

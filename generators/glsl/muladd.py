@@ -11,7 +11,7 @@ _SIGNED = (MatrixOperands.A_SIGNED, MatrixOperands.B_SIGNED, MatrixOperands.C_SI
 
 
 def derived_operands(operation: MatrixMulAdd) -> MatrixOperands:
-    """The signed flags as GLSL derives them from the component types."""
+    """Return the signed flags as GLSL derives them from the component types."""
     matrices = (operation.a, operation.b, operation.c, operation.result)
     mask = MatrixOperands.NONE
     for flag, matrix in zip(_SIGNED, matrices, strict=True):
@@ -21,10 +21,10 @@ def derived_operands(operation: MatrixMulAdd) -> MatrixOperands:
 
 
 def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
-    """Writes a multiply-add.
+    """Write a multiply-add.
 
     Raises:
-        NotExpressible: Result's type is not C's, sizes come from different constants, or the signed flags are not those of the types.
+        NotExpressible: Result's type is not C's, sizes come from different constants, or the signed flags do not fit the types.
     """
     if operation.c.type != operation.result.type:
         raise NotExpressible("the result of coopMatMulAdd has the type of C in GLSL")

@@ -11,7 +11,7 @@ from generators.program.values import is_aggregate, is_scalar
 
 
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
-    """Writes a call.
+    """Write a call.
 
     Raises:
         NotExpressible: the row or the column is signed (F-CM2-11).

@@ -21,7 +21,7 @@ _MODES: Mapping[ReduceMode, str] = MappingProxyType(
 
 
 def emit_reduce(shader: Shader, operation: Reduce) -> None:
-    """Writes a call."""
+    """Write a call."""
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")

@@ -28,7 +28,7 @@ _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
-    """Writes the number of the scope instance."""
+    """Write the number of the scope instance."""
     index = _workgroup_index(shader)
     if shader.program.scope is Scope.SUBGROUP:
         shader.require("GL_KHR_shader_subgroup_basic")
@@ -37,7 +37,7 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
 
 
 def _workgroup_index(shader: Shader) -> str:
-    """The expression for the number of the workgroup, to be multiplied."""
+    """Return the expression for the number of the workgroup, to be multiplied."""
     _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
     if not wide_y and not wide_z:
         return "gl_WorkGroupID.x"
@@ -61,7 +61,7 @@ _BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
 
 
 def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
-    """Writes nothing: the built-in is named where its value is used. The number of invocations is a product of extents."""
+    """Write nothing: the built-in is named where its value is used. The number of invocations is a product of extents."""
     if operation.which.startswith("subgroup"):
         shader.require("GL_KHR_shader_subgroup_basic")
     if operation.which == "workgroup_invocations":

@@ -10,7 +10,7 @@ from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, litera
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import AnyValue, CooperativeVectorType, Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
+from generators.program.values import AnyValue, BlockType, CooperativeVectorType, Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
 from generators.types import ComponentType, Scope, StorageClass, Use
 
 REFERENCE_MEMBER = "elements"
@@ -26,6 +26,7 @@ class Shader:
         variables: names of values that have no variable of their own -> the variable, or the built-in, that has it.
         lines: the statements so far.
         structs: the members of the structs that stand before ``main``, by name.
+        element_structs: the declarations of the structs that elements of arrays are, by name.
         globals: declarations of variables that stand before ``main``.
         references: the lines of each buffer reference that no array is, by its name.
         constant_parameters: whether the parameters of functions are ``const in``.
@@ -42,6 +43,7 @@ class Shader:
         self.structs: dict[str, tuple[str, ...]] = {}
         self.globals: list[str] = []
         self.references: dict[str, tuple[str, ...]] = {}
+        self.element_structs: dict[str, tuple[str, ...]] = {}
         self.functions: dict[str, tuple[str, ...]] = {}
         self.pointers: dict[str, tuple[str, ScalarValue]] = {}
         self.shared_blocks: dict[str, Array] = {}
@@ -80,10 +82,32 @@ class Shader:
         self.extensions.update(extension for extension in extensions if extension is not None)
 
     def pointee_type(self, pointee: Pointee) -> str:
-        """The type of an array's elements."""
+        """The type of an array's elements.
+
+        Raises:
+            NotExpressible: it is a struct that GLSL lays out in another way.
+        """
+        if pointee.block is not None:
+            return self._struct(pointee.block)
         spelling = SPELLINGS[pointee.component.name]
         self.require(spelling.extension)
         return spelling.scalar if pointee.lanes == 1 else f"{spelling.vector}{pointee.lanes}"
+
+    def _struct(self, block: BlockType) -> str:
+        """The name of the struct that a block is, which is declared the first time."""
+        name, end, lines = f"{identifier(block.name)}Element", 0, []
+        alignment = max(member.component.bytes for member in block.members)
+        for i, member in enumerate(block.members):
+            if member.offset != -(-end // member.component.bytes) * member.component.bytes:
+                raise NotExpressible(f"GLSL puts member {i} of a struct where the one before it ends, not at byte {member.offset}")
+            end = member.end
+            length = "" if member.length is None else f"[{member.length}]"
+            lines.append(f"    {self.scalar_type(member.component)} member{i}{length};")
+        if block.bytes % alignment:
+            raise NotExpressible(f"GLSL gives structs a multiple of {alignment} bytes, not {block.bytes}")
+        self.require("GL_EXT_scalar_block_layout")
+        self.element_structs.setdefault(name, (f"struct {name} {{", *lines, "};"))
+        return name
 
     def scalar_type(self, component: ComponentType) -> str:
         """The type of a scalar."""

@@ -29,7 +29,7 @@ _VIEW_SETTINGS: Mapping[ViewSetting, str] = MappingProxyType(
 
 
 def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str:
-    """``tensorLayoutNV<…>`` or ``tensorViewNV<…>``."""
+    """Return ``tensorLayoutNV<…>`` or ``tensorViewNV<…>``."""
     shader.require("GL_NV_cooperative_matrix2")
     if isinstance(type_, TensorLayoutType):
         return f"tensorLayoutNV<{_layout_parameters(shader, type_)}>"
@@ -37,7 +37,7 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str
 
 
 def flags(program: Program) -> frozenset[Operand]:
-    """The specialization constants that are declared as bool: those that say whether a view has dimensions of its own. As VkBool32 they
+    """Return the specialization constants that are declared as bool, which say whether a view has dimensions of its own. As VkBool32 they
     have the size and the values of the u32 that they are; glslang 16.6 dies of ``flag != 0`` in the parameters of a view."""
     views = [operation.result for operation in flattened(program.operations) if isinstance(operation, ViewCreate)]
     return frozenset(view.type.has_dimensions for view in views if isinstance(view.type.has_dimensions, Operand))
@@ -56,7 +56,7 @@ def _view_parameters(shader: Shader, type_: TensorViewType) -> str:
 
 
 def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
-    """Writes the creation of a layout or view."""
+    """Write the creation of a layout or view."""
     type_ = create.result.type
     if isinstance(type_, TensorLayoutType):
         made = f"createTensorLayoutNV({_layout_parameters(shader, type_)})"
@@ -66,12 +66,12 @@ def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
 
 
 def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
-    """Writes a copy of a layout with another setting."""
+    """Write a copy of a layout with another setting."""
     _emit_set(shader, change, change.layout.name, _LAYOUT_SETTINGS[change.setting])
 
 
 def emit_view_set(shader: Shader, change: ViewSet) -> None:
-    """Writes a copy of a view with another setting."""
+    """Write a copy of a view with another setting."""
     _emit_set(shader, change, change.view.name, _VIEW_SETTINGS[change.setting])
 
 
@@ -81,7 +81,8 @@ def _emit_set(shader: Shader, change: LayoutSet | ViewSet, base: str, function: 
 
 
 def _operand(shader: Shader, value: ScalarValue) -> str:
-    """Parameters are uint, those of a slice's offsets int: the other one of the two is converted, which keeps its bits.
+    """Return a parameter. Parameters are uint, except a slice's offsets, which are int: the other one of the two is converted, which keeps
+    its bits.
 
     Raises:
         NotExpressible: it has not 32 bits.

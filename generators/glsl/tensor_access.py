@@ -16,14 +16,14 @@ S32 = COMPONENT_TYPES["s32"]
 
 
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
-    """Writes a load into a matrix that holds the old elements."""
+    """Write a load into a matrix that holds the old elements."""
     result = shader.assignee(load.result)
     shader.line(f"{result} = {shader.text(load.before)};")
     shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.text(load.result), load)});")
 
 
 def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
-    """Writes a store."""
+    """Write a store."""
     shader.line(f"coopMatStoreTensorNV({_arguments(shader, shader.text(store.matrix), store)});")
 
 

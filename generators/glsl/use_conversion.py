@@ -7,13 +7,13 @@ from generators.program.use_conversion import Transpose, UseConvert
 
 
 def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
-    """Writes a constructor."""
+    """Write a constructor."""
     shader.require("GL_NV_cooperative_matrix2")
     shader.line(f"{shader.assignee(operation.result)} = {shader.matrix_type(operation.result.type)}({shader.text(operation.matrix)});")
 
 
 def emit_transpose(shader: Shader, operation: Transpose) -> None:
-    """Writes a call."""
+    """Write a call."""
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")

@@ -1,6 +1,6 @@
 """Operands of a multiply-add that takes a converted matrix, or whose result is converted.
 
-The multiply-add is exact under every order of summation, so that nothing but the conversion decides the result.
+The multiply-add is exact under every order of summation, so nothing but the conversion decides the result.
 """
 
 from __future__ import annotations

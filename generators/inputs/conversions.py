@@ -1,7 +1,7 @@
 """Operands of conversions: what each instruction may be given, and where its rounding, its limits and its reading of signs show.
 
-Every value lies where the result is defined: inside the range of an integer result after truncation (facts.md C11), finite (C30),
-and not minus zero (C16). What lies beyond the largest float of a result has patterns of its own.
+Every value is where the result is defined: inside the range of an integer result after truncation (facts.md C11), finite (C30),
+and not minus zero (C16). What is beyond the largest float of a result has patterns of its own.
 """
 
 from __future__ import annotations
@@ -263,5 +263,5 @@ def fill(listed: np.ndarray, count: int, part: int) -> np.ndarray:
     length = len(listed)
     stride = next(k for k in range(max(1, length * 5 // 13), length + 2) if math.gcd(k, length) == 1)
     at = np.arange(part * count, (part + 1) * count, dtype=np.int64)
-    # Each further round through the list begins elsewhere, so that rows do not repeat.
+    # Each further round through the list begins elsewhere, so rows do not repeat.
     return np.asarray(listed[(at + at // length * 3) * stride % length])

@@ -1,7 +1,7 @@
 """Operands of arithmetic on elements: no overflow, no denormals, no undefined divisions, and every bit of both sides counts.
 
-Operands are arrays of the component's dtype. Float operands have as many significant bits as the pattern leaves them, so that
-arithmetic in a narrower type shows; ``right`` is not zero, so that it may divide.
+Operands are arrays of the component's dtype. Float operands have as many significant bits as the pattern leaves them, so
+arithmetic in a narrower type shows; ``right`` is not zero, so it may divide.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLOAT_PATTERNS = ("exact", "rounding", "cancel", "range")
 INTEGER_PATTERNS = ("random", "edges")
 
 _F64_EXPONENTS = 400
-"""Binary exponents of f64 operands stay inside of this, so that the exact value of a product can be had in float64."""
+"""Binary exponents of f64 operands stay inside of this, so the exact value of a product can be had in float64."""
 
 
 def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
@@ -204,7 +204,7 @@ def contraction(component: ComponentType, shape: Shape, rng: np.random.Generator
     """Draw x, y, z for x * y - z, z near the rounded product: a fused multiply-add keeps the bits that the product must lose, and they are
     as large as the result.
 
-    Of f64 the result is larger than what f32 loses of operands and product, which is permitted (F-KHR-13), so that a wrong operand shows.
+    Of f64 the result is larger than what f32 loses of operands and product, which is permitted (F-KHR-13), so a wrong operand shows.
     """
     p = component.precision
     x, y = (_values(p, rng.integers(-1, 2, shape), rng) for _ in range(2))

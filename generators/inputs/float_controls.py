@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 Pair = tuple[np.ndarray, np.ndarray]
 
 _FRACTIONS = np.array([0.5, 0.5, 0.5, 0.25, 0.75, 0.5 - 2.0**-5, 0.5 + 2.0**-5])
-"""How far results lie from the neighbour nearer to zero, in steps: ties, and both sides of them."""
+"""How far results are from the neighbour nearer to zero, in steps: ties, and both sides of them."""
 
 _SHORT = np.array([1.5, 1.25, 1.75, 1.125, 1.375])
 """Factors that give ties and quarters of full significands."""

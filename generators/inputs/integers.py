@@ -80,7 +80,7 @@ def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
 
     ``end`` ``"high"``: sums pass the highest value of the result, ``"low"``: the lowest (signed results only), in different places by
     different amounts, with some that just do not; ``"inside"``: none does; ``"crossing"`` (signed sums only): none does, but close to a
-    limit and with products of both signs, so that C plus a part of A x B does: only the whole A x B is added to C (F-KHR-12).
+    limit and with products of both signs, so C plus a part of A x B does: only the whole A x B is added to C (F-KHR-12).
     """
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row

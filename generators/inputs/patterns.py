@@ -19,7 +19,7 @@ Pattern = Literal["index", "index_high", "bits", "extremes"]
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 
 _LOW_PERIOD, _HIGH_PERIOD = 241, 239
-"""Primes, and less than the number of finite patterns of any 8-bit type, so that no stride of a power of two aliases."""
+"""Primes, and less than the number of finite patterns of any 8-bit type, so no stride of a power of two aliases."""
 
 
 @cache
@@ -53,7 +53,7 @@ def _make_finite(component: ComponentType, mixed: np.ndarray) -> np.ndarray:
 
 
 def index_coded(component: ComponentType, count: int, half: int = 0) -> np.ndarray:
-    """Return bits that name their own position, so that a transposition, a shift or a wrong layout cannot hide.
+    """Return bits that name their own position, so a transposition, a shift or a wrong layout cannot hide.
 
     For types of 16 bits and more up to 60,000 positions have different bits. 8 bits cannot name more than about 250:
     ``half`` 0 names the position modulo 241, ``half`` 1 the quotient, and both together the position.

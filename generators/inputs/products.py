@@ -3,7 +3,7 @@
 Exact data are integers times a power of two: every product and every c is a multiple of one quantum q, and the sum of all
 absolute values stays below 2**p q, where p is the narrowest accumulation that is plausible. Then every partial sum in every
 order is representable, and every implementation with at least p bits returns the exact value (facts.md C31).
-The results use the top bits of that budget and odd low bits, so that a sum kept in a narrower type shows. By default p is what every
+The results use the top bits of that budget and odd low bits, so a sum kept in a narrower type shows. By default p is what every
 implementation must keep (F-KHR-26); ``full`` data need all bits of C and Result.
 """
 
@@ -136,7 +136,7 @@ def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
 
 
 def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = False) -> Operands:
-    """Draw operands of which one has a single one (or, permuted, plus or minus one) in each row or column, so that the other comes through.
+    """Draw operands of which one has a single one (or, permuted, plus or minus one) in each row or column, so the other comes through.
 
     ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed
     permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type. ``full``: with all bits of

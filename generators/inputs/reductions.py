@@ -35,7 +35,7 @@ def summands(
         for start in range(0, len(flat), group):
             flat[start + rng.permutation(min(group, len(flat) - start))[: budget // 2]] = 1.0
         whole = flat.reshape(shape)
-    # Units other than one, so that fractions occur as well as wholes, and far from overflow.
+    # Units other than one, so fractions occur as well as wholes, and far from overflow.
     unit = 2.0 ** -min(component.precision // 2, 5)
     # Adding zero makes minus zeros plain ones: which of the two a reduction keeps is open (F-CM2-14).
     return _signed(whole, signs, rng) * unit + 0.0
@@ -61,7 +61,7 @@ def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Gener
     """
     flat = np.ones(int(np.prod(shape)))
     for start in range(0, len(flat), group):
-        # They do not add up to nothing, so that the square of the product is another number.
+        # They do not add up to nothing, so the square of the product is another number.
         exponents = np.concatenate([rng.integers(1, 4, 4), [2, -1, -1, -1]])[rng.permutation(8)][: min(group, 8)]
         flat[start + rng.permutation(group)[: len(exponents)]] = np.exp2(exponents)
     if signs == "mixed":
@@ -71,7 +71,7 @@ def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Gener
 
 def integers(component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
     """Draw random integers of the whole width, suited to a reduction by ``kind``: odd for products, and with few bits set (or) or clear
-    (and), so that most bits of a result are decided by one element of the group.
+    (and), so most bits of a result are decided by one element of the group.
 
     Returns:
         The component's dtype, of ``shape``.
@@ -121,7 +121,7 @@ def elements_for(
 
 
 def _turn_extremes(groups: np.ndarray, kind: str, rng: np.random.Generator) -> None:
-    """Put what decides each group at another place than in the group before, so that as many groups as places show every place."""
+    """Put what decides each group at another place than in the group before, so as many groups as places show every place."""
     keys = groups.astype(np.float64)
     keys = np.abs(keys) if kind == "magnitude" else -keys if kind == "minimum" else keys
     count, size = groups.shape

@@ -89,7 +89,7 @@ def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng
     if first.is_float:
         units = min(units, budget(chain.first))
     addend = units // 2
-    # Q has few elements that are not zero, at other places in each row, so that K may have more than ones.
+    # Q has few elements that are not zero, at other places in each row, so K may have more than ones.
     terms = min(chain.first.k, max(1, min(4, (units - addend) // 2)))
     each = max(1, (units - addend) // terms)
     large = min(max(1, math.isqrt(each)), largest_whole(factor))

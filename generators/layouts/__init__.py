@@ -1,1 +1,1 @@
-"""How matrices, tensors and blocks lie in arrays."""
+"""How matrices, tensors and blocks are laid out in arrays."""

@@ -24,7 +24,7 @@ Calls = Literal["plain", "nested", "deep"]
 """How many functions there are: one; one that calls another, which takes the parameters in another order; or that one calls a third."""
 
 _MULTIPLIERS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5, 0xB55A4F09, 0x7FEB352D, 0x846CA68B)
-"""Odd, of all 32 bits: one for each coordinate that a function gets, so that no two can take each other's place unseen."""
+"""Odd, of all 32 bits: one for each coordinate that a function gets, so no two can take each other's place unseen."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Block formats of quantised weights: what a block holds, and how a decode function makes an element of it.
 
-The layouts are those in which weights are distributed (ggml's names), so that what runs here is what inference runs. Scales are whole
+The layouts are those in which weights are distributed (ggml's names), so what runs here is what inference runs. Scales are whole
 numbers times a power of two, chosen so that every step is exact in the result's type: nothing that rounds or contracts decides.
 """
 
@@ -23,7 +23,7 @@ _QUANTUM = -4
 """Exponent of the power of two of which every scale is a multiple: products are, too, and none is denormal in f16."""
 
 _LARGEST_WIDE = (1 << F16.precision) - 1
-"""Scales for results of 24 bits use all of f16, so that a product kept in f16 shows."""
+"""Scales for results of 24 bits use all of f16, so a product kept in f16 shows."""
 
 TABLE = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8)
 """The numbers that the codes of ``iq4_nl`` stand for."""

@@ -19,7 +19,7 @@ same; and four accumulators in one loop."""
 LOOPS = ("loop", "loop_fixed", "accumulators")
 
 Declared = Literal["same", "opposite", "a", "b", "c", "result"]
-"""Which integers the shader declares with the other signedness: none, all, or those of one matrix."""
+"""Which integers the shader declares with the other signedness: none, all, or one matrix's."""
 
 _OPPOSITE = {"s": "u", "u": "s"}
 

@@ -38,8 +38,8 @@ _PARTS = ("component", "scope", "rows", "columns", "use")
 
 
 def matrix2_base(row: PropertyRow) -> BaseModule:
-    """The module for one property row at subgroup scope: C is loaded, given to a function, reduced, converted and transposed; A is loaded
-    by blocks, C by tensor addressing through a view; and one matrix is stored so.
+    """Build the module for one property row at subgroup scope: C is loaded, given to a function, reduced, converted and transposed; A is
+    loaded by blocks, C by tensor addressing through a view; and one matrix is stored so.
 
     Args:
         row: sizes and component types, C and Result of one type. A has M x K elements of the row's type A; all others are of type C.
@@ -88,7 +88,7 @@ def _module(row: PropertyRow) -> bytes:
 
 
 def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout, TensorView]:
-    """A layout and a view of two dimensions, with every setting made once."""
+    """Build a layout and a view of two dimensions, with every setting made once."""
     n = builder.literal
     type_ = TensorLayoutType(2, ClampMode.CONSTANT)
     layout = Value("layout_new", type_)

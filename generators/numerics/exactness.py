@@ -25,7 +25,7 @@ FP8_ACCUMULATION = 14
 
 PERMITTED_PRECISION, PERMITTED_PRECISION_OF_BFLOAT16 = 11, 8
 """Bits of significand to which factors, products and sums of a multiply-add may be rounded: fewer than that nobody calls A x B + C. The
-second is for those of which A, B or Result is bf16."""
+second is for multiply-adds whose A, B or Result is bf16."""
 
 _LARGEST_BLOCK = 1 << 22
 """Terms for which quanta are computed one by one; beyond, one quantum serves a row of A and a column of B."""
@@ -66,13 +66,14 @@ class History:
 
 
 def accumulation_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
-    """Significand bits of the narrowest accumulation that is plausible for a multiply-add of these float types."""
+    """Return the significand bits of the narrowest accumulation that is plausible for a multiply-add of these float types."""
     precision = min(c.precision, result.precision)
     return min(precision, FP8_ACCUMULATION) if min(a.bits, b.bits) == 8 else precision
 
 
 def permitted_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
-    """Significand bits that a multiply-add of these float types must keep of factors, products and sums, whatever its types have."""
+    """Return the significand bits that a multiply-add of these float types must keep of factors, products and sums, whatever its types
+    have."""
     has_bfloat16 = any(component.name == "bf16" for component in (a, b, result))
     least = PERMITTED_PRECISION_OF_BFLOAT16 if has_bfloat16 else PERMITTED_PRECISION
     return min(least, accumulation_precision(a, b, c, result))
@@ -94,7 +95,7 @@ def _significant_bits(values: np.ndarray) -> np.ndarray:
 
 
 def quantum_exponents(values: np.ndarray) -> np.ndarray:
-    """Exponent of the largest power of two that divides each value, int16; NO_TERM for zero. ``values`` are finite."""
+    """Return the exponent of the largest power of two that divides each value, int16; NO_TERM for zero. ``values`` are finite."""
     fraction, exponent = np.frexp(np.asarray(values, np.float64))
     digits = np.ldexp(fraction, 53).astype(np.int64)
     _, lowest = np.frexp((digits & -digits).astype(np.float64))
@@ -102,7 +103,7 @@ def quantum_exponents(values: np.ndarray) -> np.ndarray:
 
 
 def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Smallest quantum exponent among the products of each element of ``a`` x ``b``, int16 (..., M, N)."""
+    """Return the smallest quantum exponent among the products of each element of ``a`` x ``b``, int16 (..., M, N)."""
     of_a, of_b = quantum_exponents(a), quantum_exponents(b)
     if a.size * b.shape[-1] > _LARGEST_BLOCK:
         quanta = of_a.min(axis=-1)[..., :, None] + of_b.min(axis=-2)[..., None, :]
@@ -112,7 +113,7 @@ def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _smallest_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
+    """Return a lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
     least_a = np.where(a == 0, np.inf, np.abs(a)).min(axis=-1)
     least_b = np.where(b == 0, np.inf, np.abs(b)).min(axis=-2)
     return np.asarray(least_a[..., :, None] * least_b[..., None, :])
@@ -126,14 +127,14 @@ def exactness(
     history: History | None = None,
     precision: int | None = None,
 ) -> Exactness:
-    """What can be proved of ``a`` x ``b`` + ``c``.
+    """Return what can be proved of ``a`` x ``b`` + ``c``.
 
     Args:
         a, b, c: finite values.
         types: component types of A, B, C and Result, all floats.
-        history: of a ``c`` that is itself the sum of earlier products, so that the proof holds for the whole chain; its magnitude is
+        history: of a ``c`` that is itself the sum of earlier products, so the proof holds for the whole chain; its magnitude is
             at least |c|, its quantum divides c.
-        precision: bits of the accumulation; by default those of the narrowest plausible one.
+        precision: bits of the accumulation; by default the bits of the narrowest plausible one.
 
     Raises:
         GeneratorError: a value is NaN or infinite, for which the specification promises nothing (facts.md C30).
@@ -151,7 +152,7 @@ def exactness(
     with np.errstate(divide="ignore"):
         margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))
     fits = (magnitude < np.ldexp(1.0, np.minimum(precision + quantum.astype(np.int32), 1023))) & (magnitude <= largest_finite(result))
-    # A partial sum is a multiple of q; and where all terms have one sign, it is no smaller than the smallest of them.
+    # A partial sum is a multiple of q; and where all terms have one sign, it is not smaller than the smallest of them.
     floor = max(smallest_normal(result), smallest_normal(types[2]))
     normal = np.ldexp(1.0, np.minimum(quantum, 1023).astype(np.int32)) >= floor
     if not normal.all():

@@ -15,7 +15,8 @@ from generators.types import COMPONENT_TYPES, ComponentType
 
 
 def ulp(component: ComponentType, values: np.ndarray) -> np.ndarray:
-    """Return the distance between neighbours of ``component`` in the binade of each value; below the normal ones that of denormals."""
+    """Return the distance between neighbours of ``component`` in the binade of each value; below the normal ones the distance of
+    denormals."""
     _, exponent = np.frexp(np.maximum(np.abs(values), smallest_normal(component)))
     return np.asarray(np.ldexp(1.0, exponent - component.precision))
 
@@ -53,7 +54,7 @@ def bracket(values: np.ndarray, rest: np.ndarray | float, bits: int) -> tuple[np
 
 def _next(component: ComponentType, values: np.ndarray, direction: float) -> np.ndarray:
     """Return the neighbour in ``component`` of values that it has, none of them zero."""
-    # A power of two has the nearer neighbour towards zero: the step is that of the binade on this side.
+    # A power of two has the nearer neighbour towards zero: the step is as in the binade on this side.
     return np.asarray(values + np.copysign(ulp(component, np.nextafter(values, direction)), direction))
 
 
@@ -102,7 +103,7 @@ def by_magnitude(numbers: np.ndarray, low: np.ndarray, high: np.ndarray) -> tupl
 def neighbours_of_integers(numbers: np.ndarray, component: ComponentType) -> tuple[np.ndarray, np.ndarray]:
     """Return the neighbours of integers in ``component`` without limits: nearer to zero, and farther; equal where it is exact.
 
-    Computed with integers, since float64 does not hold those of 64 bits.
+    Computed with integers, since float64 does not hold integers of 64 bits.
     """
     negative = numbers < 0
     wide = numbers.astype(np.int64).view(np.uint64) if numbers.dtype.kind == "i" else numbers.astype(np.uint64)

@@ -20,12 +20,12 @@ def _common_quantum(values: np.ndarray) -> int:
 
 
 def _width(values: np.ndarray, quantum: int) -> int:
-    """Bits of the largest magnitude, in units of 2**quantum."""
+    """Return the bits of the largest magnitude, in units of 2**quantum."""
     return math.frexp(float(np.abs(values).max(initial=0.0)))[1] - quantum
 
 
 def _limbs(values: np.ndarray, quantum: int, width: int, count: int) -> list[np.ndarray]:
-    """Float64 integers below 2**width, lowest first, whose sum of limb * 2**(width * i) is values / 2**quantum."""
+    """Return float64 integers below 2**width, lowest first, whose sum of limb * 2**(width * i) is values / 2**quantum."""
     rest = np.ldexp(np.abs(values), -quantum)
     limbs = []
     for i in reversed(range(count)):
@@ -36,7 +36,7 @@ def _limbs(values: np.ndarray, quantum: int, width: int, count: int) -> list[np.
 
 
 def _integers(values: np.ndarray, quantum: int) -> np.ndarray:
-    """values / 2**quantum as Python integers, which they are."""
+    """Return values / 2**quantum as Python integers, which they are."""
     fraction, exponent = np.frexp(values)
     digits = np.ldexp(fraction, _FLOAT64_BITS).astype(np.int64).astype(object)
     shift = exponent - _FLOAT64_BITS - quantum
@@ -46,7 +46,7 @@ def _integers(values: np.ndarray, quantum: int) -> np.ndarray:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
-    """``a`` x ``b`` as Python integers, and the exponent of their unit."""
+    """Return ``a`` x ``b`` as Python integers, and the exponent of their unit."""
     quantum_a, quantum_b = _common_quantum(a), _common_quantum(b)
     width_a, width_b = _width(a, quantum_a), _width(b, quantum_b)
     terms = a.shape[-1]
@@ -64,8 +64,8 @@ def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _round_to_odd(number: int, exponent: int) -> tuple[float, bool]:
-    """number * 2**exponent as float64, and whether it is exact. A last bit that is set where bits were lost lets a later rounding
-    to a narrower type be the correct one."""
+    """Return number * 2**exponent as float64, and whether it is exact. A last bit that is set where bits were lost lets a later rounding to
+    a narrower type be the correct one."""
     lost = max(0, abs(number).bit_length() - _FLOAT64_BITS)
     kept = abs(number) >> lost
     exact = kept << lost == abs(number)
@@ -78,7 +78,7 @@ def _round_to_odd(number: int, exponent: int) -> tuple[float, bool]:
 
 
 def exact_sum(a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness) -> tuple[np.ndarray, np.ndarray]:
-    """``a`` x ``b`` + ``c`` without rounding on the way.
+    """Compute ``a`` x ``b`` + ``c`` without rounding on the way.
 
     Args:
         a, b, c: finite float64, (instances, M, K), (instances, K, N), (instances, M, N).

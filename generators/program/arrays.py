@@ -38,3 +38,16 @@ class AtomicAdd(Operation):
     index: ScalarValue
     value: ScalarValue
     scope: MemoryScope = MemoryScope.QUEUE_FAMILY
+
+
+@dataclass(frozen=True)
+class AtomicOr(Operation):
+    """OpAtomicOr: element ``index`` of ``array``, a storage buffer of integers, gets the bits of ``value`` as well as its own.
+
+    The element from before is not a result, and the semantics are Relaxed at queue family scope. So any number of these, in any order, each
+    once or more, leave the same bits.
+    """
+
+    array: Array
+    index: ScalarValue
+    value: ScalarValue

@@ -42,13 +42,13 @@ class MatrixConvert(Operation):
 
 
 def is_float8(component: ComponentType) -> bool:
-    """Whether ``component`` is one of SPV_EXT_float8."""
+    """Tell whether ``component`` is one of SPV_EXT_float8."""
     return component.is_float and component.bits == 8
 
 
 def conversions(source: ComponentType, target: ComponentType) -> tuple[Conversion, ...]:
-    """The instructions that may convert ``source`` to ``target``; empty where none may. The one that agrees with the signedness of both
-    types comes first; where the types leave two, or none, the one that reads ``source`` by its type.
+    """Return the instructions that may convert ``source`` to ``target``; empty where none may. The one that agrees with the signedness of
+    both types comes first; where the types leave two, or none, the one that reads ``source`` by its type.
 
     ConvertFToU and UConvert need a Result Type with Signedness 0, UConvert and SConvert one of another width (SPIR-V, Conversion
     Instructions); OpBitcast converts integers of one width only (KHR-CVT-03, F-KHR-8).
@@ -71,20 +71,20 @@ def conversions(source: ComponentType, target: ComponentType) -> tuple[Conversio
 
 
 def agrees(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
-    """Whether the instruction reads and makes numbers of the signedness of the types, as a conversion by type would."""
+    """Tell whether the instruction reads and makes numbers of the signedness of the types, as a conversion by type would."""
     if conversion is Conversion.S_TO_S and not source.is_signed:
         return target.is_signed and target.bits < source.bits
     return conversion is conversions(source, target)[0]
 
 
 def changes_use(operation: MatrixConvert) -> bool:
-    """Whether it makes an A or B of an accumulator, which no bitcast does (CM2-CVT-01, CM2-CVT-02)."""
+    """Tell whether it makes an A or B of an accumulator, which no bitcast does (CM2-CVT-01, CM2-CVT-02)."""
     source, target = operation.matrix.type.use, operation.result.type.use
     return source is Use.ACCUMULATOR and target in (Use.A, Use.B) and operation.conversion is not Conversion.BITCAST
 
 
 def is_allowed(operation: MatrixConvert) -> bool:
-    """Whether the types of ``operation`` are those that its instruction and its decoration take."""
+    """Tell whether the types of ``operation`` are those that its instruction and its decoration take."""
     source, target = operation.matrix.type, operation.result.type
     if (source.scope, source.rows, source.columns) != (target.scope, target.rows, target.columns):
         return False

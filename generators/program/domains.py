@@ -10,7 +10,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from generators.errors import GeneratorError
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
@@ -80,6 +80,7 @@ _SCALAR = (
     ScalarConvert,
     ArrayLoad,
     ArrayStore,
+    AtomicOr,
     Select,
     BlockLoad,
     BlockAddress,

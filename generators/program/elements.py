@@ -46,7 +46,7 @@ class ComponentsUpdated(Effect):
             through pointers (KHR-UNI-03). ``odd_lane`` has two branches that do the same, one for every other invocation.
         leading: so many components are updated at constant indices, each if the length is greater, and the loop takes the rest.
         leading_form: ``pointer`` takes them by access chains; ``composite`` by OpCompositeExtract and OpCompositeInsert, which all
-            invocations of the scope execute if their lengths agree, as those of all known devices do. Only with ``always``.
+            invocations of the scope execute if their lengths agree, as all known devices' lengths do. Only with ``always``.
         kept: holds the same matrix as the target before. There the composite form stores the Composite operand of its first
             OpCompositeInsert once more, which the instruction leaves as it is.
     """

@@ -173,7 +173,7 @@ class _Body:
         return result
 
     def value(self, expression: Expression) -> ScalarValue:
-        """The value of an expression, computed the first time."""
+        """Return the value of an expression, computed the first time."""
         found = self.values.get(expression)
         if found is None:
             found = self.values[expression] = self._compute(expression)

@@ -17,10 +17,10 @@ class PointerParameter:
     """A parameter that is a pointer to a variable of the caller, or of the module.
 
     Attributes:
-        variable: what the body calls the variable, and its type. Its storage is that of the variables that are passed; it has no
+        variable: what the body calls the variable, and its type. It has the storage of the variables that are passed; it has no
             initializer.
         direction: what the body does with it, which decides how GLSL declares it: ``in`` reads only, ``out`` writes all of it before it
-            reads. GLSL copies where SPIR-V passes a pointer, so that the body must not use the caller's variable in another way.
+            reads. GLSL copies where SPIR-V passes a pointer, so the body must not use the caller's variable in another way.
     """
 
     variable: Variable
@@ -40,17 +40,17 @@ Argument = AnyValue | Operand | Variable
 class Function:
     """A function whose parameters are values, or pointers to whole variables (KHR-TYPE-06).
 
-    A pointer to a part of a variable is no argument: with logical addressing, pointer operands of OpFunctionCall are memory object
+    A pointer to a part of a variable is not an argument: with logical addressing, pointer operands of OpFunctionCall are memory object
     declarations (SPIR-V 2.16.1), which are variables and parameters.
 
     Attributes:
         name: unique in the program.
         parameters: what the body calls its arguments.
-        body: uses parameters, literals, specialization constants, arrays in bindings, its variables and those of Private storage, but
+        body: uses parameters, literals, specialization constants, arrays in bindings, its variables and variables of Private storage, but
             no other value of its caller; its names are unique in the program.
         returned: what it returns at its end: a parameter or a value of its body; None for void.
         control: Inline for ``for``, DontInline for ``against``. It changes no result.
-        variables: those of Function storage that each call has anew.
+        variables: the variables of Function storage that each call has anew.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Function:
 @dataclass(frozen=True)
 class Call(Operation):
     """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
-    is that of two."""
+    belongs to two."""
 
     result: AnyValue | None
     function: Function
@@ -72,7 +72,7 @@ class Call(Operation):
 
 
 def mistake(call: Call) -> str:
-    """What is wrong with the arguments of a call; empty if nothing is."""
+    """Tell what is wrong with the arguments of a call; empty if nothing is."""
     function = call.function
     if [passed_type(argument) for argument in call.arguments] != [passed_type(parameter) for parameter in function.parameters]:
         return f"a call of {function.name} needs arguments of the types of its parameters, in their order"

@@ -1,6 +1,6 @@
 """The interface of a program's shader: bindings, push constants and specialization constants.
 
-Both emitters and the dispatcher lay these out by the same rule, so that one kernel description fits either front end:
+Both emitters and the dispatcher lay these out by the same rule, so one kernel description fits either front end:
 descriptor set 0; StorageBuffer arrays take bindings 0, 1, 2 … in order; the buffer with buffer-sourced operands comes after
 them; push constants hold first the 64-bit addresses of PhysicalStorageBuffer arrays, then push-constant operands, each at
 its natural alignment; the operand buffer holds its operands at their natural alignment too.
@@ -84,7 +84,7 @@ def _place(operands: list[Operand], start: int) -> tuple[tuple[Member, ...], int
 
 
 def interface(program: Program) -> Interface:
-    """Lays out the interface of ``program``."""
+    """Lay out the interface of ``program``."""
     buffers = [array for array in program.arrays if array.storage is StorageClass.STORAGE_BUFFER]
     physical = [array for array in program.arrays if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER]
     addresses = tuple(Address(array, 8 * i) for i, array in enumerate(physical))

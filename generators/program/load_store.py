@@ -27,7 +27,7 @@ class MemoryOperand:
 @dataclass(frozen=True)
 class MatrixLoad(Operation):
     """``result`` is read from ``array``, beginning at element ``first`` and with ``stride`` between rows (columns), both counted in
-    the array's pointee. ``robust``: elements may lie beyond the array, a buffer; the kernel asks for bounds checks (KHR-MEM-02)."""
+    the array's pointee. ``robust``: elements may be beyond the array, a buffer; the kernel asks for bounds checks (KHR-MEM-02)."""
 
     result: Matrix
     array: Array
@@ -52,7 +52,7 @@ class MatrixStore(Operation):
 
 
 def layout_value(layout: MemoryLayout) -> Layout:
-    """The layout in this case."""
+    """Return the layout in this case."""
     if isinstance(layout, Layout):
         return layout
     assert layout.value is not None, f"{layout.name}: a layout has its value in the case"
@@ -60,7 +60,7 @@ def layout_value(layout: MemoryLayout) -> Layout:
 
 
 def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
-    """Bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
+    """Return the bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
 
     RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
     pointer to an element is aligned to its scalar as well.

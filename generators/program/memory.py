@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.values import Extent, Operand, extent
+from generators.program.values import BlockType, Extent, Operand, extent
 from generators.types import ComponentType, StorageClass, VectorMatrixLayout
 
 Role = Literal["input", "output", "inout", "scratch"]
@@ -22,17 +22,22 @@ class Pointee:
     Attributes:
         component: scalar type of the declared element.
         lanes: 1 for a scalar, 2 or 4 for a vector.
+        block: the struct that an element is, of which ``component`` and ``lanes`` then say nothing; None for a scalar or a vector. Only
+            tensor loads and stores take pointers to structs (CM2-LT-04, KHR-PTR-02).
     """
 
     component: ComponentType
     lanes: int = 1
+    block: BlockType | None = None
 
     @property
     def bytes(self) -> int:
         """Size of one array element in bytes. Strides and first elements count these."""
-        return self.component.bytes * self.lanes
+        return self.component.bytes * self.lanes if self.block is None else self.block.bytes
 
     def __str__(self) -> str:
+        if self.block is not None:
+            return self.block.name
         return self.component.name if self.lanes == 1 else f"{self.component.name}x{self.lanes}"
 
 
@@ -71,6 +76,25 @@ class OpaqueMatrices:
 
 
 @dataclass(frozen=True)
+class Inner:
+    """How an array of arrays is declared: its elements are those of inner arrays, one after the other.
+
+    Attributes:
+        length: of an inner array.
+        head: 0 for an array of arrays. Otherwise inner arrays are members of structs, each after another member that has the size of
+            ``head`` elements; numbers of elements count these too.
+    """
+
+    length: int
+    head: int = 0
+
+    @property
+    def pitch(self) -> int:
+        """The elements from the beginning of an inner array to that of the next one."""
+        return self.head + self.length
+
+
+@dataclass(frozen=True)
 class Array:
     """An array of ``length`` elements of type ``pointee``.
 
@@ -85,6 +109,7 @@ class Array:
         block: byte offset of the array in an explicitly laid out block of workgroup memory; None where the memory has no explicit layout.
         alias_of: the array whose bytes it has. Of workgroup memory both are blocks that begin at the same byte; of a buffer this one is
             another Base Type for untyped pointers to the same variable. It is not among the arrays of a program.
+        inner: how elements are in inner arrays of a buffer; None for a plain array.
         descriptors: name of the array of descriptors that the array's buffer belongs to; empty if it has a binding of its own.
         opaque: matrices that the array holds in a layout of the device's; None for bytes that mean the same everywhere.
     """
@@ -101,6 +126,7 @@ class Array:
     alias_of: Array | None = None
     descriptors: str = ""
     opaque: OpaqueMatrices | None = None
+    inner: Inner | None = None
 
     @property
     def is_untyped(self) -> bool:

@@ -106,7 +106,7 @@ class Program:
         return any(isinstance(each, MatrixLoad | MatrixStore) and each.robust for each in flattened(self.operations))
 
     def array(self, name: str) -> Array:
-        """The array of that name."""
+        """Return the array of that name."""
         return next(array for array in self.arrays if array.name == name)
 
 

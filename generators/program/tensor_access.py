@@ -47,12 +47,12 @@ class TensorStore(Operation):
 
 
 def moved_matrix(access: TensorLoad | TensorStore) -> Matrix:
-    """The matrix that is loaded or stored."""
+    """Return the matrix that is loaded or stored."""
     return access.result if isinstance(access, TensorLoad) else access.matrix
 
 
 def unit_bytes(access: TensorLoad | TensorStore) -> int:
-    """Bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
+    """Return the bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
         pointer = access.decode.parameters[0]
         assert is_block_pointer(pointer), "the first parameter of a decode function is a pointer"

@@ -1,18 +1,18 @@
 """Single elements of arrays in memory.
 
 Under the Vulkan memory model an element written by one invocation is seen by another if both accesses are non-private and a release with an
-availability operation and an acquire with a visibility operation lie between them. By default the accesses here are NonPrivatePointer, and
+availability operation and an acquire with a visibility operation are between them. By default the accesses here are NonPrivatePointer, and
 the barrier does the rest (MakeAvailable, MakeVisible); with the handover ``access``, as in what glslang makes, the accesses have
 MakePointerAvailable and MakePointerVisible.
 """
 
 from __future__ import annotations
 
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.memory import Array
 from generators.spirv.enumerants import MemorySemantics, Op
 from generators.spirv.shader import Shader
-from generators.types import MemoryAccess, StorageClass
+from generators.types import MemoryAccess, MemoryScope, StorageClass
 
 _ORDER = MemorySemantics.AcquireRelease | MemorySemantics.UniformMemory | MemorySemantics.MakeAvailable | MemorySemantics.MakeVisible
 
@@ -39,8 +39,15 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     shader.module.value(Op.AtomicIAdd, shader.pointee(operation.array), place, *arguments, result=shader.define(operation.result))
 
 
+def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
+    """Emit OpAtomicOr, whose result nothing uses."""
+    place = shader.element(operation.array, shader.id(operation.index))
+    scope, relaxed = shader.u32(MemoryScope.QUEUE_FAMILY), shader.u32(0)
+    shader.module.value(Op.AtomicOr, shader.pointee(operation.array), place, scope, relaxed, shader.id(operation.value))
+
+
 def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:
-    """Memory Operands of an access to one element of ``array``; none if none are needed."""
+    """Return the Memory Operands of an access to one element of ``array``; none if none are needed."""
     mask, operands = 0, []
     if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         mask |= MemoryAccess.ALIGNED

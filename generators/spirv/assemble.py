@@ -20,9 +20,9 @@ _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 
 def assemble(text: str) -> bytes:
-    """The SPIR-V 1.6 module that ``text`` describes, an instruction a line, little-endian words. Where a value is not in a table of
-    enumerants its number does as well, and an instruction may end early, where ``...`` is its last token, so that a module may be as wrong
-    as it has to be.
+    """Assemble the SPIR-V 1.6 module that ``text`` describes, an instruction a line, little-endian words. Where a value is not in a table
+    of enumerants its number does as well, and an instruction may end early, where ``...`` is its last token, so a module may be as wrong as
+    it has to be.
 
     Raises:
         GeneratorError: a line is not an instruction that the tables know, with the operands that it takes.

@@ -5,38 +5,17 @@ from __future__ import annotations
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad, promised_alignment
 from generators.program.memory import Pointee
 from generators.program.values import BlockType
-from generators.spirv.declarations import pointee_in, pointer, scalar, scalar_in
-from generators.spirv.enumerants import Decoration, MemoryAccess, Op, StorageClass
+from generators.spirv.declarations import block_struct, pointee_in, pointer, scalar
+from generators.spirv.enumerants import MemoryAccess, Op, StorageClass
 from generators.spirv.shader import Shader
 from generators.types import COMPONENT_TYPES
 
 
 def block_pointer(shader: Shader, block: BlockType) -> int:
     """Return the id of the type of a pointer to a block."""
-    return pointer(shader.module, StorageClass.PhysicalStorageBuffer, _block(shader, block))
-
-
-def _block(shader: Shader, block: BlockType) -> int:
-    """The id of the struct of a block."""
-    module, storage = shader.module, StorageClass.PhysicalStorageBuffer
-
-    def declare() -> int:
-        types = []
-        for member in block.members:
-            type_ = scalar_in(module, member.component, storage)
-            if member.length is not None:
-                element, length = type_, shader.u32(member.length)
-                type_ = module.new_type(Op.TypeArray, element, length)
-                module.decorate(type_, Decoration.ArrayStride, member.component.bytes)
-            types.append(type_)
-        result = module.new_type(Op.TypeStruct, *types, name=block.name)
-        # glslang declares buffer references as Blocks; either is a struct with offsets.
-        module.decorate(result, Decoration.Block)
-        for i, member in enumerate(block.members):
-            module.decorate_member(result, i, Decoration.Offset, member.offset)
-        return result
-
-    return module.once(("block", block), declare)
+    storage = StorageClass.PhysicalStorageBuffer
+    # glslang declares buffer references as Blocks; either is a struct with offsets.
+    return pointer(shader.module, storage, block_struct(shader.module, block, storage, is_interface=True))
 
 
 def emit_block_load(shader: Shader, load: BlockLoad) -> None:

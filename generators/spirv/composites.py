@@ -9,20 +9,20 @@ from generators.spirv.variables import part_pointer, type_id
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
-    """Emits OpCompositeConstruct."""
+    """Emit OpCompositeConstruct."""
     parts = [shader.id(part) for part in operation.parts]
     shader.module.value(Op.CompositeConstruct, type_id(shader, operation.result.type), *parts, result=shader.define(operation.result))
 
 
 def emit_extract(shader: Shader, operation: CompositeExtract) -> None:
-    """Emits OpCompositeExtract."""
+    """Emit OpCompositeExtract."""
     type_ = type_id(shader, operation.result.type)
     composite = shader.define(operation.composite)
     shader.module.value(Op.CompositeExtract, type_, composite, *operation.path, result=shader.define(operation.result))
 
 
 def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
-    """Emits OpCompositeInsert."""
+    """Emit OpCompositeInsert."""
     shader.module.value(
         Op.CompositeInsert,
         type_id(shader, operation.result.type),
@@ -34,12 +34,12 @@ def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
 
 
 def emit_copy_object(shader: Shader, operation: CopyObject) -> None:
-    """Emits OpCopyObject."""
+    """Emit OpCopyObject."""
     type_ = type_id(shader, operation.result.type)
     shader.module.value(Op.CopyObject, type_, shader.define(operation.value), result=shader.define(operation.result))
 
 
 def emit_copy_memory(shader: Shader, operation: CopyMemory) -> None:
-    """Emits OpCopyMemory."""
+    """Emit OpCopyMemory."""
     target = part_pointer(shader, operation.target, operation.target_path)
     shader.module.instruction(Op.CopyMemory, target, part_pointer(shader, operation.source, operation.source_path))

@@ -17,7 +17,7 @@ _CONSTANTS = {
 
 
 def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
-    """Emits an OpCompositeConstruct of one constituent, or an OpCompositeConstructReplicateEXT."""
+    """Emit an OpCompositeConstruct of one constituent, or an OpCompositeConstructReplicateEXT."""
     op = Op.CompositeConstruct
     if splat.replicated:
         shader.module.require(Capability.ReplicatedCompositesEXT)
@@ -27,10 +27,10 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
 
 
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
-    """Declares a constant composite of one constituent.
+    """Declare a constant composite of one constituent.
 
     Raises:
-        GeneratorError: the constituent is no constant.
+        GeneratorError: the constituent is not a constant.
     """
     if constant.value.source not in ("literal", "specialization"):
         raise GeneratorError(f"constant {constant.result.name}: its value comes from a {constant.value.source}; make it a splat")
@@ -42,12 +42,12 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
 
 
 def emit_null(shader: Shader, null: MatrixNull) -> None:
-    """Declares an OpConstantNull."""
+    """Declare an OpConstantNull."""
     shader.module.new_constant(Op.ConstantNull, shader.matrix_type(null.result.type), result=shader.define(null.result))
 
 
 def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
-    """Emits an OpUndef, or declares it."""
+    """Emit an OpUndef, or declare it."""
     type_, result = shader.matrix_type(undefined.result.type), shader.define(undefined.result)
     if undefined.place == "module":
         shader.module.new_constant(Op.Undef, type_, result=result)

@@ -9,7 +9,7 @@ from generators.spirv.shader import Shader
 
 
 def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
-    """Emits a conversion.
+    """Emit a conversion.
 
     Raises:
         GeneratorError: the instruction does not convert these types.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generators.program.memory import Pointee
-from generators.program.values import CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected
+from generators.program.values import BlockType, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected
 from generators.spirv.enumerants import Capability, Decoration, FPEncoding, Op, StorageClass
 from generators.spirv.module import Module
 from generators.types import COMPONENT_TYPES, ComponentType
@@ -85,7 +85,9 @@ def scalar_in(module: Module, component: ComponentType, storage: StorageClass) -
 
 
 def pointee_in(module: Module, pointee: Pointee, storage: StorageClass) -> int:
-    """The scalar or vector type of ``pointee``, for an object in ``storage``."""
+    """The type of ``pointee``, for an object in ``storage``."""
+    if pointee.block is not None:
+        return block_struct(module, pointee.block, storage, is_interface=False)
     element = scalar_in(module, pointee.component, storage)
     return element if pointee.lanes == 1 else module.type(Op.TypeVector, element, pointee.lanes)
 
@@ -132,6 +134,28 @@ def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: i
         return result
 
     return module.once(("strided pointer", storage, type_, stride), declare)
+
+
+def block_struct(module: Module, block: BlockType, storage: StorageClass, is_interface: bool) -> int:
+    """The struct of a block, with the decoration Block if it ``is_interface``: such structs cannot be in others that have it."""
+
+    def declare() -> int:
+        types = []
+        for member in block.members:
+            type_ = scalar_in(module, member.component, storage)
+            if member.length is not None:
+                element, length = type_, constant(module, COMPONENT_TYPES["u32"], member.length)
+                type_ = module.new_type(Op.TypeArray, element, length)
+                module.decorate(type_, Decoration.ArrayStride, member.component.bytes)
+            types.append(type_)
+        result = module.new_type(Op.TypeStruct, *types, name=block.name if is_interface else f"{block.name}Element")
+        if is_interface:
+            module.decorate(result, Decoration.Block)
+        for i, member in enumerate(block.members):
+            module.decorate_member(result, i, Decoration.Offset, member.offset)
+        return result
+
+    return module.once(("block", block, is_interface), declare)
 
 
 def sized_array(module: Module, element: int, length: int, stride: int) -> int:

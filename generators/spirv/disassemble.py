@@ -27,7 +27,7 @@ _GENERATORS: Mapping[int, str] = MappingProxyType(
 
 
 def disassemble(words: bytes) -> str:
-    """The text of a module, as ``spirv-dis`` prints it with its header and friendly names.
+    """Return the text of a module, as ``spirv-dis`` prints it with its header and friendly names.
 
     Raises:
         NotSpirv: not a SPIR-V module, or operands that do not belong together.
@@ -107,7 +107,7 @@ class _Disassembly:
 
 
 def _enumerant(kind: str, value: int) -> str:
-    """An enumerant, or the flags of a mask."""
+    """Return an enumerant, or the flags of a mask."""
     enumerants = GRAMMAR.kinds[kind]
     names = enumerants.by_value
     flags = enumerants.values(value) or [0]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.errors import GeneratorError
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -65,7 +65,7 @@ from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier
 from generators.spirv import subgroup_operations
-from generators.spirv.arrays import emit_array_load, emit_array_store, emit_atomic_add
+from generators.spirv.arrays import emit_array_load, emit_array_store, emit_atomic_add, emit_atomic_or
 from generators.spirv.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
@@ -148,6 +148,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         ScalarConvert: emit_scalar_convert,
         ArrayStore: emit_array_store,
         AtomicAdd: emit_atomic_add,
+        AtomicOr: emit_atomic_or,
         Stated: emit_body,
         PerInvocation: emit_body,
         Select: emit_select,

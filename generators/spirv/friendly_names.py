@@ -34,7 +34,7 @@ _BUILT_INS: Mapping[int, str] = MappingProxyType(
 _INVALID = re.compile(r"[^0-9A-Za-z_]")
 _STORAGE: Mapping[int, str] = MappingProxyType({int(storage): storage.name for storage in StorageClass})
 _LONGEST = 256
-"""Characters of a name. Names of types have those of their parts in them, so that they double with each type that is made of two."""
+"""Characters of a name. Names of types contain the names of their parts, so they double with each type that is made of two."""
 
 
 class FriendlyNames:

@@ -1,4 +1,4 @@
-"""Functions and calls. A function is emitted where it is first called, and stands after the entry point in the module."""
+"""Functions and calls. A function is emitted where it is first called, and is after the entry point in the module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
 
 
 def emit_call(shader: Shader, call: Call) -> None:
-    """Emits a call, and before the first one the function.
+    """Emit a call, and before the first one the function.
 
     Raises:
         GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.

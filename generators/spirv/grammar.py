@@ -62,7 +62,7 @@ class InstructionGrammar(NamedTuple):
 
 
 class EnumerantGrammar(NamedTuple):
-    """One enumerant; the attributes are like those of an instruction.
+    """One enumerant; the attributes are like an instruction's.
 
     Attributes:
         parameters: the operands that follow it.

@@ -8,7 +8,7 @@ from generators.spirv.shader import Shader
 
 
 def emit_muladd(shader: Shader, muladd: MatrixMulAdd) -> None:
-    """Emits a multiply-add."""
+    """Emit a multiply-add."""
     shader.module.value(
         Op.CooperativeMatrixMulAddKHR,
         shader.matrix_type(muladd.result.type),

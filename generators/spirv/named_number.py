@@ -1,7 +1,7 @@
 """Numbers that have names, in classes like enumerations.
 
-They are no ``enum.IntEnum`` because SPIR-V has two thousand of them, which take every process 30 ms to make: a class here takes one. They
-hash like the numbers that they are, so that a number read from a module finds what is stored under its name.
+They are not ``enum.IntEnum`` because SPIR-V has two thousand of them, which take every process 30 ms to make: a class here takes one. They
+hash like the numbers that they are, so a number read from a module finds what is stored under its name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class NamedNumberType(type):
 
 
 class NamedNumber(int, metaclass=NamedNumberType):
-    """A number that has a name. Its operators are those of int: flags that are combined are a plain int.
+    """A number that has a name. It has the operators of int: flags that are combined are a plain int.
 
     Attributes:
         name: of the first of its aliases.

@@ -24,7 +24,7 @@ class NumberType(NamedTuple):
 
 
 def number_type(type_: Instruction) -> NumberType:
-    """What an OpTypeInt or OpTypeFloat declares."""
+    """Return what an OpTypeInt or OpTypeFloat declares."""
     words = type_.operands
     if type_.op.name == "TypeInt":
         return NumberType(False, words[1], bool(words[2]))
@@ -32,7 +32,7 @@ def number_type(type_: Instruction) -> NumberType:
 
 
 def number_text(type_: NumberType, words: tuple[int, ...]) -> str:
-    """A literal as spirv-dis writes it: decimal, or hexadecimal floating point where decimal is not exact for every value of the
+    """Return a literal as spirv-dis writes it: decimal, or hexadecimal floating point where decimal is not exact for every value of the
     type (narrow types, infinities, NaNs, subnormals)."""
     bits = sum(word << 32 * i for i, word in enumerate(words)) & (1 << type_.bits) - 1
     if not type_.is_float:
@@ -76,7 +76,7 @@ def _hexadecimal(bits: int, width: int, fraction_bits: int) -> str:
 
 
 def hexadecimal_bits(type_: NumberType, text: str) -> int | None:
-    """The bits of hexadecimal floating point as ``number_text`` writes it; None for any other text."""
+    """Return the bits of hexadecimal floating point as ``number_text`` writes it; None for any other text."""
     match = _HEXADECIMAL.fullmatch(text)
     if match is None:
         return None

@@ -43,7 +43,7 @@ class LiteralWidths:
         self.values: dict[int, int] = {}
 
     def learn(self, instruction: Instruction) -> None:
-        """Notes what an instruction, whose operands have been told apart, declares."""
+        """Note what an instruction, whose operands have been told apart, declares."""
         op, words = instruction.op, instruction.operands
         if op in _NUMBERS:
             self.types[words[0]] = max(-(-words[1] // 32), 1)
@@ -52,7 +52,7 @@ class LiteralWidths:
 
 
 def split_operands(instruction: Instruction, widths: LiteralWidths) -> list[Operand]:
-    """The operands of ``instruction``, in order.
+    """Return the operands of ``instruction``, in order.
 
     Raises:
         NotSpirv: words are missing, or left over.
@@ -124,11 +124,11 @@ class _Splitter:
 
     def _width(self, type_: int, what: str) -> int:
         if type_ not in self._widths.types:
-            raise NotSpirv(self._instruction.position, f"Op{self._instruction.op.name}: {what} is no type of numbers declared before")
+            raise NotSpirv(self._instruction.position, f"Op{self._instruction.op.name}: {what} is not a type of numbers declared before")
         return self._widths.types[type_]
 
     def _inner(self, opcode: int) -> None:
-        """The operands of the instruction that an OpSpecConstantOp computes."""
+        """Read the operands of the instruction that an OpSpecConstantOp computes."""
         inner = GRAMMAR.instructions.get(opcode)
         if inner is None:
             raise NotSpirv(self._instruction.position, f"Op{self._instruction.op.name} of opcode {opcode}, which is unknown")

@@ -19,7 +19,7 @@ _OPS = {int(op): op for op in Op}
 
 
 class NotSpirv(GeneratorError):
-    """Words that are no valid module. The message begins with the place.
+    """Words that are not a valid module. The message begins with the place.
 
     Attributes:
         word: the number of the word, from 0.
@@ -74,7 +74,7 @@ class Header:
 
 
 def read_header(module: bytes) -> Header:
-    """The header of ``module``, little-endian words.
+    """Return the header of ``module``, little-endian words.
 
     Raises:
         NotSpirv: it is none; the bound, which nobody may take memory by before, is no more than a module may have.
@@ -87,7 +87,7 @@ def read_header(module: bytes) -> Header:
     if magic != MAGIC:
         raise NotSpirv(0, f"a SPIR-V module begins with {MAGIC:#010x}; this one with {magic:#010x}")
     if version & 0xFF0000FF or version >> 16 != 1:
-        raise NotSpirv(1, f"version word {version:#010x} is no version 1.x of SPIR-V")
+        raise NotSpirv(1, f"version word {version:#010x} is not a version 1.x of SPIR-V")
     if not 1 <= bound <= MAX_BOUND:
         raise NotSpirv(3, f"the bound of the ids is {bound}, not from 1 to {MAX_BOUND}")
     if schema:
@@ -96,7 +96,7 @@ def read_header(module: bytes) -> Header:
 
 
 def read_instructions(module: bytes) -> Iterator[Instruction]:
-    """The instructions of ``module`` in order.
+    """Yield the instructions of ``module`` in order.
 
     Raises:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
@@ -110,7 +110,7 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
 
 
 def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """The opcode, operands and position of each instruction of ``module`` in order, whether the grammar has it or not.
+    """Yield the opcode, operands and position of each instruction of ``module`` in order, whether the grammar has it or not.
 
     Raises:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
@@ -127,7 +127,7 @@ def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
 
 
 def read_string(words: tuple[int, ...], word: int = 0) -> tuple[str, int]:
-    """A literal string at the start of ``words``, and how many words it takes.
+    """Return a literal string at the start of ``words``, and how many words it takes.
 
     Args:
         words: it, and what follows it.

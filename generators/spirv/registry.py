@@ -52,7 +52,7 @@ def compact(registry: Mapping[str, Any]) -> str:
 
 
 def _object(entries: Mapping[str, Any], indent: int) -> str:
-    """An entry a line, so that a difference of two versions can be read."""
+    """Write an entry a line, so a difference of two versions can be read."""
     lines = (f"{' ' * indent}{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
     return "{\n" + ",\n".join(lines) + "\n" + " " * (indent - 1) + "}"
 

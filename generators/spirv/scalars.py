@@ -33,7 +33,7 @@ _FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtrac
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
-    """Emits WorkgroupIndex, or WorkgroupIndex * NumSubgroups + SubgroupId."""
+    """Emit WorkgroupIndex, or WorkgroupIndex * NumSubgroups + SubgroupId."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
     if shader.program.scope is Scope.WORKGROUP:
@@ -44,7 +44,7 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
 
 
 def _workgroup_index(shader: Shader, result: int | None = None) -> int:
-    """Emits the number of the workgroup; ``result`` if its id has been given out already."""
+    """Emit the number of the workgroup; ``result`` if its id has been given out already."""
     module, u32 = shader.module, scalar(shader.module, U32)
     workgroup = shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID")
     _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
@@ -77,7 +77,7 @@ _BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxy
 
 
 def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
-    """Emits the load of a built-in; of the number of invocations, which is constant, the product."""
+    """Emit the load of a built-in; for the number of invocations, which is constant, the product."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
     if operation.which == "workgroup_invocations":

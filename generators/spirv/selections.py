@@ -53,7 +53,7 @@ def emit_select(shader: Shader, select: Select) -> None:
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:
-    """Emits a branch. An arm without operations has no block of its own, unless the other has none either: control goes on to the merge
+    """Emit a branch. An arm without operations has no block of its own, unless the other has none either: control goes on to the merge
     block."""
     module = shader.module
     decision = emit_condition(shader, branch.condition)
@@ -69,7 +69,7 @@ def emit_branch(shader: Shader, branch: Branch) -> None:
 
 
 def emit_switch(shader: Shader, switch: Switch) -> None:
-    """Emits a switch; each of its arms ends at the merge block."""
+    """Emit a switch; each of its arms ends at the merge block."""
     module = shader.module
     labels = [module.new_id(f"case_{arm.literals[0]}") for arm in switch.arms]
     default, merge = module.new_id("default"), module.new_id("merge")
@@ -85,7 +85,7 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
 
 
 def emit_exit(shader: Shader, operation: Exit) -> None:
-    """Emits a selection whose one arm does not come back."""
+    """Emit a selection whose one arm does not come back."""
     module = shader.module
     decision = emit_condition(shader, operation.condition)
     leave, stay = module.new_id(operation.kind), module.new_id("stay")
@@ -96,7 +96,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
     if operation.kind == "return":
         emit_return(shader, operation.returned)
     elif not shader.loops:
-        raise GeneratorError(f"a {operation.kind} stands outside of a loop")
+        raise GeneratorError(f"a {operation.kind} is outside of a loop")
     elif operation.kind == "break":
         module.instruction(Op.Branch, shader.loops[-1].merge)
     else:
@@ -106,7 +106,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
 
 
 def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
-    """Emits a selection whose arms both return; the block after it is never reached."""
+    """Emit a selection whose arms both return; the block after it is never reached."""
     module = shader.module
     decision = emit_condition(shader, operation.condition)
     yes, no, merge = (module.new_id(name) for name in ("then", "otherwise", "unreachable"))
@@ -121,7 +121,7 @@ def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
 
 
 def emit_return(shader: Shader, returned: AnyValue | Operand | None) -> None:
-    """Emits the end of a function that returns ``returned``, or nothing."""
+    """Emit the end of a function that returns ``returned``, or nothing."""
     if returned is None:
         shader.module.instruction(Op.Return)
     else:
@@ -129,7 +129,7 @@ def emit_return(shader: Shader, returned: AnyValue | Operand | None) -> None:
 
 
 def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> int:
-    """Emits one arm; the label of the block that it ends with."""
+    """Emit one arm; return the label of the block that it ends with."""
     shader.begin_block(label)
     shader.emit(tuple(body))
     end = shader.block

@@ -9,7 +9,7 @@ from generators.errors import GeneratorError
 from generators.program.arrays import AtomicAdd
 from generators.program.control_flow import flattened
 from generators.program.interface import interface
-from generators.program.memory import Array
+from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
 from generators.program.pointers import arrays_of
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
@@ -304,10 +304,21 @@ class Shader:
             self.module.decorate(result, Decoration.NonUniform)
 
     def _chain(self, array: Array, at: _ArrayBase, element: int, base: int, index: int, result: int | None = None) -> int:
-        indices = (self.u32(0), index) if at.block else (index,)
+        within = self._within(array.inner, index)
+        indices = (self.u32(0), *within) if at.block else within
         if array.is_untyped:
             return self.module.value(Op.UntypedAccessChainKHR, element, at.block, base, *indices, result=result)
         return self.module.value(Op.AccessChain, element, base, *indices, result=result)
+
+    def _within(self, inner: Inner | None, index: int) -> tuple[int, ...]:
+        """The indices that lead to the element whose number is in the id ``index``."""
+        if inner is None:
+            return (index,)
+        module, u32, pitch = self.module, scalar(self.module, U32), self.u32(inner.pitch)
+        outer, rest = (module.value(op, u32, index, pitch) for op in (Op.UDiv, Op.UMod))
+        if not inner.head:
+            return outer, rest
+        return outer, self.u32(1), module.value(Op.ISub, u32, rest, self.u32(inner.head))
 
     def _base(self, array: Array) -> _ArrayBase:
         """Where chains into ``array`` begin. An alias is declared where it is used first."""
@@ -507,12 +518,27 @@ class Shader:
             return pointer(self.module, storage, type_)
         return strided_pointer(self.module, storage, type_, array.ignored_stride)
 
+    def _inner_array(self, array: Array, inner: Inner, element: int) -> int:
+        """The type of an inner array, or of the struct that has it."""
+        module, size = self.module, array.pointee.bytes
+        members = sized_array(module, element, self.u32(inner.length), size)
+        if not inner.head:
+            return members
+        head = sized_array(module, scalar(module, U32), self.u32(inner.head * size // U32.bytes), U32.bytes)
+        struct = module.new_type(Op.TypeStruct, head, members, name=f"{array.name}_item")
+        for i, offset in enumerate((0, inner.head * size)):
+            module.decorate_member(struct, i, Decoration.Offset, offset)
+        return struct
+
     def _array_block(self, array: Array) -> int:
         return self._block(f"{array.name}_block", [("elements", self._array_type(array), 0)], read_only=array.role == "input")
 
     def _array_type(self, array: Array) -> int:
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride
-        return runtime_array(self.module, self.pointee(array), stride)
+        element = self.pointee(array)
+        if array.inner is not None:
+            element, stride = self._inner_array(array, array.inner, element), array.inner.pitch * array.pointee.bytes
+        return runtime_array(self.module, element, stride)
 
     def _block(self, name: str, members: list[_Member], read_only: bool = False) -> int:
         module = self.module

@@ -8,12 +8,12 @@ from generators.spirv.shader import Shader
 
 
 def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
-    """Emits a conversion of the use."""
+    """Emit a conversion of the use."""
     _emit(shader, Op.CooperativeMatrixConvertUseEXT, operation)
 
 
 def emit_transpose(shader: Shader, operation: Transpose) -> None:
-    """Emits a transposition."""
+    """Emit a transposition."""
     _emit(shader, Op.CooperativeMatrixTransposeNV, operation)
 
 

@@ -30,7 +30,7 @@ LEAVING = {"break_late": 0, "continue_late": 3}
 
 
 def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
-    """``module`` with the operands of its instructions changed in place."""
+    """Return ``module`` with the operands of its instructions changed in place."""
     words = list(struct.unpack(f"<{len(module) // 4}I", module))
     for instruction in read_instructions(module):
         operands = list(instruction.operands)
@@ -40,7 +40,7 @@ def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
 
 
 def with_load_layouts_swapped(module: bytes) -> bytes:
-    """Row major and column major exchanged in every matrix load."""
+    """Exchange row major and column major in every matrix load."""
     u32 = {operands[1]: operands[2] for op, operands, _ in read_instructions(module) if op is Op.Constant and len(operands) == 3}
     by_value = {value: id_ for id_, value in u32.items()}
 
@@ -52,7 +52,7 @@ def with_load_layouts_swapped(module: bytes) -> bytes:
 
 
 def without_flag(flag: MatrixOperands) -> Callable[[bytes], bytes]:
-    """One flag of every multiply-add cleared."""
+    """Build a change that clears one flag of every multiply-add."""
 
     def clear(op: Op, operands: list[int]) -> None:
         if op is Op.CooperativeMatrixMulAddKHR and len(operands) > 5:
@@ -62,7 +62,7 @@ def without_flag(flag: MatrixOperands) -> Callable[[bytes], bytes]:
 
 
 def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
-    """The device reads zeros from one array."""
+    """Build a change that lets the device read zeros from one array."""
 
     def zero(kernel: Kernel, dispatch: Dispatch) -> Dispatch:
         contents = [
@@ -74,7 +74,7 @@ def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
 
 
 def leaving(name: str, start: int, stop: int) -> Callable[[Kernel, Dispatch, Outcome], Outcome]:
-    """Bytes of an output keep what they held before."""
+    """Build a device where bytes of an output keep what they held before."""
 
     def restore(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
         before = next(data for slot, data in zip(kernel.buffers, dispatch.contents, strict=True) if slot.name == name)
@@ -86,7 +86,7 @@ def leaving(name: str, start: int, stop: int) -> Callable[[Kernel, Dispatch, Out
 
 
 def changing(name: str, byte: int) -> Callable[[Kernel, Dispatch, Outcome], Outcome]:
-    """One byte of an output is flipped."""
+    """Build a device that flips one byte of an output."""
 
     def flip(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
         output = outcome.outputs[name].copy()
@@ -102,7 +102,7 @@ def test_the_double_passes_without_a_defect(case_id):
 
 
 def ids(result):
-    """The ids of what explains a failed case, the likeliest first."""
+    """Return the ids of what explains a failed case, the likeliest first."""
     return [match.id for match in result.failures[0].matches]
 
 
@@ -167,7 +167,7 @@ def test_the_same_defect_behind_workgroup_memory():
 
 
 def leaving_partial_sums_in_c(multiply_add):
-    """A multiply-add over fragments of 8 columns that accumulates in C's registers and moves only the last sum to the result."""
+    """Make a multiply-add over fragments of 8 columns that accumulates in C's registers and moves only the last sum to the result."""
 
     def handler(translation, words):
         values = translation.values

@@ -30,7 +30,7 @@ USES = {Use.A: "a", Use.B: "b", Use.ACCUMULATOR: "acc"}
 
 
 def addressing(change: Callable) -> Faults:
-    """Tensor accesses take the layout and the view that ``change`` makes of (type of the matrix, layout, view, whether it is a store)."""
+    """Give tensor accesses the layout and the view that ``change`` makes of (type of the matrix, layout, view, whether it is a store)."""
 
     def fault(right):
         return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(matrix, layout, view, store), store)
@@ -39,7 +39,7 @@ def addressing(change: Callable) -> Faults:
 
 
 def first_alone(right):
-    """Each scope instance takes the layout, or the view, of the first one."""
+    """Give each scope instance the layout, or the view, of the first one."""
 
     def broken(machine, scope, type_, value):
         found = right(machine, scope, type_, value)
@@ -49,7 +49,7 @@ def first_alone(right):
 
 
 def first_clamp_value(right):
-    """Each scope instance takes the clamp value of the first one."""
+    """Give each scope instance the clamp value of the first one."""
 
     def broken(machine, scope, type_, value):
         found = right(machine, scope, type_, value)
@@ -161,7 +161,7 @@ def test_what_a_matrix_had_lost_by_one_use(use):
 
 
 def arguments_of(op: Op, change: Callable) -> Faults:
-    """Functions that instructions ``op`` call get what ``change`` makes of the type of the matrix and the arguments."""
+    """Give functions that instructions ``op`` call what ``change`` makes of the type of the matrix and the arguments."""
 
     def fault(right):
         def broken(callback, lanes, arguments):
@@ -173,7 +173,7 @@ def arguments_of(op: Op, change: Callable) -> Faults:
 
 
 def element_places(change: Callable, use: Use | None = None) -> Faults:
-    """Functions called for each element get what ``change`` makes of its row and its column, in matrices of ``use`` (None: of all)."""
+    """Give functions called for each element what ``change`` makes of its row and its column, in matrices of ``use`` (None: of all)."""
 
     def changed(matrix, arguments):
         return [*change(*arguments[:2]), *arguments[2:]] if use in (None, matrix.use) else arguments
@@ -220,7 +220,7 @@ def test_row_numbers_of_8_signed_bits():
 
 
 def reductions(mode: int, change: Callable) -> Faults:
-    """Reductions of ``mode`` give what ``change`` makes of (values, words, types of result and operand, the right result)."""
+    """Let reductions of ``mode`` give what ``change`` makes of (values, words, types of result and operand, the right result)."""
 
     def fault(right):
         def handler(translation, words):
@@ -276,3 +276,40 @@ def test_masks_of_scores_left_out(tail, mask):
         return broken
 
     assert noticed("kernel_attention", wrong(PROFILE, Faults(operations={call: unmasked})), tail=tail, mask=mask)
+
+
+MARKS = {"instruction": "element", "body": ("mark", "store")}
+
+
+def calls(change: Callable) -> Faults:
+    """Operations on elements call their function for the elements that ``change`` makes of the numbers of all."""
+
+    def fault(right):
+        def changed(callback, lanes, arguments):
+            if callback.op is not Op.CooperativeMatrixPerElementOpEXT:
+                return right(callback, lanes, arguments)
+            count = lanes.instances.size
+            order = change(np.arange(count))
+            chosen = replace(lanes, instances=lanes.instances[order])
+            if not order.size:
+                return np.zeros_like(arguments[2])
+            found = right(callback, chosen, [one[order] if isinstance(one, np.ndarray) else one for one in arguments])
+            result = np.zeros(count, found.dtype)
+            result[order] = found
+            return result
+
+        return changed
+
+    return Faults(operations={call: fault})
+
+
+def test_functions_may_be_called_in_any_order_and_more_than_once() -> None:
+    for change in (lambda order: order[::-1], lambda order: np.concatenate((order, order[::-3]))):
+        device = EmbeddedDevice(load_profile("universal"), faults=calls(change))
+        assert not noticed("function_bodies", device, **{**MARKS, "body": "mark"})
+
+
+@pytest.mark.parametrize("result", ["stored", "unused"])
+@pytest.mark.parametrize("change", [lambda order: order[1:], lambda order: order[order % 16 != 5], lambda order: order[:0]])
+def test_functions_that_are_not_called_for_an_element(change, result) -> None:
+    assert noticed("function_bodies", wrong("universal", calls(change)), **MARKS, result=result)

@@ -20,7 +20,7 @@ INSERTIONS = [
 
 
 def aliasing() -> Faults:
-    """Loads of matrices are made again after each store. Mesa's lavapipe does this."""
+    """Build a device that makes loads of matrices again after each store. Mesa's lavapipe does this."""
     loads = []
 
     def noting(load):
@@ -50,7 +50,7 @@ def aliasing() -> Faults:
 
 
 def changing_its_operand(insert):
-    """An insertion of which the composite operand becomes the result."""
+    """Make an insertion whose composite operand becomes the result."""
 
     def handler(translation, words):
         run, values = insert(translation, words), translation.values

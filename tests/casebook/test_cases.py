@@ -199,7 +199,7 @@ def test_the_cases_of_an_added_row_do_not_depend_on_other_rows(pinned: Pinned, r
 
 def test_an_added_row_must_have_the_form_of_one(pinned: Pinned, rows_text: str) -> None:
     family = pinned(rows_text)
-    with pytest.raises(CasebookError, match=r"'8x8\.f16' is no property row"):
+    with pytest.raises(CasebookError, match=r"'8x8\.f16' is not a property row"):
         expand(family, "smoke", ["8x8.f16"])
     with pytest.raises(CasebookError, match=r"'08x8x8.f16.f16.f16.f16' must be written 8x8x8"):
         expand(family, "smoke", ["08x8x8.f16.f16.f16.f16"])

@@ -29,7 +29,7 @@ class Rule:
 
 
 def covering(write: Write, text: str, entry: str) -> Family:
-    """The family ``toy`` with a second entry of ``covers``."""
+    """Return the family ``toy`` with a second entry of ``covers``."""
     return load_family(write(text.replace(PLAIN, f"covers: [KHR-A-01, {entry}]")))
 
 

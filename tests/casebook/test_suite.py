@@ -28,13 +28,13 @@ PART, DRAWN_PARTS = 2_000, 12
 
 
 def occurring(found: np.ndarray, parameters: tuple[int, ...], radix: int) -> np.ndarray:
-    """Which combinations of labels on ``parameters`` are in the rows ``found``, by number."""
+    """Tell which combinations of labels on ``parameters`` are in the rows ``found``, by number."""
     numbers = found[:, parameters] @ radix ** np.arange(len(parameters))
     return np.bincount(numbers, minlength=radix ** len(parameters)) > 0
 
 
 def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list[Sequence[int]]]:
-    """All choices where they are few; else, of so many that nobody enumerates them, those of some labels each, drawn."""
+    """Yield all choices where they are few; else, of so many that nobody enumerates them, choices of some labels each, drawn."""
     if math.prod(len(labels) for labels in choices if labels) <= WHOLE:
         yield list(choices)
         return
@@ -47,7 +47,7 @@ def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list
 
 
 def pinned_rows(family: Family, tier: Tier) -> list[Row]:
-    """The pinned cases by label number."""
+    """Return the pinned cases by label number."""
     return [
         tuple(parameter.numbers[label] for parameter, label in zip(family.parameters, case.labels, strict=True))
         for case in expand(family, tier)

@@ -29,7 +29,7 @@ LENGTH = 2 * (1 + 3 * 6 + 4 + 3)
 
 
 def judged(change: dict[int, int]) -> tuple[Mismatch, ...]:
-    """A 4x4 matrix of u16 stored with padding; ``change``: byte offset to value after the run."""
+    """Judge a 4x4 matrix of u16 stored with padding; ``change``: byte offset to value after the run."""
     program, subcase = store_program(PLACE, MATRIX, LENGTH)
     expected, before, outcome = perfect(program, subcase)
     for offset, byte in change.items():
@@ -250,7 +250,7 @@ def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
 
 
 def quality_case(got: int) -> tuple[Program, Expected, dict[str, np.ndarray], Outcome]:
-    """An f16 that may be 1 or its neighbour above and should be 1, and an outcome that has the bits ``got``."""
+    """Build an f16 that may be 1 or its neighbour above and should be 1, and an outcome that has the bits ``got``."""
     one, above = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x3C01))
     expectation = Expectation(OneOf(F16, (one, above)), Exact(F16, one), Authority("KHR-MAD-04", quality="F-CM2-4"))
     expected = Expected((Placed("d_out", np.array([[[0]]]), expectation, "d"),))

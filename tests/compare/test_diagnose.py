@@ -37,7 +37,7 @@ SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SI
 
 
 def diagnosis_of(program: Program, subcase: Subcase, broken: Program, data: Subcase | None = None) -> list[str]:
-    """The ids of the diagnosis of ``program`` where an implementation did what ``broken`` says."""
+    """Return the ids of the diagnosis of ``program`` where an implementation did what ``broken`` says."""
     expected, before, _ = perfect(program, subcase)
     outputs = {name: contents.copy() for name, contents in before.items() if program.array(name).role != "input"}
     for placed in evaluate(broken, data or subcase).placed:
@@ -128,7 +128,7 @@ def test_every_load_in_the_other_layout() -> None:
 
 
 def moved(pointee: str, stride: int, first: int = 0, layout: Layout = Layout.ROW_MAJOR) -> tuple[Program, Subcase]:
-    """A 4x4 matrix of u8 loaded from a place counted in ``pointee`` and stored tightly."""
+    """Build a program that loads a 4x4 matrix of u8 from a place counted in ``pointee`` and stores it tightly."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     name, _, lanes = pointee.partition("x")
     declared = Pointee(COMPONENT_TYPES[name], int(lanes or 1))

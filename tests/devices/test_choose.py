@@ -14,7 +14,7 @@ from cts.run.plan import OptionError, checked_settings
 
 @pytest.fixture
 def offer(describe, monkeypatch):
-    """Makes the machine offer these Vulkan devices: (name, type, has cooperative matrices)."""
+    """Make the machine offer these Vulkan devices: (name, type, has cooperative matrices)."""
 
     def make(*devices: tuple[str, str, bool], reason: str = "", broken: tuple[BrokenDevice, ...] = ()) -> None:
         listings = tuple(

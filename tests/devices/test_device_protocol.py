@@ -38,7 +38,7 @@ def _vulkan() -> DeviceSpec:
 
 
 def _validated() -> DeviceSpec:
-    """The validation layer stops a kernel without spending the device."""
+    """Return a device whose validation layer stops a kernel without spending the device."""
     spec = replace(_vulkan(), validation=True)
     try:
         open_device(spec).close()
@@ -66,7 +66,7 @@ def device(open_one: Open) -> Iterator[Device]:
 
 @pytest.fixture
 def fresh(open_one: Open) -> Iterator[Device]:
-    """A device that a test may close."""
+    """Yield a device that a test may close."""
     device = open_one()
     yield device
     device.close()
@@ -79,7 +79,7 @@ def kernel(device: Device, muladd: Callable[..., Kernel]) -> Kernel:
 
 @pytest.fixture(scope="module")
 def refused(kernel: Kernel, spec: DeviceSpec) -> Kernel:
-    """One that no device may run: nothing is bound where it stores."""
+    """Build a kernel that no device may run: nothing is bound where it stores."""
     if spec.kind == "vulkan" and not spec.validation:
         pytest.skip("without the validation layer a driver may do anything with a buffer that is not bound")
     return replace(kernel, buffers=kernel.buffers[:3])

@@ -430,7 +430,7 @@ def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, devic
 
 
 def _group_is_alive(group: int) -> bool:
-    """Whether a process of the group still runs. It takes the kernel a moment to end what was killed."""
+    """Tell whether a process of the group still runs. It takes the kernel a moment to end what was killed."""
     for _ in range(100):
         running = [stat for stat in map(_stat, Path("/proc").glob("[0-9]*")) if stat[2:3] == [str(group)] and stat[0] != "Z"]
         if not running:
@@ -474,7 +474,7 @@ device.run(Kernel(b"", (), entry_point="hang"), dispatches)
 
 
 def _alive(pid: int) -> bool:
-    """Whether the process runs; an orphan may stay a zombie where nobody reaps it."""
+    """Tell whether the process runs; an orphan may stay a zombie where nobody reaps it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

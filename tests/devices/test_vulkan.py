@@ -31,7 +31,7 @@ def listing() -> DeviceListing:
 
 @pytest.fixture(scope="module")
 def size(listing) -> dict[str, int]:
-    """A size that the device has for f16 x f16 + f32."""
+    """Return a size that the device has for f16 x f16 + f32."""
     return size_of(listing.description)
 
 
@@ -98,7 +98,7 @@ def test_a_device_without_enough_memory_names_call_and_result(device, muladd, si
 
 @pytest.fixture
 def own(listing) -> Iterator[VulkanDevice]:
-    """A device that a test may spoil."""
+    """Yield a device that a test may spoil."""
     device = VulkanDevice(listing.spec.name, listing.spec.index)
     yield device
     device.close()
@@ -124,7 +124,7 @@ class Lying:
 
 
 def _lie(monkeypatch, device: VulkanDevice, made: bool = True, **results: int) -> None:
-    """Makes calls of the device's parts return other results."""
+    """Make calls of the device's parts return other results."""
     vulkan = load()
     package = SimpleNamespace(**{name: value for name, value in vars(vulkan).items() if name.startswith("VK_")})
     package.ffi, package.lib = vulkan.ffi, Lying(vulkan.lib, made, results)

@@ -19,7 +19,7 @@ OUT_OF_HOST_MEMORY = -1
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The entries that the query gives, of a driver that does what a function of (count, entries) says and returns."""
+    """Return the query for the entries of a driver that does what a function of (count, entries) says and returns."""
     ffi = supplement()
     vulkan = SimpleNamespace(ffi=ffi, VK_ERROR_OUT_OF_HOST_MEMORY=OUT_OF_HOST_MEMORY)
     for module in (api, query):
@@ -100,7 +100,7 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Two devices, of which the first one's driver crashes when it is asked for anything; says which were asked."""
+    """Return two devices, of which the first one's driver crashes when it is asked for anything; say which were asked."""
     asked: list[int] = []
 
     def answer(instance, handle, index):

@@ -62,19 +62,19 @@ def test_a_module_without_instructions() -> None:
 
 
 BODIES: dict[str, tuple[str, str]] = {
-    "a type for a value": ("%x = OpIAdd %u32 %lane %u32", "is no value computed before"),
-    "a value for a type": ("%x = OpIAdd %lane %lane %lane", "is no type declared before"),
-    "a value of later": ("%x = OpIAdd %u32 %y %lane\n%y = OpIAdd %u32 %lane %lane", "is no value computed before"),
+    "a type for a value": ("%x = OpIAdd %u32 %lane %u32", "is not a value computed before"),
+    "a value for a type": ("%x = OpIAdd %lane %lane %lane", "is not a type declared before"),
+    "a value of later": ("%x = OpIAdd %u32 %y %lane\n%y = OpIAdd %u32 %lane %lane", "is not a value computed before"),
     "a value declared twice": ("%lane = OpIAdd %u32 %subgroup %subgroup", "is declared twice"),
     "numbers of another kind": ("%x = OpFAdd %u32 %lane %lane", "the result is a u32|an operand is a u32"),
     "numbers of another width": ("%x = OpIAdd %u64 %u64_1 %u32_1", "an operand is a u32"),
-    "a branch to nowhere": ("OpBranch %void\n%next = OpLabel", "is no label of the function"),
+    "a branch to nowhere": ("OpBranch %void\n%next = OpLabel", "is not a label of the function"),
     "a branch to the first block": ("OpBranch %entry\n%next = OpLabel", "leads to the first block"),
-    "an instruction after the end of a block": ("OpReturn\n%x = OpIAdd %u32 %lane %lane\n%n = OpLabel", "stands outside of a block"),
+    "an instruction after the end of a block": ("OpReturn\n%x = OpIAdd %u32 %lane %lane\n%n = OpLabel", "is outside of a block"),
     "a load of another type": ("%x = OpLoad %f32 %gl_SubgroupId", "a u32 is loaded as a f32"),
     "a pointer that is a number": ("%x = OpLoad %u32 %lane", "the pointer is a u32"),
     "a composite that has fewer parts": ("%x = OpCompositeExtract %u32 %workgroup 3", "constituent 3 of a vector of 3 u32"),
-    "a call of what is no function": ("%x = OpFunctionCall %u32 %lane", "is no function"),
+    "a call of what is not a function": ("%x = OpFunctionCall %u32 %lane", "is not a function"),
     "a function that calls itself": ("%x = OpFunctionCall %void %main", "a function calls itself"),
     "a value returned from nothing": ("OpReturnValue %lane\n%next = OpLabel", "what is returned"),
     "a condition that is a number": (
@@ -89,13 +89,13 @@ BODIES: dict[str, tuple[str, str]] = {
     "a phi without one of the ways": (
         "OpSelectionMerge %merge None\nOpBranchConditional %true %side %merge\n%side = OpLabel\nOpBranch %merge\n%merge = OpLabel\n"
         "%x = OpPhi %u32 %lane %side",
-        "are not those of the blocks",
+        "do not name the blocks",
     ),
     "a phi of its own later value": (
         "OpBranch %head\n%head = OpLabel\n%x = OpPhi %u32 %y %entry\n%y = OpIAdd %u32 %x %x",
-        "is no value computed on every way through",
+        "is not a value computed on every way through",
     ),
-    "a barrier with a scope that varies": ("OpControlBarrier %lane %u32_2 %u32_264", "is no constant integer"),
+    "a barrier with a scope that varies": ("OpControlBarrier %lane %u32_2 %u32_264", "is not a constant integer"),
     "a type in a function": ("%x = OpTypeInt 32 0", "must precede"),
 }
 
@@ -108,15 +108,15 @@ def test_an_instruction_that_is_not_valid_is_named(body: str, what: str) -> None
 
 
 DECLARATIONS: dict[str, tuple[str, str]] = {
-    "a structure that contains itself": ("%s = OpTypeStruct %s", "is no type declared before"),
+    "a structure that contains itself": ("%s = OpTypeStruct %s", "is not a type declared before"),
     "an array of no length": ("%a = OpTypeArray %u32 %u32_0", "an array of length 0"),
-    "an array whose length is no integer": ("%a = OpTypeArray %u32 %f32_2", "an array of length that is no integer"),
+    "an array whose length is not an integer": ("%a = OpTypeArray %u32 %f32_2", "an array of length that is no integer"),
     "an array of nothing": ("%a = OpTypeArray %void %u32_4", "an array of void"),
     "a vector of structures": ("%s = OpTypeStruct %u32\n%v = OpTypeVector %s 4", "a vector of structure"),
     "a constant of too few parts": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %u32_1", "that it does not have"),
-    "a constant of itself": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %c %c", "is no constant declared before"),
+    "a constant of itself": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %c %c", "is not a constant declared before"),
     "an integer that divides by zero": ("%c = OpSpecConstantOp %u32 Load %u32_1", "which it does not compute"),
-    "a pointer to what is never declared": ("%p = OpTypePointer Private %nothing", "is no type"),
+    "a pointer to what is never declared": ("%p = OpTypePointer Private %nothing", "is not a type"),
 }
 
 

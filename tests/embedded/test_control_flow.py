@@ -176,7 +176,8 @@ OpBranch %merge
 
 
 def _pair_of_some(read_by: str) -> bytes:
-    """Invocations 2 and 3 write a vector to a variable; those of ``read_by`` load all of it and store a component."""
+    """Build code in which invocations 2 and 3 write a vector to a variable; the invocations of ``read_by`` load all of it and store a
+    component."""
     body = f"""
 %pair = OpVariable %ptr_pair Function
 %high = OpUGreaterThan %bool %lane %u32_1

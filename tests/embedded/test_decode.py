@@ -67,7 +67,7 @@ def module(
     before: str = "",
     vector: str = "",
 ) -> bytes:
-    """Loads a matrix through ``functions`` and stores it in row-major order, that of subgroup i behind that of i - 1."""
+    """Build a module that loads a matrix through ``functions`` and stores it in row-major order, subgroup i after subgroup i - 1."""
     flags = ["TensorView"] * bool(permutation) + ["DecodeFunc"] + ["DecodeVectorFunc"] * bool(vector)
     extras = [f"%v{len(view_lines)}"] * bool(permutation) + ["%decode", *vector.split()]
     addressing = f"{'|'.join(flags)} {' '.join(extras)}"
@@ -85,7 +85,7 @@ OpCooperativeMatrixStoreTensorNV %to %m %flat1 None None
 
 
 def encoded(row: np.ndarray, column: np.ndarray, pitch: int = 2, base: int = 0) -> np.ndarray:
-    """What ENCODE makes of the element at (row, column) of a tensor with blocks of 1 x 4 and ``pitch`` blocks in a row."""
+    """Return what ENCODE makes of the element at (row, column) of a tensor with blocks of 1 x 4 and ``pitch`` blocks in a row."""
     block = row * pitch + column // 4 + base
     return 100 * block + column % 4 + 10000 * row + 100000 * (column // 4)
 
@@ -239,7 +239,7 @@ def vector_module(lines: list[str] = LINES, scalar: str = PLAIN, pair: str = DEC
 
 
 def pairs(row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What PLAIN and what DECODE_PAIR make of an element."""
+    """Return what PLAIN and what DECODE_PAIR make of an element."""
     word = 100 * (row * 2 + column // 4) + column % 4
     return word, word + 5000000 + 10000 * (column % 4 & ~1)
 
@@ -279,7 +279,7 @@ def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
 
 
 VECTOR_RULES = {
-    "a block that is no multiple": ({"lines": ["block 1 3", "dimension 4 9"]}, "DV-SEM-07"),
+    "a block that is not a multiple": ({"lines": ["block 1 3", "dimension 4 9"]}, "DV-SEM-07"),
     "no capability": ({"capabilities": CAPABILITIES}, "DV-CAP-01"),
     "a scalar": ({"vector": "%decode"}, "DV-FN-01"),
     "a vector of another type": (

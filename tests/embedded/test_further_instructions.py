@@ -109,7 +109,7 @@ FLOATS = "%f32x2 = OpTypeVector %f32 2\n"
 
 
 def on_floats(text: str) -> bytes:
-    """The instruction on the input as f32, and its result as bits."""
+    """Build a shader that executes the instruction on the input as f32 and stores its result as bits."""
     body = f"{LOADED}%f = OpBitcast %f32 %x\n%g = OpExtInst %f32 %glsl {text}\n%y = OpBitcast %u32 %g\n{store('%y')}"
     return shader(body, FLOATS, imports='%glsl = OpExtInstImport "GLSL.std.450"')
 

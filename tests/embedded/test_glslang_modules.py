@@ -69,7 +69,7 @@ ENTRIES = [(0, 3, 10), (1, 5, 20), (2, 7, 40), (9, 1, 80), (4, 2, 160)]
 
 
 def scalar_work(lane: int, lanes: int, factor: int) -> tuple[int, int]:
-    """(value handed over, sum of the loop) of the shader scalar_work."""
+    """Return (value handed over, sum of the loop) of the shader scalar_work."""
     total = 0
     for key, _, y in ENTRIES:
         if key > lane:

@@ -53,7 +53,7 @@ def test_a_mapping_gives_each_element_to_one_invocation(mapping, rows, columns, 
 
 
 def element_loop(body: str) -> str:
-    """Runs ``body`` for each component ``%i`` of the variable ``%v``."""
+    """Build a loop that runs ``body`` for each component ``%i`` of the variable ``%v``."""
     return f"""
 %length = OpCooperativeMatrixLengthKHR %u32 %square
 OpBranch %header

@@ -18,7 +18,7 @@ from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 
 def converted(conversion: Conversion, source: str, target: str, values: list[float], saturating: bool) -> list[int]:
-    """Bits of the first elements of an 8x8 matrix."""
+    """Return the bits of the first elements of an 8x8 matrix."""
     from_, to = COMPONENT_TYPES[source], COMPONENT_TYPES[target]
     builder = ProgramBuilder(Scope.SUBGROUP)
     given = builder.array("given", Pointee(from_), 64, StorageClass.STORAGE_BUFFER, "input")

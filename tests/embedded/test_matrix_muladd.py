@@ -14,7 +14,7 @@ MULADD = "%d = OpCooperativeMatrixMulAddKHR %md %a %b %c {}\n"
 
 
 def muladd_module(types: str, flags: str = "", shape: tuple[int, int, int] = (2, 3, 4)) -> bytes:
-    """A, B and C lie one after the other in the input, in slots of 256 bytes each."""
+    """Build a module whose A, B and C are one after the other in the input, in slots of 256 bytes each."""
     m, n, k = shape
     a, b, c, d = types.split()
     declarations = (
@@ -31,7 +31,7 @@ def muladd_module(types: str, flags: str = "", shape: tuple[int, int, int] = (2,
 
 
 def muladd(types: str, a, b, c, flags: str = "", strict: bool = True) -> np.ndarray:
-    """a, b, c: numpy arrays of the components' own dtypes."""
+    """Run a multiply-add of a, b, c: numpy arrays of the components' own dtypes."""
     given = np.zeros(3 * 1024, np.uint8)
     for i, x in enumerate((a, b, c)):
         raw = np.zeros((x.shape[0], 64), np.uint8)

@@ -133,7 +133,7 @@ def test_a_store_by_an_invocation_before_a_call_needs_a_barrier(forbidden) -> No
 
 
 def part_of_a_matrix(body: str, read: str) -> bytes:
-    """Component 0 of each invocation of a matrix is defined, no other; ``read`` makes %y of the result %r."""
+    """Build a module that defines component 0 of each invocation of a matrix, and no other; ``read`` makes %y of the result %r."""
     text = "%none = OpUndef %square\n%m = OpCompositeInsert %square %u32_7 %none 0\n" + APPLY.format("") + read + store_to("%y")
     return shader(text, SQUARE, functions=function(body), capabilities=CAPABILITIES)
 
@@ -212,3 +212,34 @@ def test_calls_for_elements_may_not_store_to(forbidden, what, body, message) -> 
     text = forbidden(per_element(function(body)), NUMBERS)
     assert message in text
     assert "[F-CM2-10]" in text
+
+
+PLACE = "%p = OpAccessChain %ptr_out %output %s32_0 %{}\n"
+UPDATE = "%{} = OpAtomic{} %u32 %p %u32_1 %u32_0 %{}\n"
+
+
+@pytest.mark.parametrize(("op", "left"), [("Or", 127), ("And", 64), ("UMax", 115), ("UMin", 64), ("SMax", 115), ("SMin", 64)])
+def test_calls_for_elements_may_update_one_word_by_an_idempotent_atomic(result, op, left) -> None:
+    """F-CM2-10: elements 100 to 115 are combined with 64, and any further call changes nothing."""
+    body = load("square") + APPLY.format("")
+    functions = function(PLACE.format("u32_3") + UPDATE.format("old", op, "x") + "OpReturnValue %x")
+    types = [line for line in functions.splitlines() if "OpType" in line]
+    rest = [line for line in functions.splitlines() if line not in types]
+    module = shader(body, SQUARE + "\n".join(types), functions="\n".join(rest), capabilities=CAPABILITIES)
+    found = result(module, NUMBERS, output=np.array([0, 0, 0, 64], np.uint32).view(np.uint8))
+    assert found.tolist() == [0, 0, 0, left]
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "message"),
+    [
+        ("what was there before", UPDATE.format("old", "Or", "x") + "%y = OpIAdd %u32 %old %x\nOpReturnValue %y", "undefined value"),
+        ("a word that they read", "%old = OpLoad %u32 %p\n" + UPDATE.format("o", "Or", "x") + "OpReturnValue %old", "access and update"),
+        ("a word that they read later", UPDATE.format("o", "Or", "x") + "%y = OpLoad %u32 %p\nOpReturnValue %y", "read and write"),
+        ("a word that they write later", UPDATE.format("o", "Or", "x") + "OpStore %p %x\nOpReturnValue %x", "write and update"),
+        ("a word in two ways", UPDATE.format("o", "Or", "x") + UPDATE.format("n", "And", "x") + "OpReturnValue %x", "several ways"),
+        ("a word by a sum", UPDATE.format("o", "IAdd", "x") + "OpReturnValue %x", "writes memory"),
+    ],
+)
+def test_calls_for_elements_may_not_use_or_update(forbidden, what, body, message) -> None:
+    assert message in forbidden(per_element(function(PLACE.format("u32_3") + body)), NUMBERS, output=64)

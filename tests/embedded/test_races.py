@@ -18,7 +18,7 @@ def barrier(semantics: int = EVERYTHING, scope: str = "%u32_2") -> str:
 def hand_over(
     between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1
 ) -> bytes:
-    """Each invocation writes an element of workgroup memory and reads that of another one."""
+    """Build a module in which each invocation writes an element of workgroup memory and reads another one's."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_shared %shared %lane
@@ -198,7 +198,8 @@ def last_workgroup(
     before: str | None = None,
     after: str | None = None,
 ) -> bytes:
-    """Two workgroups write four elements each, element 8 counts them, and the second one adds 100 to what the first one wrote."""
+    """Build a module in which two workgroups write four elements each, element 8 counts them, and the second one adds 100 to what the first
+    one wrote."""
     return shader(
         f"""
 %first = OpIMul %u32 %workgroup_x %u32_4
@@ -277,8 +278,8 @@ def test_a_chain_with_a_link_missing_is_a_race(forbidden, changes, why) -> None:
 
 
 def one_invocation(order: int = CHAINED, later: str = "", reader: int = 0) -> bytes:
-    """The first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of the second one,
-    invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
+    """Build a module in which the first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of
+    the second one, invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_out %output %s32_0 %u32_0
@@ -366,8 +367,8 @@ OpBranch %merge
 
 
 def exchange_in(barriers: tuple[str, str]) -> bytes:
-    """Each invocation stores to shared memory, the first subgroup in one arm of a branch and the second one in the other, each arm with a
-    barrier or none; then each reads, still in its arm, what its neighbour stored."""
+    """Build a module in which each invocation stores to shared memory, the first subgroup in one arm of a branch and the second one in the
+    other, each arm with a barrier or none; then each reads, still in its arm, what its neighbour stored."""
 
     def arm(name: str, between: str) -> str:
         return f"""

@@ -18,7 +18,7 @@ BITS = {"u8": 8, "s8": 8, "u16": 16, "s32": 32, "u32": 32, "u64": 64, "s64": 64}
 
 @cache
 def binary(op: str, type_: str, uniform: bool) -> bytes:
-    """Input holds four left operands, then four right operands."""
+    """Build a module of a binary operation: the input holds four left operands, then four right operands."""
     index = "%u32_0" if uniform else "%lane"
     return shader(
         f"""

@@ -15,7 +15,7 @@ PAD = 90000
 
 
 def tensor(rows: int, columns: int, pitch: int = 0) -> np.ndarray:
-    """Element (r, c) of a tensor is 10 r + c; what lies between rows, and after the last, is PAD."""
+    """Build a tensor whose element (r, c) is 10 r + c; what is between rows, and after the last, is PAD."""
     pitch = pitch or columns
     numbers = np.full(rows * pitch + 64, PAD)
     for r in range(rows):

@@ -51,7 +51,7 @@ def test_workgroup_memory_that_nobody_filled() -> None:
 
 
 def tiles(constants: dict[int, int], subgroups: int, top: int, left: int, image: np.ndarray) -> np.ndarray:
-    """The tiles of 8 x 4 from rows top, top + 8 and top + 16 on, shape (subgroups, 3, 8, 4)."""
+    """Return the tiles of 8 x 4 from rows top, top + 8 and top + 16 on, shape (subgroups, 3, 8, 4)."""
     slots = (BufferSlot("image", image.size, False, None, 0), BufferSlot("tiles", 96 * subgroups, True, 0))
     chosen = specialized(constants)
     built = Kernel(module("tensor_tiles"), slots, chosen, subgroups=subgroups, push_constant_bytes=24)

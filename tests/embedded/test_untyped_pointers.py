@@ -37,7 +37,7 @@ GIVEN = np.arange(100, 132).reshape(4, 8)
 
 
 def loaded(at: int, stride: int, layout: str = LAID_OUT, declarations: str = BYTES, **options: object) -> bytes:
-    """A load of 4x8 u32 from byte ``at`` of the input, through an untyped pointer, with a stride of bytes."""
+    """Build a load of 4x8 u32 from byte ``at`` of the input, through an untyped pointer, with a stride of bytes."""
     body = (
         f"%from = OpUntypedAccessChainKHR %untyped %byte_block %input %s32_0 %u32_{at}\n"
         f"%m = OpCooperativeMatrixLoadKHR %type %from %u32_0 %u32_{stride}\n" + store("m", stride="%u32_8")
@@ -113,7 +113,7 @@ def test_pointers_that_subgroups_choose_lead_into_different_buffers(result) -> N
 
 
 def _run(case_id: str, change=lambda built: built, operands=None) -> list[np.ndarray]:
-    """What a case's first subcase leaves, after a change of its kernel or its operands."""
+    """Return what a case's first subcase leaves, after a change of its kernel or its operands."""
     case = find_case(casebook(), case_id)
     made = build(case)
     program, subcase = made.program, made.subcases()[0]
@@ -125,7 +125,7 @@ def _run(case_id: str, change=lambda built: built, operands=None) -> list[np.nda
 
 
 def _without(op: Op, decoration: Decoration):
-    """A change of a kernel that leaves out the decoration."""
+    """Build a change of a kernel that leaves out the decoration."""
 
     def change(built):
         data = np.frombuffer(built.spirv, "<u4").tolist()

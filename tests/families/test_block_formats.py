@@ -56,7 +56,7 @@ def q8_0(b, e):
 
 
 def q2_k(b, e):
-    """Written as the loops that store it: halves of 128, four pairs of bits, two groups of 16 each."""
+    """Write the format as the loops that store it: halves of 128, four pairs of bits, two groups of 16 each."""
     numbers = {}
     group = at = 0
     for start in (0, 32):

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from generators.casebook import Case, CaseKind, TestKind
+from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
+from generators.program.control_flow import flattened
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -34,7 +36,7 @@ Parts = list[Any]
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Every dataclass inside of ``value``."""
+    """Yield every dataclass inside of ``value``."""
     if isinstance(value, tuple | list):
         for item in value:
             yield from parts(item)
@@ -46,12 +48,12 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def has(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
-    """Whether a program has a part of that kind for which something holds."""
+    """Tell whether a program has a part of that kind for which something holds."""
     return lambda found: any(isinstance(part, kind) and holds(part) for part in found)
 
 
 def clamps(access: Any, *modes: ClampMode) -> Callable[[Parts], bool]:
-    """Whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
+    """Tell whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
 
     def mode(clamp: ClampMode | Operand) -> ClampMode:
         return clamp if isinstance(clamp, ClampMode) else ClampMode(clamp.value)
@@ -152,6 +154,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-PE-04": has(PerElement, lambda part: any(not is_matrix(extra) for extra in part.extra)),
     "CM2-PE-05": has(PerElement, lambda part: any(is_matrix(extra) for extra in part.extra)),
     "CM2-PE-06": has(PerElement),
+    "CM2-PE-07": has(PerElement, lambda part: any(isinstance(one, ArrayStore | AtomicOr) for one in flattened(part.function.body))),
     "TA-CLV-01": sets(LayoutSet, "clamp_value"),
     "TA-BLK-01": sets(LayoutSet, "block_size"),
     "TA-STR-01": sets(LayoutSet, "stride"),
@@ -169,7 +172,7 @@ SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-C
 
 @cache
 def parts_of_programs(name: str) -> list[tuple[Case, Parts]]:
-    """The cases of the smoke tier, and what their programs are made of."""
+    """Return the cases of the smoke tier, and what their programs are made of."""
     return [(case, list(parts(program))) for case, program in programs(name, "smoke")]
 
 

@@ -25,7 +25,7 @@ AGGREGATES = "aggregates[row:16x16x16.f16.f16.f32.f32/holder:{}/count:{}/write:{
 
 
 def shows(case_id, kind, step):
-    """Whether a subcase of the case fails where every operation of ``kind`` is done by ``step``."""
+    """Tell whether a subcase of the case fails where every operation of ``kind`` is done by ``step``."""
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program

@@ -49,7 +49,7 @@ def built(case_id):
 
 
 def is_seen(case_id, broken) -> bool:
-    """Whether a device that does what ``broken`` expects fails the case."""
+    """Tell whether a device that does what ``broken`` expects fails the case."""
     own, subcase = built(case_id)
     expected = evaluate(own, subcase)
     before = initial_contents(own, subcase, expected)
@@ -196,7 +196,7 @@ def without_iterations(operation):
 
 
 def blind_spots(family, tier, step=1):
-    """For each known defect of construction in the family's cases that no case shows although its data could: (case, defect)."""
+    """Return, for each known defect of construction in the family's cases that no case shows although its data could: (case, defect)."""
     found = []
     for case in expand(casebook().family(family), tier)[::step]:
         program, subcase = built(case.id)

@@ -83,7 +83,7 @@ def the_other_neighbour(matrix, operation):
 
 
 def by_the_types(matrix, operation):
-    """Signedness from the types and not from the instruction."""
+    """Take signedness from the types and not from the instruction."""
     target = operation.result.type.component
     return convert_value(matrix, target, conversions(matrix.component, target)[0]).bits
 
@@ -101,7 +101,7 @@ def floored(matrix, operation):
 
 
 def through(name):
-    """An intermediate type that is too narrow."""
+    """Build a conversion through an intermediate type that is too narrow."""
 
     def wrong(matrix, operation):
         numbers = matrix.bits.view(matrix.component.dtype)
@@ -111,17 +111,17 @@ def through(name):
 
 
 def as_type(name):
-    """The result made in another type of the same width."""
+    """Build a conversion that makes the result in another type of the same width."""
     return lambda matrix, operation: bits_of(read(matrix), TYPES[name])
 
 
 def from_type(name):
-    """The operand taken for another type of the same width."""
+    """Build a conversion that takes the operand for another type of the same width."""
     return lambda matrix, operation: bits_of(matrix.bits.view(TYPES[name].dtype).astype(np.float64), operation.result.type.component)
 
 
 def carry_from_denormals_doubled(matrix, operation):
-    """What rounds up from the denormals to the smallest normal value gets an exponent too many (Mesa 26.2: "Fix float8 denorm rounding
+    """Give an exponent too many to what rounds up from the denormals to the smallest normal value (Mesa 26.2: "Fix float8 denorm rounding
     to min-normal")."""
     target = operation.result.type.component
     bits, smallest = right(matrix, operation), target.bits_dtype.type(1 << (target.precision - 1))
@@ -131,13 +131,13 @@ def carry_from_denormals_doubled(matrix, operation):
 
 
 def low_bits_ignored(matrix, operation):
-    """A defect that inputs with 16 zero bits hid."""
+    """Ignore the low bits: a defect that inputs with 16 zero bits hid."""
     cut = MatrixValue(matrix.component, matrix.bits & np.uint32(0xFFFF0000))
     return right(cut, operation)
 
 
 def wrapped(matrix, operation):
-    """The decoration ignored."""
+    """Ignore the decoration."""
     return convert_value(matrix, operation.result.type.component, operation.conversion).bits
 
 

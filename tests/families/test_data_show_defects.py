@@ -43,7 +43,7 @@ def memory(form, storage="workgroup", layouts="row-column", subgroups=2, shape="
 
 
 def wanted(id_, **parameters):
-    """A defect of this id, with these parameters."""
+    """Name a defect by its id and parameters."""
     return id_, parameters
 
 

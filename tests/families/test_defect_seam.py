@@ -24,13 +24,13 @@ SUBCASE = Subcase("one", {"m_in": as_bytes(np.arange(4, dtype=np.uint16))})
 
 
 def loaded(first: int) -> Program:
-    """Loads a row of four from ``first`` of an array of four."""
+    """Build a load of a row of four from ``first`` of an array of four."""
     place = {"type": "u16", "pointee": "u16", "first": first, "stride": 4, "layout": "ROW_MAJOR", "shape": (1, 4)}
     return load_program(place, SUBCASE.inputs["m_in"])[0]
 
 
 def tensor_loaded(offset: int) -> Program:
-    """Loads a row of four from ``offset`` of a tensor of four, in mode Undefined."""
+    """Build a load of a row of four from ``offset`` of a tensor of four, in mode Undefined."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = (builder.array(name, Pointee(U16), 4, BUFFER, role) for name, role in (("m_in", "input"), ("d_out", "output")))
     layout = TensorWriter(builder, "literal").layout("layout", TensorLayoutType(1), ("dimension", (4,)), ("slice", (offset, 4)))

@@ -1,4 +1,4 @@
-"""Each family's smoke tier must show every known defect that can occur in it, but for those that unseen_defects.py gives a reason for."""
+"""Each family's smoke tier must show every known defect that can occur in it, except where unseen_defects.py gives a reason."""
 
 import pytest
 

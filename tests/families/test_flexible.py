@@ -88,7 +88,7 @@ def test_a_device_of_today_runs_two_thirds_of_the_smoke_tier():
 
 
 def shifted(kind, by, axis):
-    """The step of ``kind``, with fragments of the result in each other's places."""
+    """Build the step of ``kind`` with fragments of the result in each other's places."""
 
     def step(state, operation):
         STEPS[kind](state, operation)
@@ -162,7 +162,7 @@ def test_what_lies_beside_the_matrices_must_stay(does):
 @pytest.mark.parametrize("component", ["u8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("padded", [False, True])
 def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, padded):
-    """Pointer and stride to the lesser of 16 bytes and a line (KHR-ALIGN-01), which a line of 24 or 40 bytes is no multiple of."""
+    """Pointer and stride to the lesser of 16 bytes and a line (KHR-ALIGN-01), which a line of 24 or 40 bytes is not a multiple of."""
     type_ = COMPONENT_TYPES[component]
     for line in (*range(4, 60, 4), *range(64, 129, 8)):
         shape = (5, line) if layout is Layout.ROW_MAJOR else (line, 5)

@@ -28,7 +28,7 @@ PLAIN = str.maketrans("[]", "()")
 
 
 def case(operation, *parameters, component="f16"):
-    """Return a case's id; ``parameters`` stand in the order of ids."""
+    """Return a case's id; ``parameters`` are in the order of ids."""
     return "/".join((f"float_controls[component:{component}", f"operation:{operation}", *parameters)) + "]"
 
 

@@ -20,7 +20,7 @@ UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinish
 
 @pytest.fixture(scope="module")
 def found():
-    """A defect of each id that occurs in the smoke tier; asking for its text fills in what the glossary names."""
+    """Find a defect of each id that occurs in the smoke tier; asking for its text fills in what the glossary names."""
     return {defect.id: defect for family in FAMILIES for _, program in programs(family, "smoke") for defect in known_defects(program)}
 
 

@@ -120,7 +120,7 @@ def test_no_barrier_between_tensor_accesses_can_be_left_out(form, handover, acce
 
 
 def private(operations, kind):
-    """Operations whose tensor accesses of a kind to the shared array are made available or visible no further than the subgroup."""
+    """Make tensor accesses of a kind to the shared array available or visible no further than the subgroup."""
 
     def change(operation):
         if not isinstance(operation, kind):

@@ -41,7 +41,7 @@ MOVING = (ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED)
 
 
 def row_major(counts):
-    """Strides of adjacent elements, by the counts of each dimension, (instances, rank)."""
+    """Return the strides of adjacent elements, by the counts of each dimension, (instances, rank)."""
     strides = np.ones_like(counts)
     for dimension in range(counts.shape[1] - 2, -1, -1):
         strides[:, dimension] = strides[:, dimension + 1] * counts[:, dimension + 1]
@@ -84,7 +84,7 @@ def of_blocks(operation, layout, found):
 
 
 def of_numbers(operation, layout, view, found, shape):
-    """Of an element's number in the slice, the view and the clip window."""
+    """Return the elements' numbers in the slice, the view and the clip window."""
     columns = shape[1]
     row, column = (np.tile(places, (len(layout.span), 1, 1)) for places in np.indices(shape))
     number, sizes = row * columns + column, layout.span
@@ -121,7 +121,7 @@ def of_operation(operation):
 
 
 def some_subgroups(state, positions):
-    """Whether only some subgroups of a workgroup go on."""
+    """Tell whether only some subgroups of a workgroup go on."""
     if state.program.scope is not Scope.SUBGROUP:
         return False
     workgroups = state.instances // state.program.subgroups
@@ -132,7 +132,7 @@ def some_subgroups(state, positions):
 
 @pytest.fixture
 def rested_on(monkeypatch):
-    """What a case rests on."""
+    """Return what a case rests on."""
     found = set()
     addressed = tensor_access.addressed
 

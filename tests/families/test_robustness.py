@@ -39,7 +39,7 @@ def case_of(access="load", cut="part", layout="row", stride="padded", pointee="c
 
 
 def run(case, robust=True, strict=True):
-    """What the reference allows and what the embedded device gives."""
+    """Return what the reference allows and what the embedded device gives."""
     built = build(case)
     program = built.program
     arranged = arrange(built)

@@ -21,7 +21,7 @@ U32 = COMPONENT_TYPES["u32"]
 
 
 def left_at_default(program, name):
-    """The program of a device that leaves one constant at its default, in types and operands alike."""
+    """Return the program of a device that leaves one constant at its default, in types and operands alike."""
 
     def of(value):
         if isinstance(value, Operand) and value.name == name:
@@ -39,7 +39,7 @@ def left_at_default(program, name):
 
 
 def shows(program, subcase, broken):
-    """Whether what ``broken`` leaves in memory is refused."""
+    """Tell whether what ``broken`` leaves in memory is refused."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     try:

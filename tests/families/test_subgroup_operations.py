@@ -65,7 +65,7 @@ def test_a_shuffle_from_the_other_half_has_no_value():
 
 
 def test_invocations_that_store_to_the_place_of_others_race():
-    """Results stored by lane alone, without the subgroup's number, meet those of the other subgroup."""
+    """Results stored by lane alone, without the subgroup's number, overwrite results of the other subgroup."""
 
     def first_instance(operation):
         if isinstance(operation, PerInvocation):

@@ -1,4 +1,4 @@
-"""Slices of every kind lie where they say, and the instructions that lead there give just that."""
+"""Slices of every kind are where they say, and the instructions that lead there give just that."""
 
 from itertools import product
 from math import prod

@@ -20,7 +20,7 @@ DERIVED = ("matrix derived", "stored")
 
 
 def both(id_: str, **values):
-    """The same for a load and a store."""
+    """Return a defect's id with a load and with a store."""
     return [(view_case(access=access, **values), id_) for access in ("load", "store")]
 
 
@@ -81,7 +81,7 @@ def test_the_data_show_the_defect(case_id, id_):
 
 
 def visible(cases, wanted) -> set[str]:
-    """The ids of the defects that some case shows by another result."""
+    """Return the ids of the defects that some case shows by another result."""
     result: set[str] = set()
     for one in cases:
         built = build(one)

@@ -27,7 +27,7 @@ def case_of(family, **labels):
 
 
 def shown(case, wanted):
-    """For each known defect of this id, or of this id and a parameter: whether a subcase of the case gives another result with it."""
+    """Tell, for each known defect of this id, or of this id and a parameter, whether a subcase of the case gives another result with it."""
     id_, *parameter = (wanted,) if isinstance(wanted, str) else wanted
     built = build(case)
     program = built.program
@@ -48,7 +48,7 @@ def _differs(program, subcase, defect):
 
 
 def named(part):
-    """The name of a part of a test's parameters."""
+    """Name a part of a test's parameters."""
     return part if isinstance(part, str) else "_".join(map(str, part.values() if isinstance(part, dict) else part))
 
 

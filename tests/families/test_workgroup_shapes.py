@@ -47,7 +47,7 @@ def case_of(
 
 
 def judge(case, change_kernel=lambda k: k, change_dispatch=lambda d: d, change_outcome=lambda o: o):
-    """Whether the embedded device passes with a kernel, a dispatch or an outcome that is not the case's."""
+    """Tell whether the embedded device passes with a kernel, a dispatch or an outcome that is not the case's."""
     built = build(case)
     program = built.program
     arranged = arrange(built)

@@ -133,9 +133,13 @@ UNSEEN = (
     _asked(_of("conversion", "rounded"), "fractions are the subject of conversion", "conversion"),
     _asked(_of("variable", "index_ignored"), "indices are the subject of aggregates", "aggregates"),
     _asked(
-        _of("tensor_layout", "dimensions_in_16_bits", "slice_offset_in_24_bits")
-        | _of("tensor_access", "index_in_20_bits", "remainder_by_floats"),
-        "large tensors and far coordinates are in tensor_clamp",
+        _of("tensor_layout", "dimensions_in_16_bits") | _of("tensor_access", "index_in_20_bits"),
+        "large tensors are in tensor_layout",
+        "tensor_layout",
+    ),
+    _asked(
+        _of("tensor_layout", "slice_offset_in_24_bits") | _of("tensor_access", "remainder_by_floats"),
+        "far coordinates are in tensor_clamp",
         "tensor_clamp",
     ),
     _asked(_of("splat", "first_element_only"), "constructed matrices are the subject of construction", "load_store"),

@@ -21,7 +21,7 @@ GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
 
 @pytest.fixture
 def pretended(tmp_path, monkeypatch):
-    """Puts a glslang on the path, alone, that runs the given lines of shell."""
+    """Put a glslang on the path, alone, that runs the given lines of shell."""
 
     def pretend(script):
         path = tmp_path / "glslang"
@@ -106,13 +106,13 @@ def test_what_the_library_rejects_is_for_the_program_to_judge(pretended, monkeyp
 
 
 def instructions(module):
-    """Without the header, which has the generator's word, and two extensions that shaderc names of its own."""
+    """Return the instructions without the header, which has the generator's word, and two extensions that shaderc names of its own."""
     return [line for line in disassemble(module).splitlines() if not line.startswith(";") and "GL_GOOGLE_" not in line]
 
 
 @cache
 def shaders():
-    """The first shader of each family that GLSL can say."""
+    """Return the first shader of each family that GLSL can say."""
     found = {}
     for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():

@@ -21,7 +21,7 @@ SPEC_ID, BINDING, OFFSET, NON_WRITABLE = 1, 33, 35, 24
 
 
 def instructions(spirv):
-    """(opcode, operand words) of each instruction."""
+    """Return (opcode, operand words) of each instruction."""
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     position = 5
     while position < len(words):
@@ -131,7 +131,7 @@ def test_places_are_those_of_the_interface(module):
 
 
 def type_words(component):
-    """(opcode, words) of a scalar type: OpTypeInt has width and signedness, OpTypeFloat width and, for some, an encoding."""
+    """Return (opcode, words) of a scalar type: OpTypeInt has width and signedness, OpTypeFloat width and, for some, an encoding."""
     if not component.is_float:
         return 21, (component.bits, int(component.is_signed))
     encoding = {"bf16": (0,), "e4m3": (4214,), "e5m2": (4215,)}.get(component.name, ())

@@ -14,7 +14,7 @@ TYPE = MatrixType(COMPONENT, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
 
 
 def exchange(storage, barrier):
-    """A matrix is stored to ``between``, which is then copied to ``result``."""
+    """Emit a program that stores a matrix to ``between`` and copies that to ``result``."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     between = builder.array("between", Pointee(COMPONENT), 64, storage, "inout")
     result = builder.array("result", Pointee(COMPONENT), 64, StorageClass.STORAGE_BUFFER, "output")

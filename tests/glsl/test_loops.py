@@ -11,7 +11,7 @@ TYPE = MatrixType(COMPONENT_TYPES["f32"], Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
 
 
 def loop_text(body):
-    """The lines of a loop whose two carried matrices ``left`` and ``right`` get the values that ``body(builder, load)`` returns."""
+    """Return the lines of a loop whose two carried matrices ``left`` and ``right`` get the values that ``body(builder, load)`` returns."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     array = builder.array("source", Pointee(TYPE.component), 256, StorageClass.STORAGE_BUFFER, "input")
 

@@ -15,7 +15,7 @@ FLOATS = sorted(name for name, component in COMPONENT_TYPES.items() if component
 
 
 def number(text):
-    """The number in a literal, without its constructor or suffix."""
+    """Return the number in a literal, without its constructor or suffix."""
     return text.partition("(")[2].rstrip(")") if "(" in text else text.rstrip("ulshf")
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"the hostile driver ne
 
 @pytest.fixture(scope="session")
 def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that has the layer."""
+    """Return the folder that has the layer."""
     folder = tmp_path_factory.mktemp("layer")
     build(folder)
     return folder
@@ -25,7 +25,7 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def usual(layer: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Family -> the record of its case where nothing happens."""
+    """Return family -> the record of its case where nothing happens."""
     seen = undisturbed(tmp_path_factory.mktemp("undisturbed"), layer)
     records = records_of(seen)
     assert seen.exit == 0, seen.output.decode(errors="replace")

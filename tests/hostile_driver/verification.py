@@ -159,7 +159,7 @@ def _of_reports(seen: Observed) -> Iterator[str]:
             try:
                 ElementTree.fromstring(contents)
             except ElementTree.ParseError as error:
-                yield f"{name} is no XML: {error}"
+                yield f"{name} is not XML: {error}"
 
 
 def _of_resumption(run: Run, resumed: Observed, usual: Records) -> Iterator[str]:

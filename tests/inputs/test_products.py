@@ -22,7 +22,7 @@ ROWS = [
 
 
 def joined(chain, drawn):
-    """All steps and repeats as one product."""
+    """Return all steps and repeats as one product."""
     a = np.concatenate([drawn.a[:, s] for s in range(chain.steps)] * chain.repeats, axis=-1).astype(np.float64)
     b = np.concatenate([drawn.b[:, s] for s in range(chain.steps)] * chain.repeats, axis=-2).astype(np.float64)
     return a, b, drawn.c.astype(np.float64)

@@ -56,7 +56,7 @@ def module(parameters: Parameters) -> ModuleCheck:
 
 @pytest.fixture
 def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
-    """By labels. Beside the suite's requirements, in a casebook of their own."""
+    """Return the cases by labels. They are in a casebook of their own beside the suite's requirements."""
     builder = ModuleType("generators.families.khr_cooperative_matrix.toy_static")
     vars(builder).update(PREDICATES={}, Parameters=Parameters, module=module, __spec__=pytest.__spec__)
     monkeypatch.setitem(sys.modules, builder.__name__, builder)
@@ -69,7 +69,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
 
 @pytest.fixture
 def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Puts a spirv-val on PATH that answers so to every module."""
+    """Put a spirv-val on PATH that answers so to every module."""
 
     def install(code: int, message: str = "") -> DeviceHolder:
         script = tmp_path / "bin" / "spirv-val"

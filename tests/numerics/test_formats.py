@@ -29,7 +29,7 @@ BIASES = {"f16": 15, "f32": 127, "f64": 1023, "bf16": 127, "e4m3": 7, "e5m2": 15
 
 
 def by_hand(bits: int, component: ComponentType) -> float:
-    """The value of a finite pattern from sign, exponent and fraction."""
+    """Compute the value of a finite pattern from sign, exponent and fraction."""
     fraction_bits = component.precision - 1
     sign, exponent = bits >> (component.bits - 1), bits >> fraction_bits & (1 << (component.bits - component.precision)) - 1
     fraction = bits & (1 << fraction_bits) - 1

@@ -8,7 +8,7 @@ FILE = "cases/khr_cooperative_matrix/copying.yaml"
 
 
 def refused(done, *words: str) -> None:
-    """One clear line on standard error, exit code 2, no traceback."""
+    """Check for one clear line on standard error, exit code 2, and no traceback."""
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("Exit: ")]
@@ -35,7 +35,7 @@ def refused(done, *words: str) -> None:
         (["cts", "--case-list", ""], ["--case-list", "empty"]),
         (["cts", "--report-dir", ""], ["--report-dir", "empty"]),
         (["cts", "--tier", ""], ["--tier", "empty"]),
-        (["cts", "--tier", "smoke", "--rootdir", "/"], ["rootdir /", "no checkout"]),
+        (["cts", "--tier", "smoke", "--rootdir", "/"], ["rootdir /", "not a checkout"]),
         (["cts", "--validation"], ["--validation is for Vulkan devices", "Double"]),
         (["cts", "--resume"], ["--report-dir DIR"]),
         (["cts", "--case-list", "nonesuch.txt"], ["cannot read the case list", "nonesuch.txt", "No such file"]),

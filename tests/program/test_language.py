@@ -54,7 +54,7 @@ SIZE = 8
 
 
 def ran(program: Program, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The output ``target`` of the embedded device, u32, which the reference model allows; glslang's text can be written too."""
+    """Return the output ``target`` of the embedded device, u32, which the reference model allows; glslang's text can be written too."""
     print_glsl(program)
     subcase = Subcase("one", {name: np.ascontiguousarray(data).view(np.uint8).reshape(-1) for name, data in inputs.items()})
     expected = evaluate(program, subcase)
@@ -365,7 +365,7 @@ def test_several_atomics_at_once_have_no_known_order() -> None:
 
 
 def _copied(stated_backwards: bool, copied_backwards: bool) -> np.ndarray:
-    """What a copy leaves whose statement and code may differ."""
+    """Return what a copy leaves whose statement and code may differ."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = u32s(builder, "source", 20, "input"), u32s(builder, "target", 20, "output")
     copy(builder, target, source, copied_backwards)
@@ -404,7 +404,7 @@ SQUARE = MatrixType(U32, Scope.SUBGROUP, SIZE, SIZE, Use.ACCUMULATOR)
 
 
 def components(stated: ElementFunction, code: ElementFunction) -> np.ndarray:
-    """What becomes of the numbers from 0 on where components are updated by ``code``, and ``stated`` says by what."""
+    """Return what becomes of the numbers from 0 on where components are updated by ``code``, and ``stated`` says by what."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = u32s(builder, "source", SIZE * SIZE, "input"), u32s(builder, "target", SIZE * SIZE, "output")
     zero, stride = builder.literal(0), builder.literal(SIZE)

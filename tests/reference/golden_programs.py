@@ -74,7 +74,7 @@ def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) ->
                 return inner if inner.type is COMPONENT_TYPES[name] else Converted(COMPONENT_TYPES[name], inner)
             case ast.BinOp(left=left, op=op, right=right):
                 return Binary(_OPERATORS[type(op)], expression(left), expression(right))
-        raise ValueError(f"{ast.unparse(node)} is no formula of a decode function")
+        raise ValueError(f"{ast.unparse(node)} is not a formula of a decode function")
 
     return element_function("decode", (pointer, *arrays.values()), expression(ast.parse(text, mode="eval").body))
 

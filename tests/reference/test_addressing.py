@@ -1,4 +1,4 @@
-"""Addresses equal those of a loop over single elements."""
+"""Addresses equal the addresses of a loop over single elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from cts.reference.addressing import element_offsets
 from generators.errors import GeneratorError
-from generators.program.memory import Array, Pointee
+from generators.program.memory import Array, Inner, Pointee
+from generators.program.values import BlockMember, BlockType
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
 
 
@@ -72,3 +73,32 @@ def test_the_stride_of_a_single_row_does_not_matter() -> None:
     array = Array("m", Pointee(COMPONENT_TYPES["u32"]), 4, StorageClass.STORAGE_BUFFER, "input")
     offsets = element_offsets(array, COMPONENT_TYPES["u32"], (1, 4), [0], [(1 << 64) - 1], Layout.ROW_MAJOR)
     assert offsets.tolist() == [[[0, 4, 8, 12]]]
+
+
+def test_a_pointer_to_a_struct_is_refused() -> None:
+    block = BlockType("Pair", (BlockMember(COMPONENT_TYPES["u32"], 0, 4),), 4)
+    array = Array("pairs", Pointee(COMPONENT_TYPES["u32"], 1, block), 64, StorageClass.STORAGE_BUFFER, "input")
+    with pytest.raises(GeneratorError, match="KHR-PTR-02"):
+        element_offsets(array, COMPONENT_TYPES["u32"], (4, 4), [0], [4], Layout.ROW_MAJOR)
+
+
+@pytest.mark.parametrize(
+    ("inner", "first", "inside"),
+    [
+        (Inner(16), 16, True),
+        (Inner(16), 17, False),
+        (Inner(16, 4), 24, True),
+        (Inner(16, 4), 25, False),
+        # Among the elements that are the other member of the struct.
+        (Inner(16, 4), 22, False),
+    ],
+)
+def test_a_matrix_is_inside_of_one_inner_array(inner: Inner, first: int, inside: bool) -> None:
+    u32 = COMPONENT_TYPES["u32"]
+    array = Array("nested", Pointee(u32), 60, StorageClass.STORAGE_BUFFER, "input", inner=inner)
+    if inside:
+        found = element_offsets(array, u32, (4, 4), [first], [4], Layout.ROW_MAJOR)
+        assert found.ravel().tolist() == [4 * (first + i) for i in range(16)]
+    else:
+        with pytest.raises(GeneratorError, match="leaves the inner array of nested"):
+            element_offsets(array, u32, (4, 4), [first], [4], Layout.ROW_MAJOR)

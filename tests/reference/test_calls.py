@@ -87,7 +87,7 @@ def test_both_arms_return() -> None:
 
 
 def _counter(builder: ProgramBuilder) -> Function:
-    """A function whose own variable is read, and then written."""
+    """Build a function whose own variable is read, and then written."""
     given, own = Value("given", TYPE), Variable("own", TYPE)
     with builder.arm() as body:
         got = builder.get_matrix("got", own)

@@ -38,7 +38,7 @@ def number(component: ComponentType, bits: int, signed: bool) -> Fraction:
 
 @cache
 def finite_values(name: str) -> tuple[list[Fraction], list[int]]:
-    """All finite values of an 8- or 16-bit float, ascending, without minus zero; and their bits."""
+    """Return all finite values of an 8- or 16-bit float, ascending, without minus zero; and their bits."""
     component = TYPES[name]
     pairs = []
     for bits in range(1 << component.bits):
@@ -50,7 +50,7 @@ def finite_values(name: str) -> tuple[list[Fraction], list[int]]:
 
 
 def searched(name: str, x: Fraction) -> set[int]:
-    """Bits of the neighbours of ``x``, in range."""
+    """Return the bits of the neighbours of ``x``, in range."""
     numbers, bits = finite_values(name)
     return {bits[bisect_right(numbers, x) - 1], bits[bisect_left(numbers, x)]}
 
@@ -147,7 +147,7 @@ def test_what_is_undefined_or_not_promised_is_refused(bits, target, conversion):
 
 
 OVERFLOW = [
-    # 65505 lies above the largest f16; so does the largest f32.
+    # 65505 is above the largest f16; so does the largest f32.
     ("f32", [0x477FE100, 0x7F7FFFFF, 0xC77FE100], "f16", False, [{0x7BFF, 0x7C00}, {0x7BFF, 0x7C00}, {0xFBFF, 0xFC00}]),
     ("f32", [0x7F7FFFFF, 0x7F7F0000], "bf16", False, [{0x7F7F, 0x7F80}, {0x7F7F}]),
     # 449, 464 and 479 may round to 448; 480 is out of range however it is rounded

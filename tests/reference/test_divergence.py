@@ -41,7 +41,7 @@ class _Writer:
 
 
 def stored(program: Program) -> dict[int, int]:
-    """By index of the element in ``d``."""
+    """Return what is stored, by index of the element in ``d``."""
     found: dict[int, int] = {}
     for placed in evaluate(program, Subcase("one", {})).placed:
         found |= dict(zip((placed.offsets.ravel() // 4).tolist(), placed.expected.bits.ravel().tolist(), strict=True))
@@ -78,7 +78,7 @@ def test_what_returns_runs_no_further() -> None:
 
 
 def _loop(kind: str) -> dict[int, int]:
-    """Takes over the index plus one, unless iteration ``instance`` leaves."""
+    """Run a loop that takes over the index plus one, unless iteration ``instance`` leaves."""
     writer = _Writer()
     builder = writer.builder
     current, index = Value("current", TYPE), Value("i", U32)

@@ -25,7 +25,7 @@ def matrix(component: str, *values: float | str) -> MatrixValue:
 
 
 def numbers(allowed: ValueSet) -> set[float]:
-    """The allowed values of a matrix of one element."""
+    """Return the allowed values of a matrix of one element."""
     assert not isinstance(allowed, Interval)
     every = np.array([bits[0, 0, 0] for bits in allowed.choices], allowed.component.bits_dtype)
     return {float(v) for v in every.view(allowed.component.dtype)}

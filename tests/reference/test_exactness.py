@@ -1,4 +1,4 @@
-"""What is proved exact is the same under every order, grouping and direction of rounding; what is not lies in the envelope."""
+"""What is proved exact is the same under every order, grouping and direction of rounding; what is not is in the envelope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
 
 
 def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: Types) -> bool:
-    """Whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
+    """Tell whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
     return bool(exactness(a, b, c, types).exact.all())
 
 
@@ -44,7 +44,7 @@ ROWS = [
 
 
 def to_precision(value: float, bits: int, truncating: bool) -> float:
-    """A float64 rounded to ``bits`` significand bits, without limits of the exponent."""
+    """Round a float64 to ``bits`` significand bits, without limits of the exponent."""
     fraction, exponent = np.frexp(value)
     scaled = np.ldexp(fraction, bits)
     return float(np.ldexp(np.trunc(scaled) if truncating else np.rint(scaled), exponent - bits))

@@ -12,6 +12,7 @@ from cts.reference.extended import extended
 from cts.reference.scalars import bits_of, numbers, scalar_arithmetic
 from cts.reference.state import State, initial_state
 from generators.errors import GeneratorError
+from generators.program.arrays import AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.extended import Extended, ExtendedName
@@ -150,3 +151,23 @@ def test_a_variable_of_a_function_begins_with_its_initializer() -> None:
     x, read = Value("x", U32), Value("read", U32)
     function = Function("f", (x,), (VariableLoad(read, table, (x,)),), read, variables=(table,))
     assert applied(_state(), function, [np.array([2, 0, 1], np.uint32)]).tolist() == [9, 7, 8]
+
+
+def _marked(index: list[int], bits: list[int]) -> list[int]:
+    """Set bits of three words that begin with 12, 8 and 4, in a call for each element."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    marks = builder.array("marks", Pointee(U32), 3, StorageClass.STORAGE_BUFFER, "inout")
+    at, value = Value("at", U32), Value("value", U32)
+    function = Function("mark", (at, value), (AtomicOr(marks, at, value),), value)
+    state = _state(builder, {"marks": np.array([12, 8, 4], np.uint32).view(np.uint8)})
+    applied(state, function, [np.array(index, np.uint32), np.array(bits, np.uint32)])
+    return state.memories["marks"].contents.view(np.uint32).tolist()
+
+
+def test_bits_that_calls_set_are_added_to_those_from_before() -> None:
+    assert _marked([0, 2, 0, 0], [1, 6, 4, 18]) == [31, 8, 6]
+
+
+def test_bits_outside_of_the_array_are_refused() -> None:
+    with pytest.raises(GeneratorError, match="marks has no element 3"):
+        _marked([0, 3], [1, 1])

@@ -42,7 +42,7 @@ def number(bits: int, width: int, signed: bool) -> int:
 def slow(
     a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, operands: MatrixOperands
 ) -> list[list[list[tuple[list[int], int]]]]:
-    """For each element the list of products and c, as exact integers."""
+    """Return for each element the list of products and c, as exact integers."""
 
     def at(value: MatrixValue, flag: MatrixOperands, i: int, row: int, column: int) -> int:
         return number(int(value.bits[i, row, column]), value.component.bits, bool(operands & flag))

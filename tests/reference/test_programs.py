@@ -86,7 +86,7 @@ def test_flags_for_integers_are_refused_with_floats() -> None:
 
 
 def two_stores(first: tuple[int, int, Layout], second: tuple[int, int, Layout], length: int = 16) -> Expected:
-    """Two 2x2 matrices of u16, stored one after the other at (first, stride, layout)."""
+    """Evaluate a program that stores two 2x2 matrices of u16 one after the other at (first, stride, layout)."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("m", Pointee(U16), 8, BUFFER, "input")
     out = builder.array("out", Pointee(U16), length, BUFFER, "output")
@@ -127,7 +127,7 @@ def test_stores_of_several_instances_to_one_place_are_refused() -> None:
 
 
 def staged(filled: bool, element: str = "u16") -> Expected:
-    """A 2x2 matrix through workgroup memory with a padded stride, from and to buffers."""
+    """Evaluate a program that moves a 2x2 matrix through workgroup memory with a padded stride, from and to buffers."""
     component = COMPONENT_TYPES[element]
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("m", Pointee(component), 6, BUFFER, "input")
@@ -163,7 +163,8 @@ def test_a_copy_of_bytes_that_nothing_wrote_is_refused() -> None:
 
 
 def shared(subgroups: int, workgroups: int) -> Expected:
-    """Every instance stores its own element to the one place of a workgroup array, and to its own place of the output."""
+    """Evaluate a program where every instance stores its own element to the one place of a workgroup array, and to its own place of the
+    output."""
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups, workgroups)
     source = builder.array("m", Pointee(U16), 4, BUFFER, "input")
     out = builder.array("out", Pointee(U16), 4, BUFFER, "output")
@@ -214,7 +215,7 @@ def test_data_of_the_wrong_size_are_refused() -> None:
 
 
 def reloaded(types: tuple[str, str], value: float) -> Expected:
-    """A x A + A stored to an inout array and loaded again."""
+    """Evaluate a program that stores A x A + A to an inout array and loads it again."""
     component, result = (COMPONENT_TYPES[name] for name in types)
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("m", Pointee(component), 1, BUFFER, "input")

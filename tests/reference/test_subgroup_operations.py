@@ -45,7 +45,7 @@ Make = Callable[[Scalar], SubgroupOperation]
 
 
 def ran(program: Program, given: np.ndarray) -> list[int]:
-    """What the model expects of ``target``, which the embedded device gives too."""
+    """Return what the model expects of ``target``, and check that the embedded device gives it too."""
     subcase = Subcase("one", {"source": given.view(np.uint8)})
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
@@ -76,7 +76,7 @@ class Bench:
         return builder.build()
 
     def in_odd_invocations(self, make: Make) -> Program:
-        """The operation in the invocations of odd number; the others have 99."""
+        """Build a program with the operation in the invocations of odd number; the others have 99."""
         builder = self.builder
         with builder.per_invocation(self.index, SIZE):
             own = builder.read_scalar("own", self.source, self.index)
@@ -158,7 +158,7 @@ def test_floats_whose_sum_depends_on_the_order_are_refused(given: list[float]) -
 
 
 def with_ballot(make: Callable[[Value], SubgroupOperation]) -> Program:
-    """What a ballot of the invocations with an element greater than 4 says."""
+    """Build a program with an operation on a ballot of the invocations with an element greater than 4."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):
@@ -205,7 +205,8 @@ def test_all_equal() -> None:
 
 
 def shuffled(exclusive_or: bool, index: int | None) -> Program:
-    """The elements of the invocations 3, 2, 1, 0, or at a distance by ``exclusive_or``; ``index`` is the same in all."""
+    """Build a program that reads the elements of the invocations 3, 2, 1, 0, or at a distance by ``exclusive_or``; ``index`` is the same in
+    all."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):
@@ -237,7 +238,8 @@ def test_a_mask_that_differs_is_refused() -> None:
 
 
 def outside(make: Make) -> tuple[Program, Domain]:
-    """The operation outside of the region that has its value, and its result in all invocations; the domain of the result."""
+    """Build a program with the operation outside of the region that has its value, and return the domain of the result, which all
+    invocations store."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):

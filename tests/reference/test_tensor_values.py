@@ -56,15 +56,15 @@ class Bench:
         self.count = 0
 
     def whole(self, name: str = "whole") -> TensorLayout:
-        """A layout of all quarters, sliced to the first."""
+        """Build a layout of all quarters, sliced to the first."""
         return self.writer.layout(name, LAYOUT, ("dimension", (8 * QUARTERS, 8)), ("slice", (0, 8, 0, 8)))
 
     def below(self, name: str, layout: TensorLayout, quarters: int = 1) -> TensorLayout:
-        """The layout sliced further down."""
+        """Slice the layout further down."""
         return self.writer.changed(name, layout, ("slice", (8 * quarters, 8, 0, 8)))
 
     def load(self, layout: TensorLayout, view: TensorView | None = None) -> Matrix:
-        """What a layout leads to."""
+        """Load what a layout leads to."""
         self.count += 1
         builder = self.builder
         before = builder.splat(f"before{self.count}", TYPE, builder.literal(1, U16))
@@ -74,7 +74,7 @@ class Bench:
 
 
 def made(body: Body, subgroups: int = 1) -> Program:
-    """The program that stores what ``body`` returns."""
+    """Build the program that stores what ``body`` returns."""
     bench = Bench(subgroups)
     builder = bench.builder
     target = builder.array("target", Pointee(U16), 64 * 8, BUFFER, "output")
@@ -86,7 +86,7 @@ def made(body: Body, subgroups: int = 1) -> Program:
 
 
 def quarters(body: Body, subgroups: int = 1) -> list[int | str]:
-    """Which quarter each matrix that ``body`` returns is, T if it is transposed, for every instance in turn."""
+    """Return which quarter each matrix that ``body`` returns is, T if it is transposed, for every instance in turn."""
     program = made(body, subgroups)
     data = np.arange(64 * QUARTERS, dtype=np.uint16) * 251
     subcase = Subcase("one", {"source": as_bytes(data)})
@@ -160,7 +160,7 @@ def test_a_function_loads_by_its_parameter() -> None:
 
 
 def _lowering(bench: Bench) -> Function:
-    """(layout, quarters) -> the layout so many quarters further down."""
+    """Build the function (layout, quarters) -> the layout so many quarters further down."""
     layout, distance = Value("layout", LAYOUT), Value("distance", U32)
     with bench.builder.arm() as operations:
         rows = bench.builder.arithmetic("rows", "multiply", distance, bench.builder.literal(8))

@@ -27,7 +27,7 @@ BUFFER, SHARED = StorageClass.STORAGE_BUFFER, StorageClass.WORKGROUP
 
 
 def copied(source_limits=None, target_limits=None, transposed=False, row=1, column=2, workgroups=1, length=30):
-    """A program that copies 3 x 4 elements of a source with lines of 5 elements to a target with lines of 8, by workgroup memory."""
+    """Build a program that copies 3 x 4 elements of a source with lines of 5 elements to a target with lines of 8, by workgroup memory."""
     builder = ProgramBuilder(Scope.SUBGROUP, workgroups=workgroups)
     source = builder.array("source", Pointee(S8), length, BUFFER, "input")
     tile = builder.array("tile", Pointee(S8), 24, SHARED, "scratch")
@@ -50,7 +50,7 @@ def numbers(length=30):
 
 
 def written(program, length=30):
-    """What the target holds; -1 where nothing is written."""
+    """Return what the target holds; -1 where nothing is written."""
     subcase = Subcase("only", {"source": numbers(length).view(np.uint8)})
     result = np.full(program.array("target").count, -1, np.int64)
     for placed in evaluate(program, subcase).placed:

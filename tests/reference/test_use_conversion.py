@@ -22,7 +22,7 @@ SMALL = MatrixType(U32, Scope.SUBGROUP, 2, 3, Use.ACCUMULATOR)
 
 
 def changed(source, target, operation, elements):
-    """What may be stored of ``operation(result, matrix)`` of ``elements``."""
+    """Return what may be stored of ``operation(result, matrix)`` of ``elements``."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     matrix = matrix_in(builder, "source", source)
     result = Value("result", target)
@@ -57,7 +57,7 @@ def test_a_transposition_gives_element_c_r():
         (replace(SMALL, use=Use.A, rows=3, columns=2), Transpose),
         (replace(SMALL, use=Use.B, rows=3, columns=2, component=F32), Transpose),
     ],
-    ids=["same use", "other type", "other shape", "not turned", "to A", "turned into another type"],
+    ids=["same use", "other type", "other shape", "not transposed", "to A", "transposed into another type"],
 )
 def test_types_that_do_not_go_together_are_refused(target, operation):
     with pytest.raises(GeneratorError, match=r"CM2-CVT-03|CM2-TR-01"):
@@ -65,14 +65,14 @@ def test_types_that_do_not_go_together_are_refused(target, operation):
 
 
 def small_and_normal(operation, elements):
-    """What may be stored of two elements of binary16 that change their use."""
+    """Return what may be stored of two elements of binary16 that change their use."""
     source = MatrixType(F16, Scope.SUBGROUP, 1, 2, Use.ACCUMULATOR)
     target = replace(source, use=Use.B, rows=2, columns=1) if operation is Transpose else replace(source, use=Use.B)
     return changed(source, target, operation, [elements])
 
 
 def allowed_of(allowed, candidates):
-    """By element which of the candidates it may be."""
+    """Return by element which of the candidates it may be."""
     tried = {bits: allowed.contains(np.full(allowed.bits.shape, bits, np.uint16)).flat for bits in candidates}
     return [[bits for bits in candidates if tried[bits][i]] for i in range(allowed.bits.size)]
 
@@ -97,7 +97,7 @@ def test_a_normal_number_has_one_value():
 
 
 def test_a_conversion_that_rounds_keeps_both_neighbours_when_it_changes_the_use():
-    """1 + 2^-11 lies between 1 (0x3C00) and 1 + 2^-10 (0x3C01) of binary16."""
+    """1 + 2^-11 is between 1 (0x3C00) and 1 + 2^-10 (0x3C01) of binary16."""
     source = MatrixType(F32, Scope.SUBGROUP, 1, 1, Use.ACCUMULATOR)
     target = replace(source, component=F16, use=Use.A)
     number = np.array([[1 + 2**-11]], np.float32).view(np.uint32)

@@ -66,10 +66,10 @@ def test_findings_outside_of_cases_are_listed(written):
 
 def test_lines_that_cannot_be_read_are_counted_and_named(written):
     reports = written(raw='{"id":"a[2]","verdict":"pass","seconds":NaN}\n')
-    said = "results.jsonl:2: NaN is no number of JSON"
+    said = "results.jsonl:2: NaN is not a JSON number"
     summary = json.loads(reports["summary.json"])
     assert summary["dropped"]["lines"] == 1
-    assert summary["dropped"]["first"] == [{"path": "results.jsonl", "line": 2, "field": "", "problem": "NaN is no number of JSON"}]
+    assert summary["dropped"]["first"] == [{"path": "results.jsonl", "line": 2, "field": "", "problem": "NaN is not a JSON number"}]
     assert summary["headline"]["level"] == "unsure"
     assert properties(reports["junit.xml"])["lines_dropped"] == "1"
     assert said in reports["index.html"]

@@ -15,7 +15,7 @@ SHAPES = st.tuples(st.integers(1, 40), st.integers(1, 40))
 
 
 def painted(path: str, rows: int, columns: int) -> np.ndarray:
-    """How often the path covers each element."""
+    """Count how often the path covers each element."""
     grid = np.zeros((rows, columns), int)
     for column, row, width, height, back in re.findall(r"M(\d+) (\d+)h(\d+)v(\d+)h-(\d+)z", path):
         assert width == back

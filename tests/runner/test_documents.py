@@ -40,20 +40,20 @@ def book() -> Casebook:
 
 
 def code(text: str) -> list[str]:
-    """Everything between backticks, and the lines of code blocks."""
+    """Return everything between backticks, and the lines of code blocks."""
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     rest = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", rest)] + [line for block in blocks for line in block.splitlines()]
 
 
 def anchors(text: str) -> set[str]:
-    """What GitHub calls the headings."""
+    """Return what GitHub calls the headings."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def dead_links(text: str, page: Path) -> list[str]:
-    """Links of ``page`` to files and headings that do not exist."""
+    """Return links of ``page`` to files and headings that do not exist."""
     prose = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     dead = []
     for link in re.findall(r"\]\(([^)\s]+)\)", prose):
@@ -65,7 +65,7 @@ def dead_links(text: str, page: Path) -> list[str]:
 
 
 def options_of_verbs() -> dict[str, set[str]]:
-    """The options of every verb of ``cts``."""
+    """Return the options of every verb of ``cts``."""
     found = {}
     for verb in VERBS:
         module = importlib.import_module(f"cts.commands.{verb}")
@@ -76,7 +76,7 @@ def options_of_verbs() -> dict[str, set[str]]:
 
 
 def unknown_commands(text: str, config: pytest.Config) -> list[str]:
-    """Commands with a verb or an option that there is not."""
+    """Return commands with a verb or an option that does not exist."""
     verbs = options_of_verbs()
     unknown = []
     for span in code(text):
@@ -92,14 +92,14 @@ def unknown_commands(text: str, config: pytest.Config) -> list[str]:
 
 
 def missing_paths(text: str) -> list[str]:
-    """Paths in the checkout that do not exist; those with NAME in them are the reader's."""
+    """Return paths in the checkout that do not exist; those with NAME in them are the reader's."""
     folders = "|".join(map(re.escape, FOLDERS))
     spans = (span for span in code(text) if re.fullmatch(rf"({folders})/[\w./-]*", span) and "NAME" not in span)
     return [span for span in spans if not (REPOSITORY / span).exists()]
 
 
 def foreign_cases(text: str, book: Casebook) -> list[str]:
-    """Ids of cases that the suite does not have; those with an ellipsis are abbreviations."""
+    """Return ids of cases that the suite does not have; those with an ellipsis are abbreviations."""
     foreign = []
     for id_, family in re.findall(r"\b((\w+)\[\w[^\]\s…]*[-:][^\]\s…]*\])", " ".join(code(text))):
         try:
@@ -111,7 +111,7 @@ def foreign_cases(text: str, book: Casebook) -> list[str]:
 
 
 def foreign_ids(text: str, book: Casebook) -> set[str]:
-    """Ids of requirements and positions that there are not."""
+    """Return ids of requirements and positions that do not exist."""
     requirements, positions = (set(re.findall(pattern, text)) for pattern in (r"\bKHR-[A-Z]+-\d+\b", r"\bF-[A-Z0-9]+-\d+\b"))
     return (requirements - set(book.requirements)) | (positions - set(book.positions))
 
@@ -152,7 +152,7 @@ def test_the_python_of_the_casebook_runs(monkeypatch):
 
 @pytest.fixture(scope="module")
 def example(book) -> tuple[Program, Arrangement, int]:
-    """The case of docs/numerics.md, and the number of its subcase ``pattern:cancel``."""
+    """Return the case of docs/numerics.md, and the number of its subcase ``pattern:cancel``."""
     built = build(find_case(book, EXAMPLE))
     program = built.program
     plan = arrange(built)

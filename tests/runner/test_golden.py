@@ -19,7 +19,7 @@ from .conftest import REPOSITORY
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with one small family."""
+    """Make a checkout with one small family."""
     (tmp_path / "cts").mkdir()
     folder = tmp_path / "cases" / "khr_cooperative_matrix"
     folder.mkdir(parents=True)

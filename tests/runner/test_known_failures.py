@@ -165,7 +165,7 @@ def test_a_checkout_without_files_knows_nothing(tmp_path, book):
         ("fail.call, ", "fail.calls, ", "'fail.calls' is not the code of a failure"),
         ("fail.call, ", "missing.glsl, ", "'missing.glsl' is not the code of a failure"),
         ("    what:", "    since: 1.x\n    what:", "'1.x' is not a version"),
-        ("    what:", "    since: 1.3\n    until: 1.2\n    what:", "it lies before 'since'"),
+        ("    what:", "    since: 1.3\n    until: 1.2\n    what:", "it is before 'since'"),
         ("integer:u64]", "integer:u65]", "parameter 'integer' has no label 'u65'"),
         ("    what: wide strides are refused\n", "", "key 'what' is missing"),
         ("    ends:", "    end:", "unknown key"),

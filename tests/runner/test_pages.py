@@ -27,7 +27,7 @@ def book() -> Casebook:
 
 
 def shown(name: str) -> list[str]:
-    """The tables of that name in docs/."""
+    """Return the tables of that name in docs/."""
     pages = (path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md")))
     return [table for page in pages for table in re.findall(rf"<!-- table: {name} -->\n(.*?)<!-- end of table -->", page, re.DOTALL)]
 

@@ -1,4 +1,4 @@
-"""Pictures of tensor addressing: what they are drawn from, what they show, and those of docs/."""
+"""Pictures of tensor addressing: what they are drawn from, what they show, and the pictures of docs/."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MISMATCH = {"kind": "wrong value", "array": "d_out", "what": "d", "instance": 0,
 
 
 def tensor(**changes):
-    """A matrix of 2 by 3 elements over a tensor of 4 by 3, one row and one column further."""
+    """Build a matrix of 2 by 3 elements over a tensor of 4 by 3, one row and one column further."""
     values = {
         "access": "load",
         "matrix": "m",

@@ -250,8 +250,8 @@ def test_no_record_ends_in_another_error(changes):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b'{"a": NaN}', "NaN is no number of JSON"),
-        (b'{"a": -Infinity}', "-Infinity is no number of JSON"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
+        (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
         (b'{"a": 1, "a": 2}', 'the key "a" is given twice'),
         (b'{"a": \xff}', "not UTF-8 at byte 6"),
         (b"[" * 100_000, "nested too deeply"),

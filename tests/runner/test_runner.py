@@ -36,7 +36,7 @@ from .conftest import Scripted, holding
 
 @pytest.fixture
 def right(case) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
-    """What a device does that is right."""
+    """Return what a correct device does."""
     built = build(case)
     program = built.program
     plan = arrange(built)
@@ -147,7 +147,7 @@ def test_where_a_device_failed_can_be_sent_to_another_process(case):
     # execnet sends no subclass of str.
     sent = msgspec.to_builtins(SetAside("path::id", 1, tried(result, alone=False)))
     assert [type(value) for value in sent["first"].values()] == [bool, str, str, str, float, str]
-    assert {type(value) for value in msgspec.to_builtins(Digest.of(result)).values()} == {str, float, int}
+    assert {type(value) for value in msgspec.to_builtins(Digest.of(result)).values()} == {str, float, int, tuple}
 
 
 def test_the_case_after_a_lost_device_has_a_fresh_one(case, right):

@@ -13,7 +13,7 @@ def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
 
 
 def settled(first: Try | None, *verdicts: str) -> CaseResult:
-    """What is made of these runs; every one of them has to be asked for."""
+    """Return what is made of these runs; every one of them has to be asked for."""
     runs = [result(verdict, reason=f"{verdict} it is") for verdict in verdicts]
     left = list(runs)
     settlement = settle(first, lambda: left.pop(0))

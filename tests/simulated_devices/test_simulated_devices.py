@@ -92,7 +92,7 @@ def test_the_device_gets_its_verdicts(device):
 
 @pytest.mark.parametrize("way", [ways.lost_term, ways.doubled_term, ways.wrong_sign])
 def test_bf16_sums_that_round_show_a_wrong_term_in_each_subcase(way):
-    """bf16 permits the least bits of all types, so that a term must be large among few (facts.md C1)."""
+    """bf16 permits the least bits of all types, so a term must be large among few (facts.md C1)."""
     unseen = []
     for case in expand(casebook().family("muladd"), "nightly"):
         if "data:envelope" not in case.id or "bf16" not in case.named["row"]:

@@ -22,7 +22,7 @@ TYPE = MatrixType(U32, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
 
 
 def _reading(storage: StorageClass, row: str = "u32") -> Program:
-    """A function adds an element of an array to each element."""
+    """Build a function that adds an element of an array to each element."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     array = builder.array("table", Pointee(U32), 64, StorageClass.STORAGE_BUFFER, "input")
     if storage is StorageClass.WORKGROUP:

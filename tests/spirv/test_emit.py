@@ -47,7 +47,7 @@ def _capabilities(module: bytes) -> set[Capability]:
 
 
 def _lines(module: bytes, pattern: str) -> list[str]:
-    """The instructions, without their indentation, that ``pattern`` matches."""
+    """Return the instructions, without their indentation, that ``pattern`` matches."""
     return [line.strip() for line in disassemble(module).splitlines() if re.search(pattern, line)]
 
 
@@ -244,7 +244,7 @@ def test_a_loop_hands_on_the_next_value_and_leaves_the_current_one(muladd: Build
 
 
 def _masks(module: bytes) -> list[str]:
-    """What follows the stride of loads and stores."""
+    """Return what follows the stride of loads and stores."""
     return [line.split("%stride", 1)[1].strip() for line in _lines(module, "OpCooperativeMatrix(Load|Store)KHR .*%stride")]
 
 

@@ -84,6 +84,17 @@ def test_tables_are_constant_initializers():
     assert re.search(r"uint\[16\] table = \{\w+u, ", print_glsl(program("element", "table", table="private")))
 
 
+def test_bits_are_set_by_a_relaxed_atomic_whose_result_nothing_reads():
+    text = module("element", "mark", mark="word")
+    body = function_of(text, "apply_mark")
+    ((result, scope, semantics),) = re.findall(r"(%\S+) = OpAtomicOr %uint %\S+ (%\S+) (%\S+) %\S+", body)
+    assert (scope, semantics) == ("%uint_5", "%uint_0"), "the scope is the queue family, and the order relaxed"
+    assert body.count(f"{result} ") == 1
+    order = "gl_ScopeQueueFamily, gl_StorageSemanticsNone, gl_SemanticsRelaxed"
+    written = print_glsl(program("element", "mark", mark="word"))
+    assert re.search(rf"^    atomicOr\(marks\[\w+\], \w+, {order}\);", written, re.M)
+
+
 @pytest.mark.parametrize(
     ("operation", "message"),
     [

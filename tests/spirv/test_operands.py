@@ -10,7 +10,7 @@ from generators.spirv.reader import Instruction, NotSpirv
 
 
 def widths() -> LiteralWidths:
-    """%1 is a 64-bit integer, %2 a value of it."""
+    """Build literal widths where %1 is a 64-bit integer and %2 a value of it."""
     found = LiteralWidths()
     found.learn(Instruction(Op.TypeInt, (1, 64, 0), 5))
     found.learn(Instruction(Op.Undef, (1, 2), 9))
@@ -41,7 +41,7 @@ def test_each_word_has_its_kind(op: Op, words: tuple[int, ...], kinds: str) -> N
         (Op.IAdd, (1, 2, 3, 4, 5), "OpIAdd has 1 operands too many"),
         (Op.Phi, (1, 2, 3), "OpPhi lacks operands"),
         (Op.Constant, (1, 2, 7), "OpConstant lacks operands"),
-        (Op.Constant, (3, 2, 7), "the type of the constant is no type of numbers"),
+        (Op.Constant, (3, 2, 7), "the type of the constant is not a type of numbers"),
         (Op.Switch, (9, 3, 7, 4), "the type of the selector"),
         (Op.Store, (1, 2, MemoryAccess.Aligned), "OpStore lacks operands"),
         (Op.SpecConstantOp, (1, 2, 0xFFFF), "opcode 65535, which is unknown"),

@@ -29,7 +29,7 @@ def module(
     view: bool = False,
     specialized: bool = False,
 ) -> bytes:
-    """A load and a store of one tensor, with every setting of a layout."""
+    """Build a load and a store of one tensor, with every setting of a layout."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     writer = TensorWriter(builder, source)
     array = builder.array("tensor", Pointee(F16), 1024, storage, "inout")
@@ -53,7 +53,7 @@ def module(
 
 
 def lines(words: bytes, pattern: str) -> list[str]:
-    """The instructions that the pattern matches."""
+    """Return the instructions that the pattern matches."""
     return [line.strip() for line in disassemble(words).splitlines() if re.search(pattern, line)]
 
 

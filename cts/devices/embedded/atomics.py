@@ -15,7 +15,7 @@ from cts.devices.embedded.ordering import SHARED
 from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import Value, spread, to_signed
+from cts.devices.embedded.values import UNDEFINED, Value, spread, to_signed
 from cts.devices.embedded.variables import not_writable
 from generators.spirv.enumerants import MemorySemantics, Op, Scope
 
@@ -54,6 +54,9 @@ _UPDATES: Mapping[Op, _Update] = MappingProxyType(
         Op.AtomicFMaxEXT: lambda old, new, _: max(old, new),
     }
 )
+
+_REPEATABLE = frozenset({Op.AtomicAnd, Op.AtomicOr, Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax})
+"""Updates that commute, and that leave the same if they are repeated: what functions of operations on elements may do (F-CM2-10)."""
 
 
 def _atomic(op: Op, update: _Update) -> Handler:
@@ -115,7 +118,7 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
         place = values[pointer].resolve(machine)
         memory = place.memory
         if writes:
-            if machine.callback:
+            if machine.callback and (op not in _REPEATABLE or machine.element_accesses is None):
                 machine.forbid("F-CM2-10", CALLBACK_STORE)
             if forbidden:
                 machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
@@ -129,6 +132,9 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
             machine.forbid(SCALAR_ALIGNMENT, f"an atomic access of '{memory.name}' at a misaligned byte")
         bytes_ = offsets[:, None] + np.arange(number.bytes)
         memory.check_defined(bytes_)
+        repeatable = machine.element_accesses is not None and op in _REPEATABLE
+        if machine.element_accesses is not None and repeatable:
+            machine.element_accesses.update(memory, bytes_, op)
         memory.record_atomic(bytes_, np.repeat(machine.clock.lanes(SHARED)[lanes][:, None], number.bytes, axis=1), machine.clock, SHARED)
         contents = memory.view(number.dtype)
         new = spread(number, values[operand], machine.lanes) if operand else np.zeros(machine.lanes, number.dtype)
@@ -143,10 +149,11 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
             if expected is None or old == expected[lane]:
                 if op is Op.AtomicStore:
                     machine.clock.end_release(location)
-                if order.releases and writes:
+                if order.releases and writes and not machine.callback:
                     machine.clock.release(location, lane, order.available)
                 contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
-        return result
+        # Which of the calls comes first, and how often each is made, is not specified.
+        return UNDEFINED if repeatable else result
 
     return run
 

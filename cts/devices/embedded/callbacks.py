@@ -3,7 +3,7 @@
 The text says for which elements such a function is called, and that it may be called more than once in any order, but not by which
 invocation. So each element is a lane of its own, and this device calls the function once for each. Anything that would depend on the
 invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
-writes to variables other than the function's own, except those of operations on elements that a repeated call repeats
+writes to variables other than the function's own, except writes of operations on elements that a repeated call repeats
 (cts.devices.embedded.element_accesses). Tangled instructions are not allowed (CM2-TGL-02).
 """
 

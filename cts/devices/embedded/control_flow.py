@@ -54,7 +54,7 @@ def _check_parameters(translation: Translation, body: list[Instruction]) -> tupl
     declared = translation.function_types[body[0].operands[1]].parameters
     parameters = tuple(i.operands[1] for i in body if i.op is Op.FunctionParameter)
     if tuple(translation.type_of[id_] for id_ in parameters) != declared:
-        raise Malformed("the parameters are not those of the function's type")
+        raise Malformed("the parameters do not fit the function's type")
     return parameters
 
 

@@ -1,7 +1,8 @@
 """Memory that functions of operations on elements read and write (SPV_NV_cooperative_matrix2, 3.49.9).
 
 Calls are unordered, and a call may occur more than once (CM2-PE-07). So what such functions leave in memory is known only where calls for
-one element alone write a byte, and no call reads it (F-CM2-10).
+one element alone write a byte, and no call reads it, or where calls update it by one and the same instruction, which any number of
+updates in any order leaves with one result, such as OpAtomicOr (F-CM2-10).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cts.devices.embedded.memory import Memory
+from generators.spirv.enumerants import Op
 
 Forbid = Callable[[str, str], None]
 """Reports undefined behaviour: a rule, and what breaks it."""
@@ -29,6 +31,7 @@ class ElementAccesses:
         self._forbid = forbid
         self._writers: dict[int, np.ndarray] = {}
         self._readers: dict[int, np.ndarray] = {}
+        self._updates: dict[int, np.ndarray] = {}
 
     def read(self, memory: Memory, places: np.ndarray | slice) -> None:
         """Note that calls read bytes of a memory.
@@ -39,7 +42,7 @@ class ElementAccesses:
         if not memory.writable:
             return
         writers = self._writers.get(id(memory))
-        if writers is not None and writers[places].any():
+        if (writers is not None and writers[places].any()) or self._is_updated(memory, places):
             self._forbid(_RULE, f"calls for elements read and write '{memory.name}' at one place, and calls may be repeated in any order")
         self._readers.setdefault(id(memory), np.zeros(memory.size, bool))[places] = True
 
@@ -52,14 +55,41 @@ class ElementAccesses:
             elements: the number of the element of each call, (calls,).
 
         Raises:
-            Violation: calls for several elements write one of them, or a call reads it.
+            Violation: calls for several elements write one of them, or a call reads or updates it.
         """
         readers = self._readers.get(id(memory))
         if readers is not None and readers[places].any():
             self._forbid(_RULE, f"calls for elements read and write '{memory.name}' at one place, and calls may be repeated in any order")
+        if self._is_updated(memory, places):
+            self._forbid(_RULE, f"calls for elements write and update '{memory.name}' at one place, and calls may be repeated in any order")
         writers = self._writers.setdefault(id(memory), np.zeros(memory.size, np.int64))
         own = np.broadcast_to(elements[:, None] + 1, places.shape)
         before = writers[places]
         writers[places] = own
         if ((before != 0) & (before != own)).any() or (writers[places] != own).any():
             self._forbid(_RULE, f"calls for several elements write '{memory.name}' at one place, and which is last is not specified")
+
+    def update(self, memory: Memory, places: np.ndarray, op: Op) -> None:
+        """Note that calls update bytes of a memory, and that nothing depends on what was there before.
+
+        Args:
+            memory: where.
+            places: the bytes, (calls, bytes).
+            op: the atomic instruction; its updates commute, and are idempotent.
+
+        Raises:
+            Violation: a call reads or writes one of them, or updates it by another instruction.
+        """
+        for others in (self._readers.get(id(memory)), self._writers.get(id(memory))):
+            if others is not None and others[places].any():
+                what = f"calls for elements access and update '{memory.name}' at one place"
+                self._forbid(_RULE, f"{what}, and calls may be repeated in any order")
+        updates = self._updates.setdefault(id(memory), np.zeros(memory.size, np.int64))
+        before = updates[places]
+        if ((before != 0) & (before != op)).any():
+            self._forbid(_RULE, f"calls for elements update '{memory.name}' at one place in several ways, and calls have no order")
+        updates[places] = op
+
+    def _is_updated(self, memory: Memory, places: np.ndarray | slice) -> bool:
+        updates = self._updates.get(id(memory))
+        return updates is not None and bool(updates[places].any())

@@ -100,7 +100,7 @@ def _exact(op: Op, operands: tuple[float, ...]) -> Fraction:
 
 
 def _truncated(op: Op, result: np.ndarray, operands: tuple[Value, ...]) -> np.ndarray:
-    """Return results to nearest, each moved toward zero by one step where it lies farther from zero than the exact one."""
+    """Return results to nearest, each moved toward zero by one step where it is farther from zero than the exact one."""
     lists = [np.broadcast_to(np.asarray(operand), result.shape).astype(np.float64).ravel().tolist() for operand in operands]
     found = result.ravel().copy()
     for at, exact in enumerate(zip(*lists, strict=True)):

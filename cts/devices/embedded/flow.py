@@ -55,7 +55,7 @@ class Flow:
             for label in labels:
                 number = self.blocks.get(label)
                 if number is None:
-                    raise _refused(instruction, f"%{label} is no label of the function")
+                    raise _refused(instruction, f"%{label} is not a label of the function")
                 if ends:
                     ways[block].append(number)
                     if number == self.first:
@@ -70,12 +70,12 @@ class Flow:
         for value, label in zip(words[2::2], words[3::2], strict=True):
             parent, home = self.blocks.get(label), homes.get(value)
             if parent is None:
-                raise _refused(instruction, f"%{label} is no label of the function")
+                raise _refused(instruction, f"%{label} is not a label of the function")
             if home is None or (home and (home < self.first or not _dominates(home, parent, dominators))):
-                raise _refused(instruction, f"%{value} is no value computed on every way through %{label}")
+                raise _refused(instruction, f"%{value} is not a value computed on every way through %{label}")
             parents.add(parent)
         if parents != before.get(block, set()) or len(parents) != len(words[3::2]):
-            raise _refused(instruction, "its labels are not those of the blocks that lead here, each once")
+            raise _refused(instruction, "its labels do not name the blocks that lead here, each once")
 
 
 def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:

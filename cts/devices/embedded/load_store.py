@@ -279,7 +279,7 @@ def _store(translation: Translation, words: Words) -> Run:
             _check_place(machine, operands, memory, place, stride)
             if stride < operands.line_bytes and operands.lines > 1:
                 rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
-                machine.forbid(rule, f"a stride of {stride} bytes for lines of {operands.line_bytes}, so that elements overlap")
+                machine.forbid(rule, f"a stride of {stride} bytes for lines of {operands.line_bytes}, so elements overlap")
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
                 inside = _within(memory, place + offsets, size)

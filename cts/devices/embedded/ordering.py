@@ -6,9 +6,9 @@ invocations of its scope read and write a cooperative matrix (facts.md D.5), so 
 access.
 
 Accesses of different workgroups are ordered by two atomics of queue family or device scope: the first releases the accesses of its
-invocation, and those of its workgroup before a barrier; the second acquires from it or from its release sequence, for its invocation,
-and for its workgroup after a barrier. What a write must be made available by, and visible by, is the access itself, or the atomic
-together with the barrier.
+invocation, and the accesses of its workgroup before a barrier; the second acquires from it or from its release sequence, for its
+invocation, and for its workgroup after a barrier. What a write must be made available by, and visible by, is the access itself, or the
+atomic together with the barrier.
 
 A record has, from bit 0: invocation + 1, or 0 for a matrix access (11 bits); private (1); how far it was made available (2);
 subgroup + 1, or 0 for an access of a whole workgroup (10); the serial number of the time between two barriers.

@@ -61,7 +61,7 @@ class BytePointer:
 
 
 class ChosenPointer:
-    """A place in one of several memories, which differ among invocations: that of each is ``places[which]``, an int64 array."""
+    """A place in one of several memories, which differ among invocations: each one's is ``places[which]``, an int64 array."""
 
     __slots__ = ("places", "which")
 

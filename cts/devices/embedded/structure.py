@@ -162,7 +162,7 @@ class _Structure:
             if shape.place is not Place.FUNCTION or not self._block:
                 self._stands(shape.place, instruction)
             elif op is Op.Phi and self._plain:
-                _refuse(instruction, "follows instructions of its block that are no OpPhi")
+                _refuse(instruction, "follows instructions of its block that are not OpPhi")
             elif op is not Op.Phi and not self._plain and op is not Op.Label:
                 self._plain = True
             if shape.least <= len(words) <= shape.most:
@@ -175,7 +175,7 @@ class _Structure:
                         self._refuse_result(instruction, id_)
                 continue
             if shape.typed and kinds.get(words[0]) != "type":
-                _refuse(instruction, f"its result type %{words[0]} is no type declared before")
+                _refuse(instruction, f"its result type %{words[0]} is not a type declared before")
             if shape.uses is None and op is not Op.Phi:
                 block = self._block
                 for id_ in ids:
@@ -209,7 +209,7 @@ class _Structure:
     def _elsewhere(self, id_: int, home: int | None, instruction: Instruction) -> None:
         """Note a use of a value of another block."""
         if home is None:
-            _refuse(instruction, f"%{id_} is no value computed before")
+            _refuse(instruction, f"%{id_} is not a value computed before")
         if self._flow is None:
             _refuse(instruction, f"%{id_} is a value of a function")
         self._flow.uses.setdefault((home, self._block), (id_, instruction))
@@ -231,7 +231,7 @@ class _Structure:
                     self._elsewhere(id_, home, instruction)
             case "constant":
                 if id_ not in self._constants:
-                    _refuse(instruction, f"%{id_} is no constant declared before")
+                    _refuse(instruction, f"%{id_} is not a constant declared before")
             case "initializer":
                 if self._homes.get(id_) != 0:
                     _refuse(instruction, f"the initializer %{id_} is neither a constant nor a variable of the module")
@@ -239,7 +239,7 @@ class _Structure:
                 pass
             case "type" | "member" | "set" | "string":
                 if known != use.replace("member", "type"):
-                    _refuse(instruction, f"%{id_} is no {_WORDS[use]} declared before")
+                    _refuse(instruction, f"%{id_} is not a {_WORDS[use]} declared before")
             case "pointee":
                 if known != "type":
                     self._later.append(("type", id_, instruction))
@@ -257,15 +257,15 @@ class _Structure:
         op = instruction.op
         if place is Place.ANYWHERE:
             if op not in _NOWHERE and not self._block and self._place is Place.FUNCTION:
-                _refuse(instruction, "stands outside of a block")
+                _refuse(instruction, "is outside of a block")
             return
         if place is Place.FUNCTION:
             if self._flow is None and op is not Op.Function:
-                _refuse(instruction, "stands outside of a function")
+                _refuse(instruction, "is outside of a function")
             if self._flow is not None and op not in _BETWEEN_BLOCKS:
-                _refuse(instruction, "stands outside of a block")
+                _refuse(instruction, "is outside of a block")
         if place < self._place:
-            _refuse(instruction, "stands after instructions that it must precede")
+            _refuse(instruction, "is after instructions that it must precede")
         self._place = place
 
     def _structure(self, instruction: Instruction, ids: Sequence[int]) -> None:
@@ -297,7 +297,7 @@ class _Structure:
             flow.check(self._homes)
             self._flow = None
         elif op is Op.Variable and self._block != flow.first:
-            _refuse(instruction, "stands in a block that is not the first of its function")
+            _refuse(instruction, "is in a block that is not the first of its function")
         elif op in TERMINATORS or op in (Op.LoopMerge, Op.SelectionMerge):
             labels = ids[1:] if op in (Op.BranchConditional, Op.Switch) else ids if op not in (Op.ReturnValue,) else ()
             flow.leads(self._block, labels, instruction, ends=op in TERMINATORS)
@@ -309,7 +309,7 @@ class _Structure:
             raise NotSpirv(instructions[-1].position, "the last function does not end")
         for use, id_, instruction in self._later:
             if self._kinds.get(id_) != use:
-                _refuse(instruction, f"%{id_} is no {_WORDS[use]}")
+                _refuse(instruction, f"%{id_} is not a {_WORDS[use]}")
 
 
 def _kind(op: Op) -> str:

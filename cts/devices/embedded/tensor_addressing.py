@@ -1,4 +1,4 @@
-"""Where the elements of a matrix lie in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
+"""Where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
 SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View, for all elements of a matrix at once.
 
 The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits. A calculation whose
@@ -138,7 +138,7 @@ class _Calculation:
             return view.dimension
         span, count = self._layout.span, len(view.permutation)
         if count != len(span):
-            self._forbid("F-TA-10", f"a view of {count} dimensions takes those of a span of {len(span)}")
+            self._forbid("F-TA-10", f"a view of {count} dimensions takes the dimensions of a span of {len(span)}")
         return (span + (1,) * count)[:count]
 
     def _view_coord_to_linear(self, view: View, coord: Sequence[np.ndarray]) -> np.ndarray:

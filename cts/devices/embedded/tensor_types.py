@@ -23,7 +23,7 @@ def tensor_layout_type(*operands: _Operand) -> TensorLayoutType:
     dim, mode = operands
     count = _dim(dim, "TA-TL-01", "layout")
     if not _is_constant_integer(mode) or mode[1] not in TensorClampMode:
-        raise Violation("TA-TL-02", f"a tensor layout with ClampMode {mode[1]}, which is no constant of a Tensor Clamp Mode")
+        raise Violation("TA-TL-02", f"a tensor layout with ClampMode {mode[1]}, which is not a constant of a Tensor Clamp Mode")
     return TensorLayoutType(count, TensorClampMode(mode[1]))
 
 
@@ -40,14 +40,14 @@ def tensor_view_type(*operands: _Operand) -> TensorViewType:
     order = tuple(value for _, value in permutation)
     if not all(map(_is_constant_integer, permutation)) or sorted(order) != list(range(count)):
         listed = ", ".join(map(str, order))
-        raise Violation("TA-TV-03", f"({listed}) is no permutation of 0 up to {count - 1}, in constants of 32-bit integer type")
+        raise Violation("TA-TV-03", f"({listed}) is not a permutation of 0 up to {count - 1}, in constants of 32-bit integer type")
     return TensorViewType(count, bool(has_dimensions[1]), order)
 
 
 def _dim(operand: _Operand, rule: str, what: str) -> int:
     value = operand[1]
     if not _is_constant_integer(operand) or not 1 <= value <= MAX_DIM:
-        raise Violation(rule, f"a tensor {what} with Dim {value}, which is no constant 32-bit integer from 1 to {MAX_DIM}")
+        raise Violation(rule, f"a tensor {what} with Dim {value}, which is not a constant 32-bit integer from 1 to {MAX_DIM}")
     return int(value)
 
 

@@ -1,6 +1,6 @@
 """The Vulkan API: the ``vulkan`` package's types, constants and library, and results turned into errors.
 
-The package's Python wrappers are not used: their raw functions take the same C data, and a result that is no error (VK_TIMEOUT,
+The package's Python wrappers are not used: their raw functions take the same C data, and a result that is not an error (VK_TIMEOUT,
 VK_INCOMPLETE) comes back as it is.
 """
 
@@ -29,7 +29,7 @@ _LATER_RESULTS = {-1000012000: "VK_ERROR_INVALID_SHADER_NV", -1000483000: "VK_ER
 
 @cache
 def load() -> Any:
-    """The ``vulkan`` package, with ``ffi`` and ``lib``.
+    """Return the ``vulkan`` package, with ``ffi`` and ``lib``.
 
     Raises:
         NoVulkan: the Vulkan loader is not installed.
@@ -89,10 +89,10 @@ def made(call: str, result: int, handle: CData) -> CData:
 
 
 def text(characters: CData) -> str:
-    """Return what a driver has written into an array of characters, bytes that are no UTF-8 by their values."""
+    """Return what a driver has written into an array of characters, bytes that are not UTF-8 by their values."""
     return str(load().ffi.string(characters).decode(errors="backslashreplace"))
 
 
 def address(pointer: CData) -> int:
-    """A pointer as an integer, to hand it from one cffi instance to another."""
+    """Return a pointer as an integer, to hand it from one cffi instance to another."""
     return int(load().ffi.cast("uintptr_t", pointer))

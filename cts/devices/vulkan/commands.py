@@ -62,7 +62,7 @@ class Commands:
         made("vkCreateFence", lib.vkCreateFence(device.handle, fence_info, ffi.NULL, self._fences), self._fences)
 
     def run(self, pipeline: CData, layouts: Layouts, layout: Layout, arena: Arena, dispatches: Sequence[Dispatch]) -> None:
-        """Runs the dispatches in one submission and waits for them. The n-th finds its buffers n pitches after the arena's first byte.
+        """Run the dispatches in one submission and wait for them. The n-th finds its buffers n pitches after the arena's first byte.
 
         Raises:
             DeviceTimeout: they take longer than the fence may.
@@ -165,7 +165,7 @@ class Commands:
         return sets
 
     def _make_room(self, sets: int, descriptors: int) -> None:
-        """Empties the pool, and makes a larger one where it is too small."""
+        """Empty the pool, and make a larger one where it is too small."""
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         if self._descriptor_pool is not None and sets <= self._pool_room[0] and descriptors <= self._pool_room[1]:
@@ -189,7 +189,7 @@ class Commands:
         self._descriptor_pool = made("vkCreateDescriptorPool", lib.vkCreateDescriptorPool(self._device.handle, info, ffi.NULL, pool), pool)
 
     def close(self) -> None:
-        """Destroys everything. No dispatch may be pending."""
+        """Destroy everything. No dispatch may be pending."""
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         if self._descriptor_pool is not None:
             lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)

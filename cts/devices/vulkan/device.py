@@ -81,7 +81,7 @@ class VulkanDevice:
         return missing(kernel, self._description)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """Runs the dispatches; see cts.devices.device.Device.
+        """Run the dispatches; see cts.devices.device.Device.
 
         Raises:
             DriverRefused: a call failed; the message names call and result.
@@ -109,7 +109,7 @@ class VulkanDevice:
         return outcomes
 
     def _restore_mode(self) -> str:
-        """What the driver changed in the floating-point mode, which is as it was again.
+        """Return what the driver changed in the floating-point mode, and restore the mode.
 
         Whoever computes expected results in this process needs the mode. A process that holds the device for another one computes none:
         inputs and outputs are bytes to it, and compared as such; there it does not matter what a driver sets.
@@ -120,7 +120,7 @@ class VulkanDevice:
         return what
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """Calls a property command.
+        """Call a property command.
 
         Raises:
             ValidationMessage: the validation layer said something.
@@ -205,7 +205,7 @@ class VulkanDevice:
 
 
 def _find(instance: Instance, uuid: str, index: int) -> PhysicalDevice:
-    """The device of that index, if it has the UUID; else the first one that has it.
+    """Return the device of that index, if it has the UUID; else the first one that has it.
 
     No other device is asked for anything without need: its driver may crash.
     """

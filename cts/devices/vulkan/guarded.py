@@ -25,7 +25,7 @@ UNTOUCHED = Around()
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the buffers of one dispatch lie.
+    """Where the buffers of one dispatch are.
 
     Attributes:
         slots: the buffers.
@@ -39,7 +39,7 @@ class Layout:
 
 
 def lay_out(slots: Sequence[BufferSlot]) -> Layout:
-    """Places each buffer at a multiple of ALIGNMENT with at least GUARD bytes before and after it."""
+    """Place each buffer at a multiple of ALIGNMENT with at least GUARD bytes before and after it."""
     offsets = []
     position = GUARD
     for slot in slots:
@@ -49,7 +49,7 @@ def lay_out(slots: Sequence[BufferSlot]) -> Layout:
 
 
 def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
-    """What memory holds before the dispatches run: uint8 of shape (dispatches, pitch)."""
+    """Return what memory holds before the dispatches run: uint8 of shape (dispatches, pitch)."""
     image = np.empty((len(dispatches), layout.pitch), np.uint8)
     image[:] = poison(layout.pitch)
     for row, dispatch in zip(image, dispatches, strict=True):
@@ -87,7 +87,7 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
 
 
 def _stray(layout: Layout, positions: np.ndarray) -> list[StrayWrite]:
-    """What the changed bytes at ``positions`` of a dispatch's range are, each told of the buffer nearest to it."""
+    """Return what the changed bytes at ``positions`` of a dispatch's range are, each told of the buffer nearest to it."""
     slots, offsets = _told_of(layout)
     starts = np.array(offsets)
     ends = starts + np.array([slot.bytes for slot in slots])
@@ -108,19 +108,19 @@ def _stray(layout: Layout, positions: np.ndarray) -> list[StrayWrite]:
 
 
 def _far(layout: Layout, spoiled: Spoiled, start: int, where: Where) -> StrayWrite:
-    """A write outside of all ranges, told of the nearest buffer of the dispatch whose range begins at ``start``."""
+    """Describe a write outside of all ranges by the nearest buffer of the dispatch whose range begins at ``start``."""
     slots, offsets = _told_of(layout)
     nearest = 0 if where == "before" else -1
     return StrayWrite(slots[nearest].name, where, spoiled.first - start - offsets[nearest], spoiled.count)
 
 
 def _told_of(layout: Layout) -> tuple[tuple[BufferSlot, ...], tuple[int, ...]]:
-    """The buffers that writes are told of, and their offsets; an empty one at the start where a kernel has none."""
+    """Return the buffers that writes are told of, and their offsets; an empty one at the start where a kernel has none."""
     return (layout.slots, layout.offsets) if layout.slots else ((BufferSlot("no buffer", 0, False, None),), (0,))
 
 
 def _merged(strays: list[StrayWrite]) -> tuple[StrayWrite, ...]:
-    """One record for each buffer and place."""
+    """Merge writes to one record for each buffer and place."""
     found: dict[tuple[str, Where], StrayWrite] = {}
     for stray in strays:
         known = found.get((stray.buffer, stray.where))

@@ -15,12 +15,12 @@ API_VERSION = (1, 3)
 
 
 def make_version(major: int, minor: int, patch: int = 0) -> int:
-    """VK_MAKE_API_VERSION of variant 0."""
+    """Return VK_MAKE_API_VERSION of variant 0."""
     return major << 22 | minor << 12 | patch
 
 
 def split_version(version: int) -> tuple[int, int, int]:
-    """Major, minor and patch of a packed version."""
+    """Return major, minor and patch of a packed version."""
     return version >> 22 & 0x7F, version >> 12 & 0x3FF, version & 0xFFF
 
 
@@ -113,7 +113,7 @@ class Instance:
         )
 
     def function(self, name: str) -> Any:
-        """An extension's function by vkGetInstanceProcAddr, of the package's type.
+        """Return an extension's function by vkGetInstanceProcAddr, of the package's type.
 
         Raises:
             DeviceError: the driver does not have it though it has the extension.
@@ -121,18 +121,18 @@ class Instance:
         return self._vulkan.ffi.cast(f"PFN_{name}", self.address(name))
 
     def address(self, name: str) -> CData:
-        """As ``function``, untyped."""
+        """Return the function as ``function`` does, untyped."""
         found = self._vulkan.lib.vkGetInstanceProcAddr(self.handle, name.encode())
         if found == self._vulkan.ffi.NULL:
             raise DeviceError(f"the Vulkan driver has no {name}, though it has the extension: its installation is broken")
         return found
 
     def physical_devices(self) -> list[CData]:
-        """Every VkPhysicalDevice, in the loader's order."""
+        """Return every VkPhysicalDevice, in the loader's order."""
         return enumerate_all("vkEnumeratePhysicalDevices", self._vulkan.lib.vkEnumeratePhysicalDevices, "VkPhysicalDevice", self.handle)
 
     def close(self) -> None:
-        """Destroys the instance."""
+        """Destroy the instance."""
         ffi = self._vulkan.ffi
         if self._messenger is not None:
             self.function("vkDestroyDebugUtilsMessengerEXT")(self.handle, self._messenger, ffi.NULL)

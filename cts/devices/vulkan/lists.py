@@ -39,7 +39,7 @@ def told(
     Args:
         call: name of the command.
         ask: calls it with a pointer to the count and an array, or null for the count alone; returns the VkResult.
-        ffi: which declares ``type_``, that of an entry.
+        ffi: which declares ``type_``, the type of an entry.
         type_: of the entries.
         prepare: makes an entry ready to be filled in; None where nothing is to be done.
 
@@ -63,7 +63,7 @@ def told(
 
 
 def _kept(ffi: Any, type_: str, entries: CData) -> list[CData]:
-    """The entries, which cffi frees with the array where they are structures."""
+    """Return the entries, which cffi frees with the array where they are structures."""
     if ffi.typeof(type_).kind != "struct":
         return list(entries)
     return [ffi.new(f"{type_}*", entry)[0] for entry in entries]

@@ -22,7 +22,7 @@ class LogicalDevice:
 
 
 def create(physical: PhysicalDevice) -> LogicalDevice:
-    """Opens a device.
+    """Open a device.
 
     Raises:
         DeviceError: it has no queue that computes.

@@ -106,7 +106,7 @@ class Arena:
         return self.memory
 
     def _memory_type(self, allowed: int) -> int:
-        """Coherent memory that the host reads fast, else any coherent memory."""
+        """Choose coherent memory that the host reads fast, else any coherent memory."""
         vulkan = self._vulkan
         coherent = vulkan.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vulkan.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
         for wanted in (coherent | vulkan.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, coherent):
@@ -116,7 +116,7 @@ class Arena:
         raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, which every driver has to")
 
     def close(self) -> None:
-        """Frees buffer and memory. No dispatch may be pending."""
+        """Free buffer and memory. No dispatch may be pending."""
         self.memory = None
         self.address = 0
         ffi, lib = self._vulkan.ffi, self._vulkan.lib

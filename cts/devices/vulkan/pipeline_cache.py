@@ -14,7 +14,7 @@ _MOST_BYTES = 1 << 28
 
 @contextmanager
 def pipeline_cache(device: CData, data: bytes = b"") -> Iterator[CData]:
-    """A VkPipelineCache that begins with ``data``; destroyed at the end of the block, as pipelines made with it allow.
+    """Yield a VkPipelineCache that begins with ``data``; destroyed at the end of the block, as pipelines made with it allow.
 
     Raises:
         DeviceFailure: the driver does not make it.
@@ -39,7 +39,7 @@ def pipeline_cache(device: CData, data: bytes = b"") -> Iterator[CData]:
 
 
 def cache_data(device: CData, cache: CData) -> bytes:
-    """The contents of a cache.
+    """Return the contents of a cache.
 
     Raises:
         DeviceFailure: the driver does not give them.

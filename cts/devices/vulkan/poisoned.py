@@ -85,7 +85,7 @@ class PoisonedMemory:
         return found
 
     def _pieces(self, start: int, end: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Where each piece of a range begins, the piece, and its poison; the whole tiles in one piece of two dimensions."""
+        """Return where each piece of a range begins, the piece, and its poison; the whole tiles in one piece of two dimensions."""
         inner, last = min(end, -(-start // TILE) * TILE), end // TILE * TILE
         pieces = [(start, self._memory[start:inner], tile()[start % TILE :][: inner - start])] if start < inner else []
         if inner < last:

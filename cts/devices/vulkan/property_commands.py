@@ -9,7 +9,7 @@ from cts.devices.vulkan.supplement import supplement
 
 
 def ask(instance: Instance, physical_device: CData, call: PropertyCall) -> PropertyAnswer:
-    """Makes the call; the array has ``call.slots`` structures, of which the command is told ``call.capacity``."""
+    """Make the call; the array has ``call.slots`` structures, of which the command is told ``call.capacity``."""
     ffi = supplement()
     command = ffi.cast("QueryRows", address(instance.address(call.command)))
     device = ffi.cast("void*", address(physical_device))

@@ -90,7 +90,7 @@ PROPERTIES = (
 
 
 def supported(structures: Iterable[FeatureStructure], version: tuple[int, int], extensions: frozenset[str]) -> tuple[FeatureStructure, ...]:
-    """Those that a device of this version with these extensions may be asked for."""
+    """Return the structures that a device of this version with these extensions may be asked for."""
     return tuple(s for s in structures if version >= s.version and (not s.extension or s.extension in extensions))
 
 
@@ -111,12 +111,12 @@ class Chain:
         self.head = vulkan.ffi.cast("void*", following)
 
     def fields(self, structure: FeatureStructure) -> list[str]:
-        """Names of a structure's own members."""
+        """Return the names of a structure's own members."""
         ffi = load().ffi if structure.constant else supplement()
         return [name for name, _ in ffi.typeof(structure.name).fields if name not in ("sType", "pNext")]
 
     def read(self) -> dict[str, int]:
-        """Every scalar member by its name; a name that several structures have is true where any of them is."""
+        """Return every scalar member by its name; a name that several structures have is true where any of them is."""
         values: dict[str, int] = {}
         for structure, node in self.nodes.items():
             for name in self.fields(structure):
@@ -126,7 +126,7 @@ class Chain:
         return values
 
     def enable(self, wanted: frozenset[str], offered: Chain) -> None:
-        """Sets each feature that is wanted and that the same structure of ``offered`` has."""
+        """Set each feature that is wanted and that the same structure of ``offered`` has."""
         for structure, node in self.nodes.items():
             for name in self.fields(structure):
                 if name in wanted and getattr(offered.nodes[structure], name):

@@ -104,7 +104,7 @@ PACKED_COMPONENT_TYPES: Mapping[int, str] = MappingProxyType({1000491000: "s8pac
 
 @cache
 def supplement() -> Any:
-    """The cffi instance that has the declarations."""
+    """Return the cffi instance that has the declarations."""
     import cffi
 
     ffi = cffi.FFI()

@@ -170,9 +170,13 @@ def _floats(parameters: Parameters, shapes: Mapping[str, tuple[int, ...]], rng: 
     if "other" in shapes:
         limit = np.full(shapes["other"], shares.other)
         if taken in ("a", "b") and parameters.operation != "multiply":
-            # What is added to a factor is no larger than it, and 0 beside the ones that are alone.
+            # What is added to a factor is not larger than it, and 0 beside the ones that are alone.
             limit = np.abs(drawn[taken])
-        drawn["other"] = any_signs(np.where(limit > 0, rng.integers(1, np.maximum(1, limit), endpoint=True), 0), rng)
+        other = any_signs(np.where(limit > 0, rng.integers(1, np.maximum(1, limit), endpoint=True), 0), rng)
+        if taken in ("a", "b") and parameters.operation in ("add", "subtract"):
+            # A factor of 0 would hide that its term is lost.
+            other = np.where(drawn[taken] == (-other if parameters.operation == "add" else other), -other, other)
+        drawn["other"] = other
     return drawn
 
 

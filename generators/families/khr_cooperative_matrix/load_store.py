@@ -21,7 +21,7 @@ from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLAS
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
-from generators.program.memory import Pointee
+from generators.program.memory import Array, Inner, Pointee, Role
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
@@ -87,6 +87,9 @@ class Parameters(Scoped):
     source: SOURCE_NAMES = parameter("where strides and first elements come from", default="literal")
     integer: ComponentType = parameter("integer type of the strides", default="u32", labels=_INTEGERS)
     first: Literal["zero", "minimal", "far"] = parameter("where in its array the first matrix begins", default="zero")
+    nesting: Literal["flat", "row", "member"] = parameter(
+        "how the arrays are declared: as arrays of elements, of arrays, or of structs with an array", default="flat"
+    )
     memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=_MASKS)
 
 
@@ -194,12 +197,43 @@ def _tiles(access: Access) -> Tiles | None:
             first = rounded_up(far + 1, granule)
     pitch = rounded_up(stride * (lines - 1) + tight, granule) + granule
     type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
+    if parameters.nesting != "flat":
+        inner = _inner(access, first + pitch)
+        # Each instance has an inner array of its own, with another one before and after them.
+        end = inner.pitch * (parameters.instances + 2)
+        return Tiles(type_, access.layout, stride, inner.pitch, parameters.instances, 1, inner.pitch + inner.head + first, pointee, end)
     found = Tiles(type_, access.layout, stride, pitch, parameters.instances, first=first, of=pointee)
     return None if access.storage is StorageClass.WORKGROUP and found.bytes > _WORKGROUP_BYTES else found
 
 
+def _inner(access: Access, length: int) -> Inner:
+    """Return inner arrays of ``length`` elements; in structs they are after 16 bytes or more."""
+    size = access.pointee.bytes
+    return Inner(length, math.lcm(ALIGNMENT, size) // size if access.parameters.nesting == "member" else 0)
+
+
+def _array(builder: ProgramBuilder, access: Access, tiles: Tiles) -> MatrixArray:
+    """Declare the source or the target."""
+    name: Literal["source", "target"] = "target" if access.stores else "source"
+    if access.parameters.nesting == "flat":
+        return (matrix_target if access.stores else matrix_source)(builder, name, tiles, access.storage, "element")
+    head = _inner(access, 0).head
+    role: Role = "output" if access.stores else "input"
+    inner = Inner(tiles.pitch - head, head)
+    array = builder.declare(Array(name, tiles.pointee, tiles.length, access.storage, role, inner=inner))
+    return MatrixArray(array, array, builder, name, tiles, "element")
+
+
 def _aligned(parameters: Parameters) -> bool:
-    return None not in (_tiles(Access(parameters, "load")), _tiles(Access(parameters, "store")))
+    accesses = Access(parameters, "load"), Access(parameters, "store")
+    placed = [_tiles(access) for access in accesses]
+    if None in placed:
+        return False
+    shared = [
+        tiles for tiles, access in zip(placed, accesses, strict=True) if tiles is not None and access.storage is StorageClass.WORKGROUP
+    ]
+    # Arrays of workgroup memory may follow each other without a gap (F-KHR-22).
+    return len(shared) < 2 or not any(tiles.bytes % access.alignment for tiles in shared for access in accesses)
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
@@ -240,8 +274,8 @@ def build(parameters: Parameters) -> Built:
     if parameters.action == "store_only":
         matrix = builder.splat("matrix", load.type, builder.operand("value", component, parameters.source, _splat(component)))
     else:
-        source = matrix_source(builder, "source", load, loading.storage, "element")
-    target = matrix_target(builder, "target", store, storing.storage, "element")
+        source = _array(builder, loading, load)
+    target = _array(builder, storing, store)
     if parameters.action != "store_only":
         matrix = source.load("matrix", *_operands(source, loading), memory=loading.memory)
     if parameters.action != "load_only":

@@ -358,7 +358,7 @@ def _divided_plain(parts: Parts) -> None:
 def _dispatch(parts: Parts) -> None:
     """Store matrices in each workgroup, and load them all in the last workgroup to arrive.
 
-    Interleaved matrices share cache lines with those of other workgroups, which a load before the store brings to where the workgroup
+    Interleaved matrices share cache lines with matrices of other workgroups, which a load before the store brings to where the workgroup
     runs: without availability and visibility the last workgroup finds there what other workgroups have not yet written.
     """
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()

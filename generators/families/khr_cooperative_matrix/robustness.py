@@ -1,4 +1,4 @@
-"""robustness: matrices that lie partly or wholly beyond the range of their buffer, where accesses are bounds-checked."""
+"""robustness: matrices that are partly or wholly beyond the range of their buffer, where accesses are bounds-checked."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _read(parameters: Parameters) -> Tiles:
     written, component = _written(parameters), parameters.read
     own = tight(_type(parameters, component), parameters.loaded)
     whole = written.pitch * parameters.component.bytes
-    # The array begins 16 bytes into that of the other block.
+    # The array begins 16 bytes into the array of the other block.
     skipped = _LEAD - ALIGNMENT + whole - own.pitch * component.bytes
     pitch, first = whole // component.bytes, skipped // component.bytes
     end = (written.bytes - ALIGNMENT) // component.bytes

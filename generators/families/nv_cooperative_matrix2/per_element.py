@@ -105,7 +105,7 @@ class _Around:
         return self.source if self.parameters.form == "itself" else matrix_in(self.builder, name, self.type)
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
-        """Return an array of ``length`` elements for each instance, and where those of this one begin, which is not 0."""
+        """Return an array of ``length`` elements for each instance, and where this instance's elements begin, which is not 0."""
         builder = self.builder
         pitch = length + 3
         array = stage_in(builder, name, Pointee(self.type.component), 5 + pitch * builder.instances, self.parameters.storage)

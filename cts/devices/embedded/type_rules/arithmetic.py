@@ -85,7 +85,7 @@ def _from_pointer(translation: Translation, words: Words) -> None:
 def _any_all(translation: Translation, words: Words) -> None:
     operand = translation.type_of[words[2]]
     need(isinstance(operand, Vector) and isinstance(operand.element, Bool), f"the operand is a {type_text(operand)}")
-    need(isinstance(translation.types[words[0]], Bool), "the result is no boolean")
+    need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
 
 
 def _select(translation: Translation, words: Words) -> None:

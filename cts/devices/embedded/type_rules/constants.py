@@ -13,4 +13,4 @@ def constant_integer(translation: Translation, id_: int, what: str) -> None:
     Raises:
         Malformed: with ``what``.
     """
-    need(kind_of(translation.type_of[id_]) is Kind.INT and translation.constant(id_).__class__ is int, f"{what} is no constant integer")
+    need(kind_of(translation.type_of[id_]) is Kind.INT and translation.constant(id_).__class__ is int, f"{what} is not a constant integer")

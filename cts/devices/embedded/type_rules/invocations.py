@@ -31,14 +31,14 @@ def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index:
             raise Unsupported("a group operation on what is not a scalar")
         need(kind_of(operand) in kinds, f"a group operation on a {type_text(operand)}")
         need(kind_of(type_) in result if result else type_ == operand, f"the result is a {type_text(type_)}")
-        need(not index or kind_of(translation.type_of[words[4]]) is Kind.INT, "the number of the invocation is no integer")
+        need(not index or kind_of(translation.type_of[words[4]]) is Kind.INT, "the number of the invocation is not an integer")
 
     return rule
 
 
 def _elect(translation: Translation, words: Words) -> None:
     constant_integer(translation, words[2], "the scope")
-    need(isinstance(translation.types[words[0]], Bool), "the result is no boolean")
+    need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
 
 
 def _ballot(translation: Translation, words: Words) -> None:
@@ -46,7 +46,7 @@ def _ballot(translation: Translation, words: Words) -> None:
     type_ = translation.types[words[0]]
     fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
     need(fits, f"the result is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
-    need(isinstance(translation.type_of[words[3]], Bool), "the predicate is no boolean")
+    need(isinstance(translation.type_of[words[3]], Bool), "the predicate is not a boolean")
 
 
 def _of_ballot(translation: Translation, words: Words) -> None:

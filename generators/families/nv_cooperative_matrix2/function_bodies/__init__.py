@@ -11,7 +11,7 @@ import numpy as np
 from generators.families.nv_cooperative_matrix2.function_bodies.bodies import BODIES, TABLE, Given
 from generators.families.nv_cooperative_matrix2.function_bodies.combinations import COMBINATIONS, Combination, Pair
 from generators.families.nv_cooperative_matrix2.function_bodies.combinations import TABLE as GROUP_TABLE
-from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import WORDS, Storage, Surroundings
+from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import WORDS, Mark, Storage, Surroundings
 from generators.families.nv_cooperative_matrix2.function_bodies.writer import S32, FunctionWriter, finished, word
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
@@ -33,7 +33,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode, Storage
 
 BodyName = Literal[
     "early_return", "both_return", "branch", "switch_constant", "switch_default", "switch_element", "loop", "loop_return", "extended",
-    "division", "vector", "bytes", "reference", "number", "private", "table", "call", "store", "first",
+    "division", "vector", "bytes", "reference", "number", "private", "table", "call", "store", "first", "mark",
 ]  # fmt: skip
 
 _VERBS: Mapping[str, str] = {"element": "apply", "reduce": "combine", "decode": "decode"}
@@ -57,6 +57,14 @@ def _has_table(parameters: Parameters) -> bool:
     return parameters.body == "table"
 
 
+def _writes(parameters: Parameters) -> bool:
+    return parameters.body in ("store", "mark")
+
+
+def _marks(parameters: Parameters) -> bool:
+    return parameters.body == "mark"
+
+
 def _has_number(parameters: Parameters) -> bool:
     return parameters.body in ("switch_constant", "switch_default", "number")
 
@@ -76,8 +84,9 @@ class Parameters(OneMatrix):
     source: SOURCE_NAMES = parameter("where the numbers of the function come from", default="specialization", applies=_has_number)
     table: Storage = parameter("where its table is", default="function", applies=_has_table)
     result: Literal["stored", "unused"] = parameter(
-        "what becomes of the result of an instruction whose function stores", default="stored", applies=lambda p: p.body == "store"
+        "what becomes of the result of an instruction whose function writes memory", default="stored", applies=_writes
     )
+    mark: Mark = parameter("what each element has in the buffer that it marks", default="bits", applies=_marks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +160,10 @@ class _Case:
         extent = {"reference": rows, "words": 64 if parameters.instruction == "reduce" else rows * columns}.get(
             parameters.body, rows * columns
         )
-        self.around = Surroundings(self.builder, parameters.source, parameters.table, table, needs, extent)
+        if "marks" in needs:
+            # Room for calls that no element has: a matrix with twice as many rows and columns.
+            extent = 4 * rows * columns
+        self.around = Surroundings(self.builder, parameters.source, parameters.table, table, needs, extent, parameters.mark)
         if self.around.private is not None:
             instance = self.builder.instance_index() if self.builder.instances > 1 else word(0)
             step = self.builder.arithmetic("own_step", "multiply", instance, word(_OWN[1]))
@@ -172,12 +184,14 @@ class _Case:
         source = matrix_in(builder, "source", self.type)
         row, column, x = Value("row", U32), Value("column", U32), Value("x", parameters.component)
         begin = Value("begin", U32)
-        stores = self.around.log is not None
+        marks = self.around.marks is not None
+        stores = marks or self.around.log is not None
+        pitch, extent = (2 * columns, 4 * rows * columns) if marks else (columns, rows * columns)
 
         def write(writer: FunctionWriter) -> ScalarValue:
             place, log_place = None, None
             if stores or self.around.words is not None:
-                place = writer.do("add", writer.do("multiply", row, word(columns)), column)
+                place = writer.do("add", writer.do("multiply", row, word(pitch)), column)
             if stores and place is not None:
                 log_place = writer.do("add", begin, place)
             given = Given(row, column, _raised(writer, x), x, self.around, place, log_place, None, self.lower)
@@ -187,7 +201,7 @@ class _Case:
         if stores:
             first: ScalarValue = word(0)
             if builder.instances > 1:
-                first = builder.arithmetic("log_begin", "multiply", builder.instance_index(), word(rows * columns))
+                first = builder.arithmetic("log_begin", "multiply", builder.instance_index(), word(extent))
             extra = (first,)
         result = Value("result", self.type)
         function = self.function((row, column, x, begin) if stores else (row, column, x), write)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import BYTES, HALVES, WORDS, Need, Surroundings
 from generators.families.nv_cooperative_matrix2.function_bodies.writer import S32, FunctionWriter, condition, finished, word
 from generators.numerics.formats import bits_of
-from generators.program.arrays import ArrayStore
+from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.builder import U32
 from generators.program.control_flow import Arm, Carried, ReturnBoth
 from generators.program.values import BlockPointer, Scalar, ScalarValue, StructType, Value, VectorType
@@ -27,7 +27,7 @@ class Given:
         value: the element, of the component type.
         around: what else there is.
         place: the number of the element in its matrix, where a body needs it; in the block of a decode function.
-        log_place: the word of the buffer to write that is the element's, where there is one.
+        log_place: the number of the element in the buffer to write, where there is one.
         pointer: to the block of a decode function; None in an operation on elements.
         lower: converts a u32 to the result.
     """
@@ -292,6 +292,22 @@ def _store(writer: FunctionWriter, given: Given) -> ScalarValue:
     return given.lower(writer, writer.weighted((3, number), (1, given.q)))
 
 
+def _mark(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Set bits that tell the element, in a word of its own or in a part of one, by an atomic instruction."""
+    around, place = given.around, given.log_place
+    assert around.marks is not None, "the body needs a buffer of marks"
+    assert place is not None, "the body needs a place to mark"
+    if around.mark == "word":
+        number = bits = writer.do("or", writer.weighted((5, given.x), (3, given.p), (7, given.q)), word(1))
+    else:
+        # The lowest two bits tell the element, the third one may be set from before, and the fourth one shows a carry.
+        number = writer.do("add", writer.do("and", given.x, word(1)), word(5))
+        bits = writer.do("shift_left", number, writer.do("multiply", writer.do("and", place, word(7)), word(4)))
+        place = writer.do("shift_right", place, word(3))
+    writer.builder.add(AtomicOr(around.marks, place, bits))
+    return given.lower(writer, writer.weighted((3, number), (5, given.x), (1, given.q)))
+
+
 BODIES: Mapping[str, Body] = MappingProxyType(
     {
         "early_return": Body(_early_return),
@@ -312,6 +328,7 @@ BODIES: Mapping[str, Body] = MappingProxyType(
         "table": Body(_table, has_table=True),
         "call": Body(_call),
         "store": Body(_store, ("log",), only_elements=True),
+        "mark": Body(_mark, ("marks",), only_elements=True),
     }
 )
 """By name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -17,8 +18,16 @@ from generators.types import COMPONENT_TYPES, StorageClass
 Storage = Literal["function", "private", "workgroup", "storage_buffer"]
 """Where a table is: in a variable with a constant initializer, of the function or of the module, or in an array."""
 
-Need = Literal["private", "words", "reference", "log"]
-"""What a body needs: a variable of the module, packed words in a buffer, packed words in physical storage, or a buffer to write."""
+Need = Literal["private", "words", "reference", "log", "marks"]
+"""What a body needs: a variable of the module, packed words in a buffer, packed words in physical storage, a buffer to write, or one with
+bits to which others are added."""
+
+Mark = Literal["bits", "word"]
+"""What an element has in the buffer of marks: four bits, or a word."""
+
+_MARK_BITS: Mapping[Mark, int] = {"bits": 4, "word": 32}
+_BEFORE: Mapping[Mark, int] = {"bits": 0xCCCCCCCC, "word": 0x70707070}
+"""Which bits of the marks may be set from the beginning."""
 
 BLOCK_BYTES = 16
 WORDS = BlockType("PackedWords", (BlockMember(U32, 0, 4),), BLOCK_BYTES)
@@ -37,6 +46,7 @@ class Surroundings:
         table: the table's elements; empty if no function has one.
         needs: what else the body needs.
         extent: how many elements words and the buffer to write need for an instance.
+        mark: what an element has in the buffer of marks.
 
     Attributes:
         operands: values of operands that a subcase must give, by name.
@@ -44,7 +54,14 @@ class Surroundings:
     """
 
     def __init__(
-        self, builder: ProgramBuilder, source: Source, storage: Storage, table: tuple[int, ...], needs: tuple[Need, ...], extent: int
+        self,
+        builder: ProgramBuilder,
+        source: Source,
+        storage: Storage,
+        table: tuple[int, ...],
+        needs: tuple[Need, ...],
+        extent: int,
+        mark: Mark,
     ) -> None:
         self.builder = builder
         self.source = source
@@ -63,6 +80,11 @@ class Surroundings:
         self.packed: Array | None = None
         if "reference" in needs:
             self.packed = builder.array("packed", Pointee(U32), 4 * extent, StorageClass.PHYSICAL_STORAGE_BUFFER, "input")
+        self.mark = mark
+        self.marks: Array | None = None
+        if "marks" in needs:
+            words = extent * builder.instances * _MARK_BITS[mark] // 32
+            self.marks = builder.array("marks", Pointee(U32), words, StorageClass.STORAGE_BUFFER, "inout")
         self.log: Array | None = None
         if "log" in needs:
             self.log = builder.array("log", Pointee(U32), extent * builder.instances, StorageClass.STORAGE_BUFFER, "output")
@@ -93,6 +115,9 @@ class Surroundings:
         for array in (self.words, self.packed):
             if array is not None:
                 inputs[array.name] = rng.integers(0, 256, array.bytes, np.uint8)
+        if self.marks is not None:
+            words = rng.integers(0, 1 << 32, self.marks.bytes // 4, np.uint32)
+            inputs["marks"] = (words & np.uint32(_BEFORE[self.mark])).view(np.uint8)
         return inputs
 
 

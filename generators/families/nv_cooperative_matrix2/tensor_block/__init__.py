@@ -20,7 +20,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, TensorLayoutType, TensorView, TensorViewType
+from generators.program.values import BlockMember, BlockType, Matrix, MatrixType, TensorLayoutType, TensorView, TensorViewType
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
 
@@ -29,6 +29,9 @@ _MOST_BYTES_DEEP = 1 << 22
 
 _LARGEST = 31
 """Magnitude of whole numbers, of which a few add up exactly in the bits that a multiply-add must keep."""
+
+_RECORD = BlockType("Record", (BlockMember(COMPONENT_TYPES["u32"], 0), BlockMember(COMPONENT_TYPES["u16"], 4, 6)), 4)
+"""A struct that is not the size of any component."""
 
 _MULTIPLIED = tuple(COMPONENT_TYPES[name] for name in ("f16", "bf16", "s8", "u8"))
 
@@ -78,6 +81,14 @@ def _unit(parameters: Parameters, block: tuple[int, ...]) -> int:
     return component.bytes if decode is None else block_type(decode, component, block).bytes
 
 
+def _pointee(parameters: Parameters, block: tuple[int, ...]) -> Pointee:
+    """Return the type of the elements of the tensor's array."""
+    if parameters.pointee is not None:
+        return parameters.pointee
+    decode = parameters.decode
+    return Pointee(COMPONENT_TYPES["u8"], 1, _RECORD if decode is None else block_type(decode, parameters.component, block))
+
+
 def _view(writer: TensorWriter, parameters: Parameters) -> TensorView | None:
     view = parameters.view
     if not view.is_there:
@@ -98,7 +109,7 @@ def build(parameters: Parameters) -> Built:
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     element = component if decode is None else COMPONENT_TYPES["u8"]
     elements = tensor.blocks * _unit(parameters, tensor.block) // element.bytes
-    source = tensor_array(builder, "source", element, elements, parameters.storage, False, parameters.pointee)
+    source = tensor_array(builder, "source", element, elements, parameters.storage, False, _pointee(parameters, tensor.block))
     layout_type = TensorLayoutType(parameters.rank, parameters.mode)
     clamp: list[LayoutStep] = [("clamp_value", (CLAMP_VALUE,))] if parameters.mode is ClampMode.CONSTANT else []
     layout = writer.layout("layout", layout_type, *tensor.steps, *clamp, slice_of(tensor))

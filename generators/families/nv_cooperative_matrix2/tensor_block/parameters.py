@@ -61,8 +61,13 @@ _VIEWS: Mapping[str, ViewUse] = MappingProxyType(
         "permuted_clip": ViewUse(permuted=True, clipped=True),
     }
 )
-_POINTEES: Mapping[str, Pointee] = MappingProxyType(
-    {"u8": Pointee(COMPONENT_TYPES["u8"]), "u32": Pointee(COMPONENT_TYPES["u32"]), "uvec4": Pointee(COMPONENT_TYPES["u32"], 4)}
+_POINTEES: Mapping[str, Pointee | None] = MappingProxyType(
+    {
+        "u8": Pointee(COMPONENT_TYPES["u8"]),
+        "u32": Pointee(COMPONENT_TYPES["u32"]),
+        "uvec4": Pointee(COMPONENT_TYPES["u32"], 4),
+        "struct": None,
+    }
 )
 _BUFFERS: Mapping[str, StorageClass] = MappingProxyType(
     {name: STORAGE_CLASSES[name] for name in ("storage_buffer", "physical_storage_buffer")}
@@ -109,7 +114,11 @@ class Parameters(OneTensor):
     control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none", applies=_has_function)
     coordinates: ComponentType = parameter("the type of the function's coordinates", default="u32", labels=INTEGERS, applies=_has_function)
     storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=_BUFFERS)
-    pointee: Pointee = parameter("the type that the tensor's array is declared with", default="u8", labels=_POINTEES)
+    pointee: Pointee | None = parameter(
+        "the type that the tensor's array is declared with; struct: the block that a function decodes, or a struct of 16 bytes",
+        default="u8",
+        labels=_POINTEES,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""tensor_layout: where the elements of a matrix lie in a tensor, by the state of a tensor layout alone."""
+"""tensor_layout: where the elements of a matrix are in a tensor, by the state of a tensor layout alone."""
 
 from __future__ import annotations
 

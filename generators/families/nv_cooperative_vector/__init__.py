@@ -1,0 +1,1 @@
+"""Families of SPV_NV_cooperative_vector."""

@@ -5,9 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Command = Literal["vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"]
+Command = Literal["vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"]
 
-Rule = Literal["count", "all", "generous", "one_short", "one", "none", "repeated", "values", "power_of_two", "scopes", "stages"]
+Rule = Literal[
+    "count",
+    "all",
+    "generous",
+    "one_short",
+    "one",
+    "none",
+    "repeated",
+    "values",
+    "power_of_two",
+    "scopes",
+    "stages",
+    "vector_values",
+    "vector_required",
+    "vector_stages",
+    "vector_components",
+]
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,13 @@ class PropertyCommand:
     Attributes:
         structure: name of the structure. ``structure_type``: its VkStructureType.
         dtype: its layout on 64-bit machines; sType and pNext come first.
+        feature: without which a device lists nothing.
     """
 
     structure: str
     structure_type: int
     dtype: np.dtype
+    feature: str
 
 
 def _dtype(*fields: str) -> np.dtype:
@@ -42,11 +44,13 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "VkCooperativeMatrixPropertiesKHR",
             1000506001,
             _dtype("MSize", "NSize", "KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation", "scope"),
+            "cooperativeMatrix",
         ),
         "vkGetPhysicalDeviceCooperativeVectorPropertiesNV": PropertyCommand(
             "VkCooperativeVectorPropertiesNV",
             1000491002,
             _dtype("inputType", "inputInterpretation", "matrixInterpretation", "biasInterpretation", "resultType", "transpose"),
+            "cooperativeVector",
         ),
     }
 )

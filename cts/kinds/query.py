@@ -16,15 +16,14 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
 
-_FEATURE = "cooperativeMatrix"
-
 
 def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
     """Judge whether the device keeps the rule."""
     query = build_query(case)
     description = device.description
-    if not description.features.get(_FEATURE):
-        return not_supported(Reason(Code.MISSING_FEATURE.of(_FEATURE), f"feature {_FEATURE}"))
+    feature = COMMANDS[query.command].feature
+    if not description.features.get(feature):
+        return not_supported(Reason(Code.MISSING_FEATURE.of(feature), f"feature {feature}"))
     rule = RULES[query.rule]
     with watch.step("device"):
         broken = list(rule.broken(Commanded(device, description, query.command)))

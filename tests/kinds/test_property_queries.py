@@ -15,6 +15,9 @@ from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, Propert
 from cts.kinds.property_rules import RULES, Commanded
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+VECTORS = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
+OF_BOTH = ("count", "all", "generous", "one_short", "one", "none", "repeated")
+OF_VECTORS = ("vector_values", "vector_required", "vector_stages", "vector_components")
 DESCRIPTION = load_profile("nvidia-h200").description
 
 
@@ -29,22 +32,28 @@ class Answering:
         return self._change(call, ask(self._description, call))
 
 
-def broken(rule: str, change=lambda _, answer: answer, description: DeviceDescription = DESCRIPTION) -> list[str]:
-    return list(RULES[rule].broken(Commanded(Answering(change, description), description, COMMAND)))
+def broken(rule: str, change=lambda _, answer: answer, description: DeviceDescription = DESCRIPTION, command: str = COMMAND) -> list[str]:
+    return list(RULES[rule].broken(Commanded(Answering(change, description), description, command)))
 
 
-def edit(answer: PropertyAnswer, function: Callable[[np.ndarray], None]) -> PropertyAnswer:
+def edit(answer: PropertyAnswer, function: Callable[[np.ndarray], None], command: str = COMMAND) -> PropertyAnswer:
     if not answer.array:
         return answer
-    structures = np.frombuffer(bytearray(answer.array), COMMANDS[COMMAND].dtype)
+    structures = np.frombuffer(bytearray(answer.array), COMMANDS[command].dtype)
     function(structures)
     return replace(answer, array=structures.tobytes())
 
 
 @pytest.mark.parametrize("profile", ["universal", "nvidia-h200", "llvmpipe"])
-@pytest.mark.parametrize("rule", sorted(RULES))
+@pytest.mark.parametrize("rule", sorted(set(RULES) - set(OF_VECTORS)))
 def test_a_device_that_does_it_right(rule, profile):
     assert broken(rule, description=load_profile(profile).description) == []
+
+
+@pytest.mark.parametrize("profile", ["universal", "nvidia-h200"])
+@pytest.mark.parametrize("rule", OF_BOTH + OF_VECTORS)
+def test_a_device_with_cooperative_vectors_that_does_it_right(rule, profile):
+    assert broken(rule, description=load_profile(profile).description, command=VECTORS) == []
 
 
 def never_incomplete(_, answer):
@@ -169,3 +178,35 @@ def test_floats_may_be_listed_as_saturating():
 def test_other_stages_than_compute_are_wrong():
     assert broken("stages", description=replace(DESCRIPTION, limits={**DESCRIPTION.limits, "cooperativeMatrixSupportedStages": 0x30}))
     assert broken("stages", description=replace(DESCRIPTION, limits={}))
+
+
+def vector_members(member, value):
+    return lambda _, answer: edit(answer, lambda s: s[member].__setitem__(slice(None), value), VECTORS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "words"),
+    [
+        ("count", lambda _, answer: replace(answer, count=0), "has the feature cooperativeVector"),
+        ("one_short", never_incomplete, "VK_SUCCESS"),
+        ("all", always_incomplete, "VK_INCOMPLETE"),
+        ("all", vector_members("transpose", 0xA5A5A5A5), "transpose of a structure is not written"),
+        ("vector_values", vector_members("matrixInterpretation", 1000491000), "matrixInterpretation cannot be in"),
+        ("vector_values", vector_members("resultType", 77), "resultType"),
+        ("vector_values", vector_members("transpose", 2), "transpose"),
+        ("vector_required", vector_members("biasInterpretation", 1), "f16.f16.f16.f16.f16 is not listed"),
+    ],
+)
+def test_a_device_with_cooperative_vectors_that_does_it_wrong(rule, change, words):
+    found = broken(rule, change, command=VECTORS)
+    assert any(words in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit", "value"),
+    [("vector_stages", "cooperativeVectorSupportedStages", 0x10), ("vector_components", "maxCooperativeVectorComponents", 127)],
+)
+def test_limits_of_cooperative_vectors(rule, limit, value):
+    assert broken(rule, description=replace(DESCRIPTION, limits={**DESCRIPTION.limits, limit: value}), command=VECTORS)
+    without = {name: number for name, number in DESCRIPTION.limits.items() if name != limit}
+    assert broken(rule, description=replace(DESCRIPTION, limits=without), command=VECTORS)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from generators.layout_conversion import FLOAT8, Between, Capacity, Command, LayoutConversion, MatrixForm, may_convert
-from generators.numerics.formats import encode, largest_finite, values
+from generators.numerics.formats import encode, largest_finite, sign_bit, values
 from generators.numerics.rounding import nearest
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import parse_shape
@@ -145,7 +145,7 @@ def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, hal
             bits = bits[np.isfinite(numbers) & (np.abs(numbers) < limit / 4)]
             return np.asarray(bits)
         numbers = known[np.abs(known) <= limit / 2] if halved else known
-        return encode(component, np.concatenate((numbers, [-0.0])))
+        return encode(component, numbers)
     step = np.diff(known)
     if data == "ties":
         middle = known[:-1] + step / 2
@@ -175,7 +175,11 @@ def _data(parameters: Parameters) -> np.ndarray:
     step = _MULTIPLIER if count % _MULTIPLIER else 1
     # Once through all of them, and then from another one on, and each matrix has others than the one before.
     order = (number * step + number // count * 5 + 11) % count
-    return np.asarray(found[order].reshape(parameters.matrices, rows, columns))
+    bits = np.array(found[order].reshape(parameters.matrices, rows, columns))
+    if parameters.data == "exact" and components[0].is_float and rows * columns > 1:
+        # Among thousands of numbers, few cases would have it.
+        bits[:, rows // 2, columns // 2] = sign_bit(components[0])
+    return bits
 
 
 def _commands(parameters: Parameters) -> tuple[Command, ...]:

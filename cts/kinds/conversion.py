@@ -200,12 +200,10 @@ class _Run:
 
     def _destination(self, place: int, expected: Expected | None, number: int, needed: int) -> np.ndarray:
         """Memory for a matrix in a form: poison that differs from place to place, and from what each element may become."""
-        form = self._case.forms[place]
-        room = needed if form.layout.is_optimal else max(needed, form.whole_bytes(self._case.rows, self._case.columns))
-        memory = background(2 * GUARD + room + _GENEROUS).copy()
+        memory = background(2 * GUARD + self._room(place, needed) + _GENEROUS).copy()
         for one in expected.placed if expected is not None else ():
             if one.array == _name_of(self._case, number):
-                scatter(memory, one.offsets, poison(one.permitted))
+                scatter(memory, one.offsets + GUARD, poison(one.permitted))
         return memory
 
     def _try_short(self, place: int, source: np.ndarray, memory: np.ndarray, needed: int) -> None:
@@ -238,20 +236,27 @@ class _Run:
         destination: tuple[np.ndarray, np.ndarray],
         needed: int,
     ) -> None:
-        where, name = _where(self._case, place), _name_of(self._case, number)
-        found = [_stray(name.replace(_MATRIX, _SOURCE), "the source", *source)]
+        where, name = _span(self._case, place), _name_of(self._case, number)
         old, new = destination
-        if expected is None:
-            outside = np.ones(len(old), bool)
-            outside[GUARD : GUARD + needed] = False
-            found.append(_stray(name, "memory around the matrix", np.where(outside, old, 0), np.where(outside, new, 0)))
-        else:
-            found += compare_array(name, expected, old, new)
+        inside = slice(GUARD, GUARD + self._room(place + 1, needed))
+        outside = np.ones(len(old), bool)
+        outside[inside] = False
+        found = [
+            _stray(name.replace(_MATRIX, _SOURCE), "the source", *source),
+            _stray(name, "memory around the matrix", np.where(outside, old, 0), np.where(outside, new, 0)),
+        ]
+        if expected is not None:
+            found += compare_array(name, expected, old[inside], new[inside])
         wrong = [mismatch for mismatch in found if mismatch is not None]
         self._found.wrong += [(where, mismatch) for mismatch in wrong]
         if expected is not None and not wrong:
             mine = Expected(tuple(one for one in expected.placed if one.array == name))
-            self._found.warned += [(where, mismatch) for mismatch in compare_quality(mine, Outcome({name: new}))]
+            self._found.warned += [(where, mismatch) for mismatch in compare_quality(mine, Outcome({name: new[inside]}))]
+
+    def _room(self, place: int, needed: int) -> int:
+        """Return the bytes in which a matrix in a form may be: with the padding of its last row or column."""
+        form = self._case.forms[place]
+        return needed if form.layout.is_optimal else max(needed, form.whole_bytes(self._case.rows, self._case.columns))
 
 
 def sizes(case: LayoutConversion, form: MatrixForm) -> tuple[int, int]:
@@ -278,7 +283,7 @@ def _expected_at(case: LayoutConversion, elements: tuple[Elements, ...], place: 
     form = case.forms[place]
     if form.layout.is_optimal:
         return None
-    return Expected(tuple(placed(elements[place], form, GUARD, str(form), _MATRIX)))
+    return Expected(tuple(placed(elements[place], form, str(form), _MATRIX)))
 
 
 def _name_of(case: LayoutConversion, number: int) -> str:
@@ -287,6 +292,15 @@ def _name_of(case: LayoutConversion, number: int) -> str:
 
 def _where(case: LayoutConversion, place: int) -> str:
     return f"{COMMANDS[case.commands[place]]}, conversion {place}: {case.forms[place]} to {case.forms[place + 1]}"
+
+
+def _span(case: LayoutConversion, place: int) -> str:
+    """Return in words what made a form: the conversions since the last one that everybody can read."""
+    first = max(at for at in range(place + 1) if not case.forms[at].layout.is_optimal)
+    if first == place:
+        return _where(case, place)
+    commands = " and ".join(dict.fromkeys(COMMANDS[command] for command in case.commands[first : place + 1]))
+    return f"{commands}, conversions {first} to {place}: {' to '.join(map(str, case.forms[first : place + 2]))}"
 
 
 def _guarded(matrix: np.ndarray) -> np.ndarray:
@@ -398,7 +412,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
             expected = _expected_at(conversion, elements, place) if place else None
             for number, one in enumerate(expected.placed if expected is not None else ()):
                 memory = background(form.whole_bytes(conversion.rows, conversion.columns)).copy()
-                scatter(memory, one.offsets[0] - GUARD, one.expected.bits[0])
+                scatter(memory, one.offsets[0], one.expected.bits[0])
                 _write(folder / f"{place}-expected" / f"{number}.bin", memory)
         (folder / CONVERSIONS).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         (folder / README).write_text(text, encoding="utf-8")

@@ -102,17 +102,16 @@ def _doubled(elements: Elements) -> Elements:
     return replace(elements, expected=twice[0], permitted=tuple(twice[1:]), edited=True)
 
 
-def placed(elements: Elements, form: MatrixForm, start: int, what: str, array: str) -> Iterator[Placed]:
+def placed(elements: Elements, form: MatrixForm, what: str, array: str) -> Iterator[Placed]:
     """Yield what each matrix is to be in memory of its own, in a row-major or column-major form.
 
     Args:
         elements: of all matrices.
         form: as it is stored.
-        start: the byte at which each matrix begins in its memory.
         what, array: names, for messages; the number of a matrix follows where there are several.
     """
     matrices, rows, columns = elements.expected.shape
-    offsets = form.offsets(rows, columns)[None] + start
+    offsets = form.offsets(rows, columns)[None]
     whole = elements.expectation
     for number in range(matrices):
         one = slice(number, number + 1)

@@ -50,7 +50,7 @@ def test_bytes_of_the_reference_model(vector):
     places = source.offsets(rows, columns)[..., None] + np.arange(source.component.bytes)
     bits = np.ascontiguousarray(given[places]).view(source.component.bits_dtype)[None, ..., 0]
     elements = evaluate(LayoutConversion(rows, columns, (source, destination), ("host",), bits))[1]
-    (one,) = placed(elements, destination, 0, "matrix", "matrix")
+    (one,) = placed(elements, destination, "matrix", "matrix")
     filled = np.full(len(result), 0xEE, np.uint8)
     scatter(filled, one.offsets, one.expected.bits)
     assert filled.tolist() == result.tolist()

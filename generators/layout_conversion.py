@@ -10,13 +10,13 @@ import numpy as np
 from generators.types import ComponentType, VectorMatrixLayout
 
 Command = Literal["host", "device"]
-"""What converts: vkConvertCooperativeVectorMatrixNV, or vkCmdConvertCooperativeVectorMatrixNV in a command buffer."""
+"""The command: vkConvertCooperativeVectorMatrixNV, or vkCmdConvertCooperativeVectorMatrixNV in a command buffer."""
 
 Capacity = Literal["exact", "generous", "short"]
 """How many bytes a call is told that the destination has, beside what a size query gives: as many, some more, or one less."""
 
 Between = Literal["nothing", "zeros", "doubled"]
-"""What happens to the first matrix of an optimal layout before it is converted again: nothing, zeros replace its bytes, or each of its
+"""A change of the first matrix of an optimal layout before it is converted again: none, zeros replace its bytes, or each of its
 elements is doubled."""
 
 FLOAT8 = frozenset({"e4m3", "e5m2"})
@@ -70,7 +70,7 @@ def may_convert(source: ComponentType, destination: ComponentType) -> bool:
 
 @dataclass(frozen=True)
 class LayoutConversion:
-    """A case: matrices that are converted from form to form, at least twice, so that the last form is one that everybody can read.
+    """A case: matrices that are converted from form to form, at least twice. Everybody can read the last form.
 
     Attributes:
         rows, columns: of each matrix.

@@ -65,7 +65,7 @@ class ConversionCall:
 
 @dataclass(frozen=True)
 class ConversionAnswer:
-    """What a call left of one info.
+    """The result of a call for one info.
 
     Attributes:
         result: the VkResult; VK_SUCCESS for a device command, which has none.

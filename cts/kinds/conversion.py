@@ -53,7 +53,7 @@ _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 @dataclass
 class Findings:
-    """What is wrong with a case so far.
+    """The mistakes found in a case so far.
 
     Attributes:
         broken: rules of the commands that were broken: the code's name, where, and how.
@@ -199,7 +199,7 @@ class _Run:
         return first.size
 
     def _destination(self, place: int, expected: Expected | None, number: int, needed: int) -> np.ndarray:
-        """Memory for a matrix in a form: poison that differs from place to place, and from what each element may become."""
+        """Return memory for a matrix in a form: poison that differs from place to place, and from each permitted value of an element."""
         memory = background(2 * GUARD + self._room(place, needed) + _GENEROUS).copy()
         for one in expected.placed if expected is not None else ():
             if one.array == _name_of(self._case, number):
@@ -335,7 +335,7 @@ def _between(least: int, most: int) -> str:
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """Return digests of what is given and of what is expected; there is no module."""
+    """Return digests of the given and of the expected matrices; a conversion has no module."""
     conversion = build_conversion(case)
     elements = evaluate(conversion)
     expected = [_expected_at(conversion, elements, place) for place in range(1, len(conversion.forms))]

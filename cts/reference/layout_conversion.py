@@ -1,4 +1,4 @@
-"""What a chain of conversions makes of the elements of matrices (Vulkan, "Cooperative Vectors").
+"""The elements of matrices after a chain of conversions (Vulkan, "Cooperative Vectors").
 
 A layout moves elements and changes none. A conversion between component types rounds to the nearest number, ties to even; the text says
 nothing of numbers beyond the largest, of NaN and of the sign of zeros (F-CV-8).
@@ -25,7 +25,7 @@ _SILENT = "F-CV-8"
 
 @dataclass(frozen=True)
 class Elements:
-    """What the elements of some matrices may be.
+    """The permitted and expected elements of some matrices.
 
     Attributes:
         component: their type.

@@ -121,7 +121,7 @@ class Mapped:
 
 
 class Device:
-    """What VulkanDevice does with conversions."""
+    """Converts as VulkanDevice does."""
 
     def __init__(self, driver: Driver) -> None:
         self.description = load_profile("universal").description
@@ -233,7 +233,7 @@ def dispatches(of: Kernel, count: int) -> list[Dispatch]:
 
 
 def run(of: Kernel, given: list[Dispatch], shader: Any = None) -> tuple[list[Dispatch], Any]:
-    """What VulkanDevice does, with a function of (kernel's buffers, image) as the shader."""
+    """Run a kernel as VulkanDevice does, with a function of (kernel's buffers, image) as the shader."""
     driver = Driver()
     opaque = OpaqueBuffers(of, driver.conversions)
     layout = lay_out(opaque.slots)

@@ -50,7 +50,7 @@ def embedded(faults: Faults = NO_FAULTS) -> EmbeddedDevice:
 
 
 def found(device) -> dict[str, Judgement]:
-    """What cases of the smoke tier end with that do not pass."""
+    """Return the judgements of smoke cases that do not pass."""
     results = {case.id: judged(case, device) for case in smoke()}
     return {id_: result for id_, result in results.items() if result.verdict is not Verdict.PASS}
 
@@ -109,7 +109,7 @@ def tight(right):
 
 
 def as_training(right):
-    """Sources and destinations of the training-optimal layout are told apart from those of the other one only by size."""
+    """Every second access to a training-optimal matrix takes the other optimal layout."""
     calls = []
 
     def wrong(layouts, form, rows, columns):

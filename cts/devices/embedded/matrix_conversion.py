@@ -19,7 +19,7 @@ _FLOAT8 = ("e4m3", "e5m2")
 
 
 class MatrixConverter:
-    """What the commands do on a device with one profile.
+    """Performs the commands on a device with one profile.
 
     Args:
         description: the device's.
@@ -55,7 +55,7 @@ class MatrixConverter:
             return ConversionAnswer(SUCCESS, needed, source)
         memory = info.destination.memory.copy()
         if info.destination.size < needed:
-            # The text says so of the host command (F-CV-7); a device command without room does nothing here.
+            # The text says this of the host command (F-CV-7). A device command does nothing here.
             return ConversionAnswer(INCOMPLETE, 0, source, memory)
         assert info.source is not None, "a conversion has a source"
         elements = _elements(info.source, self._places(self._layouts, info.from_, info.rows, info.columns), info.from_.component)
@@ -86,7 +86,7 @@ class MatrixConverter:
                     yield f"a {which}Stride of {form.stride} bytes for {line} bytes of elements of {form.component.bytes} [{rule}]"
             if form.component.name not in self._types:
                 rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}ComponentType-{type_}"
-                yield f"{form.component.name} is no matrixInterpretation of this device [{rule}]"
+                yield f"{form.component.name} is not a matrixInterpretation of this device [{rule}]"
         one, other = info.from_.component, info.to.component
         if one is not other and not (_may_widen(one, other) or _may_widen(other, one)):
             rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10081"

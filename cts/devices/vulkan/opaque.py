@@ -43,7 +43,7 @@ class OpaqueBuffer:
         place: number of the slot. ``elements``: number of the slot with the elements.
         inner, outer: forms of a matrix in both.
         size: bytes of a matrix in the device's layout. ``pitch``: from one to the next.
-        outer_pitch: bytes from the elements of a matrix to those of the next.
+        outer_pitch: bytes from the first element of a matrix to the first element of the next.
     """
 
     slot: BufferSlot
@@ -81,7 +81,7 @@ class OpaqueBuffer:
         return np.ascontiguousarray(bits).view(np.uint8).reshape(-1)
 
     def _places(self) -> np.ndarray:
-        """The bytes of each element, (matrices, rows, columns, bytes of one)."""
+        """Return the places of all bytes, (matrices, rows, columns, bytes of an element)."""
         first = np.arange(self.opaque.count)[:, None, None] * self.outer_pitch
         offsets = first + self.outer.offsets(self.opaque.rows, self.opaque.columns)
         return np.asarray(offsets[..., None] + np.arange(self.outer.component.bytes))

@@ -28,10 +28,10 @@ _LAYOUTS = MappingProxyType(
 )
 
 _TYPES_OF = MappingProxyType({"first": (0, 1, 1, 2), "second": (0, 0, 1, 2), "third": (0, 1, 2, 2)})
-"""Which of the three types each of four forms has, by the conversion that changes the first one, or brings the last one."""
+"""The type, of three, that each of four forms has, by the parameter ``change``."""
 
-_MULTIPLIER = 40503
-"""Odd and prime: numbers times it modulo any count are in an order in which neighbours are far apart."""
+_MULTIPLIER = 40507
+"""A prime: numbers times it, modulo a count that it does not divide, are all numbers below the count, and neighbours are far apart."""
 
 Stride = Literal["tight", "padded", "wide"]
 Data = Literal["exact", "ties", "beyond", "halves"]

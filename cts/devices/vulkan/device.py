@@ -153,7 +153,7 @@ class VulkanDevice:
         except DeviceFailure as failure:
             if failure.spent:
                 self._unusable = str(failure)
-                self._pending = not isinstance(failure, DeviceLost)
+                self._pending = call.command == "device" and not isinstance(failure, DeviceLost)
             if not isinstance(failure, DeviceLost | DeviceTimeout):
                 self._raise_messages(failure)
             self._restore_mode()

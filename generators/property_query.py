@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Command = Literal["vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"]
+Command = Literal[
+    "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+    "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+    "vkGetPhysicalDeviceCooperativeVectorPropertiesNV",
+]
 
 Rule = Literal[
     "count",
@@ -23,6 +27,10 @@ Rule = Literal[
     "largest_workgroup",
     "largest_dimension",
     "reserved_memory",
+    "vector_values",
+    "vector_required",
+    "vector_stages",
+    "vector_components",
 ]
 
 

@@ -43,7 +43,14 @@ _LAST_CHUNKS = 16
 """Chunks of its output that are read before its last words are quoted: more than a pipe holds."""
 
 _STEPS = MappingProxyType(
-    {"count_vulkan": Step.OPEN, "describe_vulkan": Step.OPEN, "open": Step.OPEN, "ask": Step.QUERY, "close": Step.CLOSE}
+    {
+        "count_vulkan": Step.OPEN,
+        "describe_vulkan": Step.OPEN,
+        "open": Step.OPEN,
+        "ask": Step.QUERY,
+        "convert": Step.QUERY,
+        "close": Step.CLOSE,
+    }
 )
 """What a request has a device do, where the request is one step."""
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding
+from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.spec import DeviceSpec
@@ -112,6 +113,15 @@ class IsolatedDevice:
             DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
         """
         return cast(PropertyAnswer, self._ask(("ask", call), "property query"))
+
+    def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
+        """As the device does.
+
+        Raises:
+            DeviceError: it cannot be opened.
+            DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
+        """
+        return cast(list[ConversionAnswer], self._ask(("convert", call), "layout conversion"))
 
     def close(self) -> tuple[Finding, ...]:
         """End the child, with violence if it takes too long.

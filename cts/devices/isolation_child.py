@@ -14,6 +14,7 @@ from typing import Any
 
 from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, NoVulkan, Step
 from cts.devices.failures import reported
+from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, receive, send
 from cts.devices.property_commands import AnswersQueries
 
@@ -78,6 +79,10 @@ class _Requests:
     def on_ask(self, call: Any) -> Any:
         assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"
         return self.device.ask(call)
+
+    def on_convert(self, call: Any) -> Any:
+        assert isinstance(self.device, ConvertsLayouts), f"{type(self.device).__name__} converts no layouts"
+        return self.device.convert(call)
 
     def on_close(self) -> None:
         device, self._device = self._device, None

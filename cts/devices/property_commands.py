@@ -28,6 +28,7 @@ class PropertyCommand:
         extension: Vulkan's name of the extension that has the command.
         feature: what must be supported for the command to list anything.
         lists_something: whether it must list something then.
+        asked_with: the feature without which it is not asked.
     """
 
     structure: str
@@ -36,6 +37,7 @@ class PropertyCommand:
     extension: str
     feature: str
     lists_something: bool
+    asked_with: str
 
 
 def _dtype(*fields: str) -> np.dtype:
@@ -51,6 +53,7 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "VK_KHR_cooperative_matrix",
             "cooperativeMatrix",
             lists_something=True,
+            asked_with="cooperativeMatrix",
         ),
         "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV": PropertyCommand(
             "VkCooperativeMatrixFlexibleDimensionsPropertiesNV",
@@ -70,6 +73,7 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "VK_NV_cooperative_matrix2",
             "cooperativeMatrixFlexibleDimensions",
             lists_something=False,
+            asked_with="cooperativeMatrix",
         ),
         "vkGetPhysicalDeviceCooperativeVectorPropertiesNV": PropertyCommand(
             "VkCooperativeVectorPropertiesNV",
@@ -78,6 +82,7 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "VK_NV_cooperative_vector",
             "cooperativeVector",
             lists_something=True,
+            asked_with="cooperativeVector",
         ),
     }
 )

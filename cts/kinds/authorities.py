@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cts.verdict.failure import Mismatch
 from generators.casebook import Case
 
 
@@ -25,3 +26,8 @@ def quoted(requirement: str, positions: Sequence[str], case: Case) -> tuple[str,
         held = statements.positions.get(position)
         lines.append(f"{position}, a position of this suite" + (f": {held.words}" if held else ""))
     return tuple(lines)
+
+
+def binding(mismatch: Mismatch, case: Case) -> tuple[str, ...]:
+    """Return the requirement and the position that the expectation of some elements rests on, as ``quoted`` gives them."""
+    return quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], case)

@@ -13,7 +13,7 @@ import numpy as np
 from cts.devices.device import Device
 from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
-from cts.kinds.authorities import quoted
+from cts.kinds.authorities import binding
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
@@ -290,7 +290,7 @@ def _told(
                 format_mismatch(
                     mismatch,
                     explanations(matches) if mismatch.matrix else (),
-                    quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], case),
+                    binding(mismatch, case),
                 )
                 for mismatch in entry.mismatches
             )

@@ -11,7 +11,7 @@ import numpy as np
 from cts.devices.device import DeviceDescription
 from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AnswersQueries, PropertyAnswer, PropertyCall, fresh
 from generators.property_query import Rule
-from generators.types import Scope
+from generators.types import INTERPRETATIONS, Scope
 
 _SPARE = 3
 """Structures that an array has beyond what a call is told of."""
@@ -188,6 +188,51 @@ def _limit(name: str, is_kept: Callable[[int, DeviceDescription], bool]) -> Call
     return rule
 
 
+_VECTOR_TYPES = ("inputType", "inputInterpretation", "matrixInterpretation", "biasInterpretation", "resultType")
+_PACKED = frozenset(interpretation.vk for interpretation in INTERPRETATIONS.values() if interpretation.packed)
+
+_REQUIRED = (
+    "f16.f16.f16.f16.f16",
+    "u32.s8packed.s8.s32.s32",
+    "s8.s8.s8.s32.s32",
+    "f32.s8.s8.s32.s32",
+    "f16.e4m3.e4m3.f16.f16",
+    "f16.e5m2.e5m2.f16.f16",
+)
+"""Combinations that must be supported (Vulkan, VkCooperativeVectorPropertiesNV), in the order of _VECTOR_TYPES."""
+
+_LEAST_COMPONENTS = 128
+
+
+def _vector_values(asked: Commanded) -> Iterator[str]:
+    for structure in asked.all():
+        wrong = [field for field in _VECTOR_TYPES if not _may_be_a_component_type(int(structure[field]))]
+        wrong += [field for field in _VECTOR_TYPES if field != "inputInterpretation" and int(structure[field]) in _PACKED]
+        wrong += ["transpose"] if int(structure["transpose"]) not in (0, 1) else []
+        if wrong:
+            yield f"{', '.join(wrong)} cannot be in: {_described(structure)}"
+
+
+def _vector_required(asked: Commanded) -> Iterator[str]:
+    listed = {tuple(int(structure[field]) for field in _VECTOR_TYPES) for structure in asked.all()}
+    for combination in _REQUIRED:
+        if tuple(INTERPRETATIONS[name].vk for name in combination.split(".")) not in listed:
+            yield f"the combination {combination} is not listed"
+
+
+def _vector_stages(asked: Commanded) -> Iterator[str]:
+    stages = asked.description.limits.get("cooperativeVectorSupportedStages")
+    if stages is None or not stages & _STAGE_COMPUTE:
+        shown = "not told" if stages is None else f"{stages:#x}"
+        yield f"cooperativeVectorSupportedStages is {shown}, without VK_SHADER_STAGE_COMPUTE_BIT (0x20)"
+
+
+def _vector_components(asked: Commanded) -> Iterator[str]:
+    most = asked.description.limits.get("maxCooperativeVectorComponents")
+    if most is None or most < _LEAST_COMPONENTS:
+        yield f"maxCooperativeVectorComponents is {'not told' if most is None else most}, and must be {_LEAST_COMPONENTS} at least"
+
+
 @dataclass(frozen=True)
 class PropertyRule:
     """A rule that what a device says of itself keeps.
@@ -262,6 +307,20 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
                 lambda value, description: 2 * value <= description.max_shared_memory,
             ),
             "cooperativeMatrixWorkgroupScope",
+        ),
+        "vector_values": PropertyRule(
+            "every member has a value that it may have, and only inputInterpretation is packed", _ALL, _vector_values
+        ),
+        "vector_required": PropertyRule("the six combinations that every device must support are listed", _ALL, _vector_required),
+        "vector_stages": PropertyRule(
+            "cooperative vectors are for compute shaders, at least, where a queue computes",
+            "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
+            _vector_stages,
+        ),
+        "vector_components": PropertyRule(
+            "a cooperative vector may have 128 components, at least",
+            "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
+            _vector_components,
         ),
     }
 )

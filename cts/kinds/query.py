@@ -38,7 +38,7 @@ def _lacking(description: DeviceDescription, command: PropertyCommand, rule: Pro
     extensions = description.extra.get("extensions")
     if extensions is not None and command.extension not in extensions and not description.features.get(command.feature):
         return Reason(Code.MISSING_EXTENSION.of(command.extension), f"extension {command.extension}")
-    for feature in filter(None, ("cooperativeMatrix", rule.feature)):
+    for feature in filter(None, (command.asked_with, rule.feature)):
         if not description.features.get(feature):
             return Reason(Code.MISSING_FEATURE.of(feature), f"feature {feature}")
     return None

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.device import Device, Judge
+from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.property_commands import AnswersQueries
-from cts.kinds import kernel, kernel_digests, kernel_show, query, static
+from cts.kinds import conversion, kernel, kernel_digests, kernel_show, query, static
 from cts.kinds.kernel_reproduction import write_reproduction
 from cts.kinds.kind import Kind
 from cts.validators.validator import Validator
@@ -42,6 +43,15 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             query.show,
             query.lines,
             query.reproduce,
+        ),
+        CaseKind.CONVERSION: Kind(
+            ConvertsLayouts,
+            "{name} converts no matrices",
+            conversion.judge,
+            conversion.digests,
+            conversion.show,
+            conversion.lines,
+            conversion.reproduce,
         ),
     }
 )

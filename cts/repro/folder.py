@@ -12,9 +12,10 @@ from generators.errors import CtsError
 
 README = "README.md"
 DESCRIPTION = "kernel.json"
+CONVERSIONS = "conversions.json"
 RESULT = "result.json"
 
-_FILES = (README, DESCRIPTION, RESULT, "module.spv", "module.spvasm", "shader.comp", "no-shader.txt")
+_FILES = (README, DESCRIPTION, CONVERSIONS, RESULT, "module.spv", "module.spvasm", "shader.comp", "no-shader.txt")
 _SUBCASE = re.compile(r"\d+-")
 _HEADING = re.compile(r"# \w+\[.*\]")
 

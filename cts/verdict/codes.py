@@ -30,6 +30,7 @@ class Code(enum.StrEnum):
     FAIL_STRAY_WRITE = "fail.stray_write"
     FAIL_CALL = "fail.call"
     FAIL_PROPERTY = "fail.property"
+    FAIL_CONVERSION = "fail.conversion"
     FAIL_ACCEPTED = "fail.accepted"
     FAIL_REJECTED = "fail.rejected"
     FAIL_MESSAGE = "fail.message"
@@ -77,10 +78,11 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.MISSING_PROPERTY: Meaning("a property of the device does not allow what the case needs", "Vulkan's name of the property"),
         Code.MISSING_LIMIT: Meaning("a limit of the device is too small", "Vulkan's name of the limit"),
         Code.MISSING_ROW: Meaning(
-            "the device lists no property row for a type or a multiply", "`type`, `muladd`, `vector_type` or `vector_multiply`"
+            "the device lists no property row for a type or a multiply",
+            "`type`, `muladd`, `vector_type`, `vector_multiply` or `vector_matrix`",
         ),
         Code.MISSING_GLSL: Meaning("GLSL cannot say what the case does (with `--front-end glsl`)"),
-        Code.MISSING_JUDGE: Meaning("the device judges no cases of this kind", "the kind: `kernel`, `static` or `query`"),
+        Code.MISSING_JUDGE: Meaning("the device judges no cases of this kind", "the kind: `kernel`, `static`, `query` or `conversion`"),
         Code.QUALITY_WARNING: Meaning(
             "an element has a value that the specification permits and this suite does not expect, or a case fails whose module the "
             "specification may forbid",
@@ -92,6 +94,7 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.FAIL_STRAY_WRITE: Meaning("bytes outside of the arrays were overwritten"),
         Code.FAIL_CALL: Meaning("a call of the driver failed that must succeed", _STEP),
         Code.FAIL_PROPERTY: Meaning("an answer to a property query breaks a rule", "the rule"),
+        Code.FAIL_CONVERSION: Meaning("a command that converts layouts breaks a rule", "`size` or `result`"),
         Code.FAIL_ACCEPTED: Meaning("the validator accepts a module that is not valid"),
         Code.FAIL_REJECTED: Meaning("the validator rejects a module that is valid"),
         Code.FAIL_MESSAGE: Meaning("the validator rejects a module for a reason that is not the one that it breaks"),

@@ -165,16 +165,7 @@ def compare(program: Program, expected: Expected, before: Mapping[str, np.ndarra
         if array.role not in ("output", "inout") or array.name not in before:
             continue
         old = before[array.name]
-        new = outcome.outputs.get(array.name, old)
-        if len(new) != len(old):
-            new = np.concatenate([new[: len(old)], old[len(new) :]])
-        rest = new.copy()
-        for placed in expected.placed:
-            if placed.array == array.name:
-                mismatches.extend(_element_mismatches(placed, old, new))
-                _restore(rest, old, placed)
-        if not np.array_equal(rest, old):
-            mismatches.extend(_padding(array.name, old, new, expected))
+        mismatches.extend(compare_array(array.name, expected, old, outcome.outputs.get(array.name, old)))
     mismatches.extend(_stray(stray) for stray in outcome.stray)
     return tuple(mismatches)
 
@@ -192,6 +183,25 @@ def is_permitted(program: Program, expected: Expected, before: Mapping[str, np.n
         if placed.not_permitted(held, got).any():
             return False
     return not compare(program, expected, before, Outcome(dict(outputs)))
+
+
+def compare_array(array: str, expected: Expected, old: np.ndarray, new: np.ndarray) -> Iterator[Mismatch]:
+    """Yield all ways in which the contents of an array are not allowed.
+
+    Args:
+        array: its name.
+        expected: what may be left in this array and others.
+        old, new: its contents before and after, uint8. What a shorter ``new`` lacks counts as not written.
+    """
+    if len(new) != len(old):
+        new = np.concatenate([new[: len(old)], old[len(new) :]])
+    rest = new.copy()
+    for placed in expected.placed:
+        if placed.array == array:
+            yield from _element_mismatches(placed, old, new)
+            _restore(rest, old, placed)
+    if not np.array_equal(rest, old):
+        yield from _padding(array, old, new, expected)
 
 
 def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[Mismatch, ...]:

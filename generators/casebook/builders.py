@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, cast
 
 from generators.errors import CasebookError
+from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
 from generators.program.built import Built
 from generators.property_query import PropertyQuery
@@ -27,10 +28,17 @@ class CaseKind(enum.StrEnum):
     """It accepts or rejects a module."""
     QUERY = "query"
     """Its property commands answer."""
+    CONVERSION = "conversion"
+    """It converts matrices between layouts and component types."""
 
 
 FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
-    {CaseKind.KERNEL: ("build",), CaseKind.STATIC: ("module",), CaseKind.QUERY: ("query",)}
+    {
+        CaseKind.KERNEL: ("build",),
+        CaseKind.STATIC: ("module",),
+        CaseKind.QUERY: ("query",),
+        CaseKind.CONVERSION: ("conversion",),
+    }
 )
 """What a builder of each kind defines besides PREDICATES and Parameters. The first name is no other kind's, and tells the kind."""
 
@@ -74,6 +82,14 @@ class QueryBuilder(Builder, Protocol):
 
     def query(self, parameters: Any) -> PropertyQuery:
         """Return what a case asks, and the rule that the answer keeps."""
+        ...
+
+
+class ConversionBuilder(Builder, Protocol):
+    """Makes cases that have a device convert matrices."""
+
+    def conversion(self, parameters: Any) -> LayoutConversion:
+        """Return the conversions of a case."""
         ...
 
 

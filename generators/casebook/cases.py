@@ -11,13 +11,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from generators.casebook.builders import KernelBuilder, QueryBuilder, StaticBuilder
+from generators.casebook.builders import ConversionBuilder, KernelBuilder, QueryBuilder, StaticBuilder
 from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row, rows
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
 from generators.casebook.ids import named_labels
 from generators.casebook.tiers import Tier, pinned_labels
 from generators.errors import CasebookError
+from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
 from generators.parameters.declaration import make_parameters
 from generators.program.built import Built
@@ -325,3 +326,8 @@ def build_module(case: Case) -> ModuleCheck:
 def build_query(case: Case) -> PropertyQuery:
     """What a query case asks of a device."""
     return cast(QueryBuilder, case.definition.builder).query(case.parameters)
+
+
+def build_conversion(case: Case) -> LayoutConversion:
+    """Return the conversions of a conversion case."""
+    return cast(ConversionBuilder, case.definition.builder).conversion(case.parameters)

@@ -26,7 +26,7 @@ def test_the_suites_requirements_are_complete() -> None:
         "SPV_KHR_cooperative_matrix": 94,
         "SPV_NV_cooperative_matrix2": 88,
         "SPV_NV_cooperative_matrix_decode_vector": 23,
-        "SPV_NV_cooperative_vector": 82,
+        "SPV_NV_cooperative_vector": 88,
         "SPV_NV_tensor_addressing": 39,
         "SPV_QCOM_cooperative_matrix_conversion": 36,
         "SPV_KHR_untyped_pointers": 10,

@@ -30,7 +30,12 @@ from generators.types import ClampMode, Layout, MemoryAccess, ReduceMode, Scope,
 from tests.suite import casebook, programs
 
 KERNELS = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
-KINDS = {CaseKind.KERNEL: TestKind.DYNAMIC, CaseKind.STATIC: TestKind.STATIC, CaseKind.QUERY: TestKind.API}
+KINDS = {
+    CaseKind.KERNEL: TestKind.DYNAMIC,
+    CaseKind.STATIC: TestKind.STATIC,
+    CaseKind.QUERY: TestKind.API,
+    CaseKind.CONVERSION: TestKind.API,
+}
 
 Parts = list[Any]
 

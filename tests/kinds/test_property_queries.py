@@ -22,7 +22,10 @@ from tests.suite import casebook
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
 FLEXIBLE = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
-FAMILIES = ("property_queries", "flexible_queries")
+FAMILIES = ("property_queries", "flexible_queries", "vector_property_queries")
+VECTORS = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
+OF_BOTH = ("count", "all", "generous", "one_short", "one", "none", "repeated")
+OF_VECTORS = ("vector_values", "vector_required", "vector_stages", "vector_components")
 DESCRIPTION = load_profile("nvidia-h200").description
 
 
@@ -110,6 +113,12 @@ def test_required_limits(rule, name, least_right, wrong):
     assert broken(rule, description=with_limit(name, least_right)) == []
     assert any(str(wrong) in line for line in broken(rule, description=with_limit(name, wrong)))
     assert any("not told" in line for line in broken(rule, description=replace(DESCRIPTION, limits={})))
+
+
+@pytest.mark.parametrize("profile", ["universal", "nvidia-h200"])
+@pytest.mark.parametrize("rule", OF_BOTH + OF_VECTORS)
+def test_a_device_with_cooperative_vectors_that_does_it_right(rule, profile):
+    assert broken(rule, description=load_profile(profile).description, command=VECTORS) == []
 
 
 def never_incomplete(_, answer):
@@ -234,3 +243,35 @@ def test_floats_may_be_listed_as_saturating():
 def test_other_stages_than_compute_are_wrong():
     assert broken("stages", description=replace(DESCRIPTION, limits={**DESCRIPTION.limits, "cooperativeMatrixSupportedStages": 0x30}))
     assert broken("stages", description=replace(DESCRIPTION, limits={}))
+
+
+def vector_members(member, value):
+    return lambda _, answer: edit(answer, lambda s: s[member].__setitem__(slice(None), value), VECTORS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "words"),
+    [
+        ("count", lambda _, answer: replace(answer, count=0), "has the feature cooperativeVector"),
+        ("one_short", never_incomplete, "VK_SUCCESS"),
+        ("all", always_incomplete, "VK_INCOMPLETE"),
+        ("all", vector_members("transpose", 0xA5A5A5A5), "transpose of a structure is not written"),
+        ("vector_values", vector_members("matrixInterpretation", 1000491000), "matrixInterpretation cannot be in"),
+        ("vector_values", vector_members("resultType", 77), "resultType"),
+        ("vector_values", vector_members("transpose", 2), "transpose"),
+        ("vector_required", vector_members("biasInterpretation", 1), "f16.f16.f16.f16.f16 is not listed"),
+    ],
+)
+def test_a_device_with_cooperative_vectors_that_does_it_wrong(rule, change, words):
+    found = broken(rule, change, command=VECTORS)
+    assert any(words in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit", "value"),
+    [("vector_stages", "cooperativeVectorSupportedStages", 0x10), ("vector_components", "maxCooperativeVectorComponents", 127)],
+)
+def test_limits_of_cooperative_vectors(rule, limit, value):
+    assert broken(rule, description=replace(DESCRIPTION, limits={**DESCRIPTION.limits, limit: value}), command=VECTORS)
+    without = {name: number for name, number in DESCRIPTION.limits.items() if name != limit}
+    assert broken(rule, description=replace(DESCRIPTION, limits=without), command=VECTORS)

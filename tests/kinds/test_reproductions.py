@@ -12,7 +12,7 @@ from generators.casebook import Case, expand
 from generators.errors import CtsError
 from tests.suite import casebook
 
-FAMILIES = {"kernel": "construction", "static": "static_types", "query": "property_queries"}
+FAMILIES = {"kernel": "construction", "static": "static_types", "query": "property_queries", "conversion": "vector_layout_conversion"}
 
 
 @pytest.fixture(scope="module")

@@ -139,7 +139,7 @@ def test_every_kind_has_its_functions_and_a_device(validator):
     isolated = IsolatedDevice(DeviceSpec("embedded", "universal"), 60.0, embedded.description)
     assert set(KINDS) == set(CaseKind)
     for device in (embedded, isolated):
-        assert [kind for kind in CaseKind if not unjudged(kind, device)] == [CaseKind.KERNEL, CaseKind.QUERY]
+        assert [kind for kind in CaseKind if not unjudged(kind, device)] == [CaseKind.KERNEL, CaseKind.QUERY, CaseKind.CONVERSION]
     assert [kind for kind in CaseKind if not unjudged(kind, SpirvVal())] == [CaseKind.STATIC]
 
 

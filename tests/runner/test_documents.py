@@ -14,7 +14,7 @@ import pytest
 from cts.cli import VERBS
 from cts.defects.evaluation import evaluate_defect
 from cts.diagnosis.diagnose import diagnose, known_defects
-from cts.kinds.authorities import quoted
+from cts.kinds.authorities import binding
 from cts.kinds.kernel import Arrangement, arrange
 from cts.verdict.compare import compare, format_mismatch
 from cts.verdict.elements import scatter
@@ -192,7 +192,5 @@ def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(book, e
     outcome = Outcome({"d": contents["d"]})
     (mismatch,) = compare(program, expected, before, outcome)
     matches = [match.text for match in diagnose(program, subcase, expected, before, outcome)]
-    shown = format_mismatch(
-        mismatch, matches, quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], find_case(book, EXAMPLE))
-    )
+    shown = format_mismatch(mismatch, matches, binding(mismatch, find_case(book, EXAMPLE)))
     assert f"```\n{shown}\n```" in (DOCS / "numerics.md").read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ from cts.devices.embedded.elements import MAPPINGS
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.instructions import handlers_with
 from cts.devices.embedded.limits import Exhausted, Limits
+from cts.devices.embedded.matrix_conversion import MatrixConverter
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
@@ -36,6 +37,7 @@ from cts.devices.embedded.translation import Handler, Translation
 from cts.devices.embedded.type_rules import CHECKS, RULES
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in, check_built_in
+from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -90,6 +92,7 @@ class EmbeddedDevice:
         self.warnings: tuple[str, ...] = ()
         self._handlers, self._faults = handlers_with(faults), faults
         self._pipeline: Pipeline | None = None
+        self._converter = MatrixConverter(self._description, MatrixLayouts(seed_of(self._description.name)), strict, faults)
         self.last_steps: dict[str, float] = {}
 
     @property
@@ -150,6 +153,14 @@ class EmbeddedDevice:
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """Return what a driver with this profile would answer."""
         return ask(self._description, call)
+
+    def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
+        """Convert matrices of cooperative vectors.
+
+        Raises:
+            UndefinedBehaviour: the call is not valid.
+        """
+        return self._converter.convert(call)
 
     def close(self) -> tuple[Finding, ...]:
         """Forget the last pipeline. The device holds nothing else."""

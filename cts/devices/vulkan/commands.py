@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cts.devices.device import DeviceTimeout, DriverRefused
 from cts.devices.vulkan.api import TIMEOUT, CData, check, load, made
@@ -12,6 +12,9 @@ from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts
 from generators.kernel import Dispatch
+
+Record = Callable[[CData], None]
+"""Puts commands into a VkCommandBuffer."""
 
 _SETS = 64
 _DESCRIPTORS = 1024
@@ -61,16 +64,73 @@ class Commands:
         fence_info = ffi.new("VkFenceCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_FENCE_CREATE_INFO})
         made("vkCreateFence", lib.vkCreateFence(device.handle, fence_info, ffi.NULL, self._fences), self._fences)
 
-    def run(self, pipeline: CData, layouts: Layouts, layout: Layout, arena: Arena, dispatches: Sequence[Dispatch]) -> None:
+    def run(
+        self,
+        pipeline: CData,
+        layouts: Layouts,
+        layout: Layout,
+        arena: Arena,
+        dispatches: Sequence[Dispatch],
+        around: tuple[Record, Record] | None = None,
+    ) -> None:
         """Run the dispatches in one submission and wait for them. The n-th finds its buffers n pitches after the arena's first byte.
+
+        Args:
+            pipeline, layouts, layout, arena, dispatches: what runs, and in which memory.
+            around: records commands before the dispatches, and after them; None where there are none. They are done one after another.
 
         Raises:
             DeviceTimeout: they take longer than the fence may.
             DeviceFailure: a call fails.
         """
+        sets = self._descriptor_sets(layouts, layout, arena, len(dispatches))
+        lib, vulkan = self._vulkan.lib, self._vulkan
+
+        def record(command_buffer: CData) -> None:
+            if around is not None:
+                around[0](command_buffer)
+                self._wait_for_all(command_buffer)
+            compute = vulkan.VK_PIPELINE_BIND_POINT_COMPUTE
+            lib.vkCmdBindPipeline(command_buffer, compute, pipeline)
+            for index, dispatch in enumerate(dispatches):
+                if sets is not None:
+                    lib.vkCmdBindDescriptorSets(command_buffer, compute, layouts.pipeline, 0, 1, sets + index, 0, vulkan.ffi.NULL)
+                pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch)
+                if pushed:
+                    stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+                    lib.vkCmdPushConstants(command_buffer, layouts.pipeline, stage, 0, len(pushed), vulkan.ffi.from_buffer(pushed))
+                lib.vkCmdDispatch(command_buffer, *dispatch.workgroups)
+            if around is not None:
+                self._wait_for_all(command_buffer)
+                around[1](command_buffer)
+                self._wait_for_all(command_buffer)
+
+        self.execute(record)
+
+    def _wait_for_all(self, command_buffer: CData) -> None:
+        """Record that whatever follows waits for whatever was before, and sees it."""
+        vulkan = self._vulkan
+        access = vulkan.VK_ACCESS_MEMORY_READ_BIT | vulkan.VK_ACCESS_MEMORY_WRITE_BIT
+        everything = vulkan.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
+        self._barrier(command_buffer, (everything, access), (everything | vulkan.VK_PIPELINE_STAGE_HOST_BIT, access))
+
+    def _barrier(self, command_buffer: CData, from_: tuple[int, int], to: tuple[int, int]) -> None:
+        """Record a memory barrier between stages with their accesses."""
+        vulkan = self._vulkan
+        ffi = vulkan.ffi
+        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_BARRIER, "srcAccessMask": from_[1], "dstAccessMask": to[1]}
+        barrier = ffi.new("VkMemoryBarrier*", structure)
+        vulkan.lib.vkCmdPipelineBarrier(command_buffer, from_[0], to[0], 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
+
+    def execute(self, record: Record) -> None:
+        """Run what ``record`` puts into a command buffer, in one submission, and wait for it. The host sees what it writes.
+
+        Raises:
+            DeviceTimeout: it takes longer than the fence may.
+            DeviceFailure: a call fails.
+        """
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        sets = self._descriptor_sets(layouts, layout, arena, len(dispatches))
         command_buffer = self._command_buffers[0]
         begin = ffi.new(
             "VkCommandBufferBeginInfo*",
@@ -81,27 +141,10 @@ class Commands:
         )
         # After any failure from here on, nobody knows in which state queue, fence and command buffer are: they are not used again.
         check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin), spent=True)
-        compute = vulkan.VK_PIPELINE_BIND_POINT_COMPUTE
-        lib.vkCmdBindPipeline(command_buffer, compute, pipeline)
-        for index, dispatch in enumerate(dispatches):
-            if sets is not None:
-                lib.vkCmdBindDescriptorSets(command_buffer, compute, layouts.pipeline, 0, 1, sets + index, 0, ffi.NULL)
-            pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch)
-            if pushed:
-                stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
-                lib.vkCmdPushConstants(command_buffer, layouts.pipeline, stage, 0, len(pushed), ffi.from_buffer(pushed))
-            lib.vkCmdDispatch(command_buffer, *dispatch.workgroups)
+        record(command_buffer)
         # The submission makes what the host wrote visible to the device; the way back needs saying.
-        barrier = ffi.new(
-            "VkMemoryBarrier*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                "srcAccessMask": vulkan.VK_ACCESS_SHADER_WRITE_BIT,
-                "dstAccessMask": vulkan.VK_ACCESS_HOST_READ_BIT,
-            },
-        )
-        from_stage, to_stage = vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_PIPELINE_STAGE_HOST_BIT
-        lib.vkCmdPipelineBarrier(command_buffer, from_stage, to_stage, 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
+        shader = vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
+        self._barrier(command_buffer, shader, (vulkan.VK_PIPELINE_STAGE_HOST_BIT, vulkan.VK_ACCESS_HOST_READ_BIT))
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer), spent=True)
         submit = ffi.new(
             "VkSubmitInfo*",
@@ -114,6 +157,19 @@ class Commands:
             limit = "" if self._nanoseconds == _FOREVER else f", where it was given {self._nanoseconds / 1e9:g} s"
             raise DeviceTimeout(f"vkWaitForFences returned VK_TIMEOUT after {time.perf_counter() - since:.3g} s{limit}")
         check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences), spent=True)
+
+    def convert(self, record: Record) -> None:
+        """Run conversions as ``execute`` does; the host sees what they write.
+
+        Raises:
+            DeviceTimeout, DeviceFailure: see execute.
+        """
+
+        def recorded(command_buffer: CData) -> None:
+            record(command_buffer)
+            self._wait_for_all(command_buffer)
+
+        self.execute(recorded)
 
     @staticmethod
     def _push_constants(dispatch: Dispatch, layout: Layout, base: int) -> bytes:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from cts.devices import floating_point
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, Finding, Step, ValidationMessage
+from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.vulkan.api import CData, load
@@ -15,7 +16,9 @@ from cts.devices.vulkan.commands import Commands
 from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.logical_device import create
+from cts.devices.vulkan.matrix_conversion import MatrixConversions
 from cts.devices.vulkan.memory import Arena
+from cts.devices.vulkan.opaque import OpaqueBuffers
 from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
@@ -66,6 +69,7 @@ class VulkanDevice:
                 opened.callback(self._arena.close)
                 self._commands = Commands(self._device, fence_seconds)
                 opened.callback(self._commands.close)
+                self._conversions = MatrixConversions(self._instance, self._device)
                 self._raise_messages()
             except DeviceFailure as failure:
                 raise DeviceError(f"the Vulkan device cannot be opened: {failure}") from failure
@@ -129,6 +133,37 @@ class VulkanDevice:
         self._raise_messages()
         return answer
 
+    def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
+        """Convert matrices of cooperative vectors; see cts.devices.layout_conversion.ConvertsLayouts.
+
+        Raises:
+            DriverRefused, DeviceLost, OutOfMemory, DeviceTimeout: as ``run``.
+            ValidationMessage: the validation layer said something.
+        """
+        if self._unusable:
+            raise DeviceLost(f"the device was not made anew after: {self._unusable}")
+        self.last_steps = {}
+        try:
+            if call.command == "host":
+                with self._step(Step.QUERY):
+                    answers = [self._conversions.host(info) for info in call.infos]
+            else:
+                with self._step(Step.DISPATCH):
+                    answers = self._conversions.device(call.infos, self._arena, self._commands)
+        except DeviceFailure as failure:
+            if failure.spent:
+                self._unusable = str(failure)
+                self._pending = call.command == "device" and not isinstance(failure, DeviceLost)
+            if not isinstance(failure, DeviceLost | DeviceTimeout):
+                self._raise_messages(failure)
+            self._restore_mode()
+            raise
+        self._raise_messages()
+        if what := self._restore_mode():
+            self._unusable = f"the driver changed the floating-point mode of the suite's own process: {what}; use --isolation on"
+            raise DeviceFailure(self._unusable, spent=True)
+        return answers
+
     def _run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         with self._step(Step.PIPELINE):
             pipeline = self._pipelines.create(kernel)
@@ -145,24 +180,35 @@ class VulkanDevice:
         return outcomes
 
     def _dispatch(self, kernel: Kernel, pipeline: CData, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        layout = lay_out(kernel.buffers)
+        opaque = OpaqueBuffers(kernel, self._conversions) if any(slot.opaque is not None for slot in kernel.buffers) else None
+        layout = lay_out(kernel.buffers if opaque is None else opaque.slots)
         layouts = self._pipelines.layouts(shape_of(kernel))
         at_once = max(1, _SUBMISSION_BYTES // layout.pitch)
         outcomes: list[Outcome] = []
         for first in range(0, len(dispatches), at_once):
-            part = dispatches[first : first + at_once]
+            given = dispatches[first : first + at_once]
+            part = given if opaque is None else [opaque.prepared(dispatch) for dispatch in given]
             before = fill(layout, part)
             with self._step(Step.DISPATCH):
                 memory = self._arena.reserve(before.size)
             mapped = memory.place(before)
             with self._step(Step.DISPATCH):
-                self._submit(pipeline, layouts, layout, part)
-            outcomes += judge(layout, before, mapped.copy(), memory.around())
+                self._submit(pipeline, layouts, layout, part, opaque)
+            found = judge(layout, before, mapped.copy(), memory.around())
+            if opaque is not None:
+                found = [opaque.outcome(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]
+            outcomes += found
         return outcomes
 
-    def _submit(self, pipeline: CData, layouts: Layouts, layout: Layout, dispatches: Sequence[Dispatch]) -> None:
+    def _submit(
+        self, pipeline: CData, layouts: Layouts, layout: Layout, dispatches: Sequence[Dispatch], opaque: OpaqueBuffers | None
+    ) -> None:
+        around = None
+        if opaque is not None:
+            there, back = opaque.conversions(layout, self._arena.address, len(dispatches))
+            around = self._conversions.recorder(there), self._conversions.recorder(back)
         try:
-            self._commands.run(pipeline, layouts, layout, self._arena, dispatches)
+            self._commands.run(pipeline, layouts, layout, self._arena, dispatches, around)
         except DeviceLost:
             # Nothing runs on a lost device.
             raise

@@ -68,6 +68,22 @@ typedef struct { int32_t sType; void* pNext;
 typedef struct { int32_t sType; void* pNext;
     VkBool32 shaderFloat16VectorAtomics;
 } VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV;
+typedef union { uint64_t deviceAddress; const void* hostAddress; } VkDeviceOrHostAddressConstKHR;
+typedef union { uint64_t deviceAddress; void* hostAddress; } VkDeviceOrHostAddressKHR;
+typedef struct { int32_t sType; const void* pNext;
+    size_t srcSize;
+    VkDeviceOrHostAddressConstKHR srcData;
+    size_t* pDstSize;
+    VkDeviceOrHostAddressKHR dstData;
+    int32_t srcComponentType, dstComponentType;
+    uint32_t numRows, numColumns;
+    int32_t srcLayout;
+    size_t srcStride;
+    int32_t dstLayout;
+    size_t dstStride;
+} VkConvertCooperativeVectorMatrixInfoNV;
+typedef int32_t (*ConvertMatrix)(void* device, const VkConvertCooperativeVectorMatrixInfoNV* info);
+typedef void (*RecordConversions)(void* commandBuffer, uint32_t infoCount, const VkConvertCooperativeVectorMatrixInfoNV* infos);
 typedef int32_t (*QueryRows)(void* physicalDevice, uint32_t* count, void* properties);
 """
 
@@ -79,6 +95,7 @@ STRUCTURE_TYPES: Mapping[str, int] = MappingProxyType(
         "VkPhysicalDeviceCooperativeVectorFeaturesNV": 1000491000,
         "VkPhysicalDeviceCooperativeVectorPropertiesNV": 1000491001,
         "VkCooperativeVectorPropertiesNV": 1000491002,
+        "VkConvertCooperativeVectorMatrixInfoNV": 1000491004,
         "VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV": 1000689000,
         "VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM": 1000172000,
         "VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT": 1000659000,

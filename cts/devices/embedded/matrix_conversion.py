@@ -1,0 +1,184 @@
+"""Converts matrices between layouts and component types (Vulkan, "Cooperative Vectors": VkConvertCooperativeVectorMatrixInfoNV)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cts.devices.device import DeviceDescription, Step, UndefinedBehaviour
+from cts.devices.embedded.faults import Faults, replaceable
+from cts.devices.embedded.matrix_layouts import MatrixLayouts
+from cts.devices.layout_conversion import COMMANDS, ConversionAnswer, ConversionCall, ConversionInfo, Region
+from cts.devices.property_commands import INCOMPLETE, SUCCESS
+from generators.layout_conversion import Command, MatrixForm
+from generators.types import ComponentType, VectorMatrixLayout
+
+_DEVICE_ALIGNMENT = 64
+_FLOAT8 = ("e4m3", "e5m2")
+
+
+class MatrixConverter:
+    """Performs the commands on a device with one profile.
+
+    Args:
+        description: the device's.
+        layouts: where the elements of its optimal layouts are.
+        strict: whether invalid use raises.
+        faults: how it is wrong.
+    """
+
+    def __init__(self, description: DeviceDescription, layouts: MatrixLayouts, strict: bool, faults: Faults) -> None:
+        self._types = {row.matrix_interpretation for row in description.vector_rows} | {"f32"}
+        self._layouts = layouts
+        self._strict = strict
+        self._size = faults.performing(size_of_matrix)
+        self._places = faults.performing(places_of_elements)
+        self._convert = faults.performing(converted)
+        self._write = faults.performing(written)
+
+    def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
+        """Make a call.
+
+        Raises:
+            UndefinedBehaviour: it is not valid, and the device is strict.
+        """
+        if self._strict:
+            for broken in self._invalid(call):
+                raise UndefinedBehaviour(f"{COMMANDS[call.command]}: {broken}", step=Step.DISPATCH)
+        return [self._converted(info) for info in call.infos]
+
+    def _converted(self, info: ConversionInfo) -> ConversionAnswer:
+        needed = self._size(self._layouts, info.to, info.rows, info.columns)
+        source = None if info.source is None else info.source.memory.copy()
+        if info.destination is None:
+            return ConversionAnswer(SUCCESS, needed, source)
+        memory = info.destination.memory.copy()
+        if info.destination.size < needed:
+            # The text says this of the host command (F-CV-7). A device command does nothing here.
+            return ConversionAnswer(INCOMPLETE, 0, source, memory)
+        assert info.source is not None, "a conversion has a source"
+        elements = _elements(info.source, self._places(self._layouts, info.from_, info.rows, info.columns), info.from_.component)
+        converted_ = self._convert(elements, info.from_.component, info.to.component)
+        places = self._places(self._layouts, info.to, info.rows, info.columns) + info.destination.start
+        if info.to.layout.is_optimal:
+            # Padding of such a layout is the device's own.
+            memory[info.destination.start : info.destination.start + needed] = 0
+        self._write(memory, places, converted_, info.to)
+        return ConversionAnswer(SUCCESS, needed, source, memory)
+
+    def _invalid(self, call: ConversionCall) -> Iterator[str]:
+        for info in call.infos:
+            yield from self._invalid_forms(info)
+            yield from self._invalid_memory(call.command, info)
+        if call.command == "host" and len(call.infos) != 1:
+            yield f"one conversion for each call, and not {len(call.infos)}"
+        regions = [region for info in call.infos for region in (info.source, info.destination) if region is not None]
+        if _overlap(regions):
+            yield "memory of sources and destinations overlaps [VUID-vkCmdConvertCooperativeVectorMatrixNV-None-10088]"
+
+    def _invalid_forms(self, info: ConversionInfo) -> Iterator[str]:
+        for which, form, stride, type_ in (("src", info.from_, 10077, 10079), ("dst", info.to, 10078, 10080)):
+            if not form.layout.is_optimal:
+                line = (info.columns if form.layout is VectorMatrixLayout.ROW_MAJOR else info.rows) * form.component.bytes
+                if form.stride < line or form.stride % form.component.bytes:
+                    rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}Layout-{stride}"
+                    yield f"a {which}Stride of {form.stride} bytes for {line} bytes of elements of {form.component.bytes} [{rule}]"
+            if form.component.name not in self._types:
+                rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}ComponentType-{type_}"
+                yield f"{form.component.name} is not a matrixInterpretation of this device [{rule}]"
+        one, other = info.from_.component, info.to.component
+        if one is not other and not (_may_widen(one, other) or _may_widen(other, one)):
+            rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10081"
+            yield f"{one.name} cannot be converted to {other.name} [{rule}]"
+        if other.name in _FLOAT8 and not info.to.layout.is_optimal:
+            rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-dstComponentType-10082"
+            yield f"a destination of {other.name} must have an optimal layout [{rule}]"
+
+    def _invalid_memory(self, command: Command, info: ConversionInfo) -> Iterator[str]:
+        if command == "host":
+            if info.source is None and info.destination is not None:
+                yield "srcData is null and dstData is not [VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073]"
+            rules = {"source": "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10074"}
+        else:
+            rules = {name: f"VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}" for name, rule in _DEVICE_SIZES.items()}
+            for name, region, rule in (("srcData", info.source, 10083), ("dstData", info.destination, 10895)):
+                if region is None:
+                    yield f"{name} is null [VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}]"
+            for name, region, rule in (("srcData", info.source, 10084), ("dstData", info.destination, 10085)):
+                if region is not None and region.start % _DEVICE_ALIGNMENT:
+                    what = f"{name} is not a multiple of {_DEVICE_ALIGNMENT} bytes"
+                    yield f"{what} [VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}]"
+        for name, region, form in (("source", info.source, info.from_), ("destination", info.destination, info.to)):
+            if region is not None and name in rules:
+                needed = size_of_matrix(self._layouts, form, info.rows, info.columns)
+                if region.size < needed:
+                    yield f"the {name} has {region.size} bytes, and its matrix {needed} [{rules[name]}]"
+        for region in (info.source, info.destination):
+            if region is not None and region.start + region.size > len(region.memory):
+                yield "a region is larger than its memory"
+
+
+_DEVICE_SIZES = {"source": 10086, "destination": 10087}
+
+
+@replaceable
+def size_of_matrix(layouts: MatrixLayouts, form: MatrixForm, rows: int, columns: int) -> int:
+    """Return the bytes of a matrix. The last row or column needs no padding."""
+    element = form.component.bytes
+    if form.layout.is_optimal:
+        return layouts.size(form.layout, rows, columns, element)
+    lines, length = (rows, columns) if form.layout is VectorMatrixLayout.ROW_MAJOR else (columns, rows)
+    return (lines - 1) * form.stride + length * element
+
+
+@replaceable
+def places_of_elements(layouts: MatrixLayouts, form: MatrixForm, rows: int, columns: int) -> np.ndarray:
+    """Return the byte at which each element begins, from the start of the matrix; int64 of shape (rows, columns)."""
+    if form.layout.is_optimal:
+        return layouts.offsets(form.layout, rows, columns, form.component.bytes)
+    row, column = np.indices((rows, columns))
+    if form.layout is VectorMatrixLayout.ROW_MAJOR:
+        return np.asarray(row * form.stride + column * form.component.bytes)
+    return np.asarray(column * form.stride + row * form.component.bytes)
+
+
+@replaceable
+def converted(elements: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    """Return bits of elements in another type: numbers as near as can be, ties to even, and beyond the largest infinity, or NaN in a type
+    without infinities."""
+    if source is destination:
+        return elements
+    with np.errstate(all="ignore"):
+        return np.asarray(elements.view(source.dtype).astype(destination.dtype).view(destination.bits_dtype))
+
+
+@replaceable
+def written(memory: np.ndarray, places: np.ndarray, elements: np.ndarray, form: MatrixForm) -> None:
+    """Write elements, and no other byte.
+
+    Args:
+        memory: uint8.
+        places: the byte at which each begins, (rows, columns).
+        elements: bits, of that shape.
+        form: of the matrix.
+    """
+    for byte in range(form.component.bytes):
+        memory[places + byte] = (elements >> (8 * byte)).astype(np.uint8)
+
+
+def _elements(region: Region, places: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Read elements: bits, of the shape of ``places``."""
+    bits = np.zeros(places.shape, component.bits_dtype)
+    for byte in range(component.bytes):
+        bits |= region.memory[region.start + places + byte].astype(component.bits_dtype) << component.bits_dtype.type(8 * byte)
+    return bits
+
+
+def _may_widen(wide: ComponentType, narrow: ComponentType) -> bool:
+    return wide.name in ("f32", "f16") and narrow.is_float and narrow.bits < wide.bits
+
+
+def _overlap(regions: Sequence[Region]) -> bool:
+    """Return whether two regions share memory."""
+    return any(np.shares_memory(one.memory, other.memory) for at, one in enumerate(regions) for other in regions[at + 1 :])

@@ -1,0 +1,113 @@
+"""Conversions of matrices as a device is asked for them: memory with room around each matrix goes in, and the same memory comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from cts.devices.device import DeviceDescription, Judge
+from cts.verdict.codes import Code, Reason
+from generators.layout_conversion import Command, MatrixForm
+
+HOST_COMMAND = "vkConvertCooperativeVectorMatrixNV"
+DEVICE_COMMAND = "vkCmdConvertCooperativeVectorMatrixNV"
+
+COMMANDS = {"host": HOST_COMMAND, "device": DEVICE_COMMAND}
+"""Vulkan's names of the commands."""
+
+ALIGNMENT = 256
+"""Bytes of which the address of each region's memory is a multiple; a matrix needs 64."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Memory that holds a matrix, or will.
+
+    Attributes:
+        memory: all of it, uint8. It begins at an address that is a multiple of ALIGNMENT.
+        start: the byte of ``memory`` at which the command is told that the matrix begins.
+        size: how many bytes the command is told that there are from ``start``. There may be more.
+    """
+
+    memory: np.ndarray
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class ConversionInfo:
+    """One VkConvertCooperativeVectorMatrixInfoNV.
+
+    Attributes:
+        rows, columns: of the matrix.
+        from_, to: its form before and after.
+        source, destination: memory; None for a null pointer. A host command without a destination asks for the size alone.
+    """
+
+    rows: int
+    columns: int
+    from_: MatrixForm
+    to: MatrixForm
+    source: Region | None = None
+    destination: Region | None = None
+
+
+@dataclass(frozen=True)
+class ConversionCall:
+    """One call of a command, with one info for the host command and at least one for the device command."""
+
+    command: Command
+    infos: tuple[ConversionInfo, ...]
+
+
+@dataclass(frozen=True)
+class ConversionAnswer:
+    """The result of a call for one info.
+
+    Attributes:
+        result: the VkResult; VK_SUCCESS for a device command, which has none.
+        size: what pDstSize points to afterwards.
+        source, destination: all memory of the regions afterwards; None where there was none.
+    """
+
+    result: int
+    size: int
+    source: np.ndarray | None = None
+    destination: np.ndarray | None = None
+
+
+@runtime_checkable
+class ConvertsLayouts(Judge, Protocol):
+    """A device that converts matrices of cooperative vectors."""
+
+    def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
+        """Make the call, and return an answer for each info.
+
+        Raises:
+            DeviceFailure: the device did not come back from it, or returned an error.
+        """
+        ...
+
+
+def missing_for(description: DeviceDescription, forms: Iterable[MatrixForm], commands: Iterable[Command]) -> Reason | None:
+    """Return the first thing that a device lacks for conversions; None if it lacks nothing.
+
+    Args:
+        description: the device's.
+        forms: all forms that matrices have (VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10079, dstComponentType-10080).
+        commands: that convert them. The device command takes device addresses.
+    """
+    needed = ["cooperativeVector", *(["bufferDeviceAddress"] if "device" in set(commands) else [])]
+    for feature in needed:
+        if not description.features.get(feature):
+            return Reason(Code.MISSING_FEATURE.of(feature), f"feature {feature}")
+    listed = {row.matrix_interpretation for row in description.vector_rows} | {"f32"}
+    for form in forms:
+        name = form.component.name
+        if name not in listed:
+            text = f"no row of vkGetPhysicalDeviceCooperativeVectorPropertiesNV has the matrixInterpretation {name}"
+            return Reason(Code.MISSING_ROW.of("vector_matrix"), text)
+    return None

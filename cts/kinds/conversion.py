@@ -1,0 +1,441 @@
+"""Conversion cases: a device converts matrices between layouts and component types, and what it leaves in memory is compared.
+
+Each conversion has memory of its own with room around it. A row-major or column-major destination starts as poison, and every byte of it is
+judged: elements by what the reference model allows, all others by what they held before. Bytes of an optimal layout mean nothing here: they
+are the source of the next conversion, and the last form of a case is one that everybody can read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cts.devices.layout_conversion import COMMANDS, ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
+from cts.devices.property_commands import INCOMPLETE, SUCCESS
+from cts.front_ends import FrontEnd
+from cts.kinds.authorities import binding
+from cts.kinds.kernel_digests import digest_expected
+from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported, one_line
+from cts.reference.layout_conversion import Elements, evaluate, placed
+from cts.repro.folder import CONVERSIONS, README, heading, writing
+from cts.verdict.codes import Code
+from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
+from cts.verdict.elements import scatter
+from cts.verdict.expected import Expected
+from cts.verdict.failure import Failure, Mismatch
+from cts.verdict.poison import background, poison
+from cts.verdict.verdict import Verdict
+from generators.casebook import Case, build_conversion
+from generators.digests import array_bytes, digest
+from generators.kernel import Outcome
+from generators.layout_conversion import LayoutConversion, MatrixForm
+from generators.numerics.formats import values
+from generators.types import VectorMatrixLayout
+
+GUARD = 256
+"""Bytes before and after a matrix that no command may touch; a multiple of the alignment of device addresses."""
+
+_GENEROUS = 192
+"""Bytes that a generous destination has beyond what it needs."""
+
+_LARGEST = 1 << 28
+"""Bytes that no matrix of a case needs, whatever the layout."""
+
+_MATRIX, _SOURCE = "matrix", "source"
+_NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
+
+
+@dataclass
+class Findings:
+    """The mistakes found in a case so far.
+
+    Attributes:
+        broken: rules of the commands that were broken: the code's name, where, and how.
+        wrong: where, and how memory differs from what is permitted; ``warned``: from what is expected.
+        doubts: what is permitted, and not expected of a command: the position, and how.
+        made: conversions that were made.
+    """
+
+    broken: list[tuple[str, str, str]] = field(default_factory=list)
+    wrong: list[tuple[str, Mismatch]] = field(default_factory=list)
+    warned: list[tuple[str, Mismatch]] = field(default_factory=list)
+    doubts: list[tuple[str, str]] = field(default_factory=list)
+    made: int = 0
+
+
+def judge(case: Case, device: ConvertsLayouts, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
+    """Judge the conversions of a case, one after another, until one leaves nothing to go on with."""
+    with watch.step("emit"):
+        conversion = build_conversion(case)
+    with watch.step("missing"):
+        missing = missing_for(device.description, conversion.forms, conversion.commands)
+    if missing:
+        return not_supported(missing)
+    with watch.step("expect"):
+        elements = evaluate(conversion)
+    with watch.step("device"):
+        findings = _Run(conversion, elements, device).all()
+    if findings.broken or findings.wrong:
+        return _failed(case, findings)
+    if findings.warned or findings.doubts:
+        return _warned(case, findings)
+    return Judgement(Verdict.PASS, subcases=findings.made)
+
+
+def _failed(case: Case, findings: Findings) -> Judgement:
+    lines = [f"{where}: {how}" for _, where, how in findings.broken]
+    lines += [f"{where}:\n{format_mismatch(mismatch, (), binding(mismatch, case))}" for where, mismatch in findings.wrong]
+    failures = tuple(Failure(where, mismatch) for where, mismatch in findings.wrong)
+    kinds = {mismatch.kind for _, mismatch in findings.wrong}
+    code = next((code.of() for kind, code in CODES.items() if kind in kinds), "")
+    if findings.broken:
+        code = Code.FAIL_CONVERSION.of(findings.broken[0][0])
+    reason = lines[0] if findings.broken else f"{findings.wrong[0][0]}: {findings.wrong[0][1].summary}"
+    return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(lines), findings.made, "", failures)
+
+
+def _warned(case: Case, findings: Findings) -> Judgement:
+    lines = [f"{how} [{position}]" for position, how in findings.doubts]
+    lines += [f"{where}:\n{format_mismatch(mismatch, (), binding(mismatch, case))}" for where, mismatch in findings.warned]
+    lines.append("The specification permits this: nothing has failed.")
+    failures = tuple(Failure(where, mismatch) for where, mismatch in findings.warned)
+    position = findings.doubts[0][0] if findings.doubts else findings.warned[0][1].position
+    return Judgement(
+        Verdict.QUALITY_WARNING, Code.QUALITY_WARNING.of(position), one_line(lines[0]), "\n".join(lines), findings.made, "", failures
+    )
+
+
+class _Run:
+    """The conversions of one case on one device."""
+
+    def __init__(self, conversion: LayoutConversion, elements: tuple[Elements, ...], device: ConvertsLayouts) -> None:
+        self._case = conversion
+        self._elements = elements
+        self._device = device
+        self._found = Findings()
+
+    def all(self) -> Findings:
+        """Make all conversions, each from what the one before has left."""
+        matrices = given(self._case)
+        for place in range(len(self._case.forms) - 1):
+            converted = self._convert(place, matrices)
+            if converted is None:
+                break
+            matrices = converted
+            if place == 0 and self._case.between == "doubled":
+                matrices = [_doubled(matrix, self._case.forms[1]) for matrix in matrices]
+        return self._found
+
+    def _broken(self, name: str, place: int, how: str) -> None:
+        self._found.broken.append((name, _where(self._case, place), how))
+
+    def _convert(self, place: int, matrices: list[np.ndarray]) -> list[np.ndarray] | None:
+        """Return the bytes of the converted matrices; None if they are not to be had."""
+        case = self._case
+        needed = self._needed(place)
+        if needed is None:
+            return None
+        if place == 0 and case.between == "zeros":
+            return [np.zeros(needed, np.uint8) for _ in matrices]
+        command = case.commands[place]
+        expected = _expected_at(case, self._elements, place + 1)
+        before = [self._destination(place + 1, expected, number, needed) for number in range(case.count)]
+        sources = [_guarded(matrix) for matrix in matrices]
+        if command == "host" and case.capacity == "short":
+            self._try_short(place, sources[0], before[0], needed)
+        size = needed + (_GENEROUS if case.capacity == "generous" else 0)
+        infos = tuple(
+            self._info(place, Region(source, GUARD, len(matrix)), Region(memory, GUARD, size))
+            for source, memory, matrix in zip(sources, before, matrices, strict=True)
+        )
+        calls = [ConversionCall("device", infos)] if command == "device" else [ConversionCall("host", (info,)) for info in infos]
+        answers = [answer for call in calls for answer in self._device.convert(call)]
+        converted = []
+        for number, (answer, source, memory) in enumerate(zip(answers, sources, before, strict=True)):
+            if not self._succeeded(place, answer, needed):
+                return None
+            assert answer.source is not None
+            assert answer.destination is not None
+            self._found.made += 1
+            self._judge(place, number, expected, (source, answer.source), (memory, answer.destination), needed)
+            converted.append(answer.destination[GUARD : GUARD + needed].copy())
+        return converted
+
+    def _info(self, place: int, source: Region | None, destination: Region | None, from_: MatrixForm | None = None) -> ConversionInfo:
+        case = self._case
+        return ConversionInfo(case.rows, case.columns, from_ or case.forms[place], case.forms[place + 1], source, destination)
+
+    def _needed(self, place: int) -> int | None:
+        """Ask how many bytes the destination needs, in every way that must give one answer; None where it is not known."""
+        case, form = self._case, self._case.forms[place + 1]
+        other = MatrixForm(form.component, VectorMatrixLayout.COLUMN_MAJOR, (case.rows + 3) * form.component.bytes)
+        room = other.whole_bytes(case.rows, case.columns)
+        region = Region(_guarded(np.zeros(room, np.uint8)), GUARD, room)
+        asked = {
+            "without a source": self._info(place, None, None),
+            "asked again": self._info(place, None, None),
+            "with a source": self._info(place, region, None, other),
+            "from another layout": self._info(place, None, None, MatrixForm(form.component, VectorMatrixLayout.TRAINING_OPTIMAL)),
+        }
+        answers = {words: self._device.convert(ConversionCall("host", (info,)))[0] for words, info in asked.items()}
+        first = answers["without a source"]
+        for words, answer in answers.items():
+            if answer.result != SUCCESS:
+                self._broken("result", place, f"a size query {words} returns {_name(answer.result)}, not VK_SUCCESS")
+                return None
+            if answer.size != first.size:
+                self._broken("size", place, f"a size query {words} gives {answer.size} bytes, and without a source {first.size}")
+                return None
+        least, most = sizes(case, form)
+        if not least <= first.size <= most:
+            self._broken("size", place, f"a size query gives {first.size} bytes, where {_between(least, most)} are right")
+            return None
+        return first.size
+
+    def _destination(self, place: int, expected: Expected | None, number: int, needed: int) -> np.ndarray:
+        """Return memory for a matrix in a form: poison that differs from place to place, and from each permitted value of an element."""
+        memory = background(2 * GUARD + self._room(place, needed) + _GENEROUS).copy()
+        for one in expected.placed if expected is not None else ():
+            if one.array == _name_of(self._case, number):
+                scatter(memory, one.offsets + GUARD, poison(one.permitted))
+        return memory
+
+    def _try_short(self, place: int, source: np.ndarray, memory: np.ndarray, needed: int) -> None:
+        """Call with one byte less than the destination needs: VK_INCOMPLETE, and no byte is written (F-CV-7)."""
+        matrix = Region(source, GUARD, len(source) - 2 * GUARD)
+        info = self._info(place, matrix, Region(memory, GUARD, needed - 1))
+        answer = self._device.convert(ConversionCall("host", (info,)))[0]
+        where = _where(self._case, place)
+        if answer.result != INCOMPLETE:
+            self._found.doubts.append(("F-CV-7", f"{where}: with one byte too few it returns {_name(answer.result)}, not VK_INCOMPLETE"))
+        if answer.destination is not None and (changed := int(np.count_nonzero(answer.destination != memory))):
+            self._found.doubts.append(("F-CV-7", f"{where}: with one byte too few it writes {changed} bytes"))
+
+    def _succeeded(self, place: int, answer: ConversionAnswer, needed: int) -> bool:
+        if answer.result != SUCCESS:
+            self._broken("result", place, f"it returns {_name(answer.result)}, not VK_SUCCESS")
+            return False
+        elements = self._case.rows * self._case.columns * self._case.forms[place + 1].component.bytes
+        if self._case.commands[place] == "host" and not elements <= answer.size <= needed:
+            how = f"it says that it has written {answer.size} bytes, where {_between(elements, needed)} are right"
+            self._broken("size", place, how)
+        return True
+
+    def _judge(
+        self,
+        place: int,
+        number: int,
+        expected: Expected | None,
+        source: tuple[np.ndarray, np.ndarray],
+        destination: tuple[np.ndarray, np.ndarray],
+        needed: int,
+    ) -> None:
+        where, name = _span(self._case, place), _name_of(self._case, number)
+        old, new = destination
+        inside = slice(GUARD, GUARD + self._room(place + 1, needed))
+        outside = np.ones(len(old), bool)
+        outside[inside] = False
+        found = [
+            _stray(name.replace(_MATRIX, _SOURCE), "the source", *source),
+            _stray(name, "memory around the matrix", np.where(outside, old, 0), np.where(outside, new, 0)),
+        ]
+        if expected is not None:
+            found += compare_array(name, expected, old[inside], new[inside])
+        wrong = [mismatch for mismatch in found if mismatch is not None]
+        self._found.wrong += [(where, mismatch) for mismatch in wrong]
+        if expected is not None and not wrong:
+            mine = Expected(tuple(one for one in expected.placed if one.array == name))
+            self._found.warned += [
+                (where, mismatch) for mismatch in compare_quality(mine, {name: old[inside]}, Outcome({name: new[inside]}))
+            ]
+
+    def _room(self, place: int, needed: int) -> int:
+        """Return the bytes in which a matrix in a form may be: with the padding of its last row or column."""
+        form = self._case.forms[place]
+        return needed if form.layout.is_optimal else max(needed, form.whole_bytes(self._case.rows, self._case.columns))
+
+
+def sizes(case: LayoutConversion, form: MatrixForm) -> tuple[int, int]:
+    """Return the least and the most bytes that a size query may give for a matrix in a form (F-CV-16)."""
+    if form.layout.is_optimal:
+        return case.rows * case.columns * form.component.bytes, _LARGEST
+    return form.least_bytes(case.rows, case.columns), form.whole_bytes(case.rows, case.columns)
+
+
+def given(case: LayoutConversion) -> list[np.ndarray]:
+    """Return the bytes of each given matrix, padding included, which is not zero."""
+    form = case.forms[0]
+    offsets = form.offsets(case.rows, case.columns)
+    matrices = []
+    for bits in case.data:
+        memory = background(form.whole_bytes(case.rows, case.columns)).copy()
+        scatter(memory, offsets, bits)
+        matrices.append(memory)
+    return matrices
+
+
+def _expected_at(case: LayoutConversion, elements: tuple[Elements, ...], place: int) -> Expected | None:
+    """Return what may be in the memory of the matrices in a form; None where nobody can read them."""
+    form = case.forms[place]
+    if form.layout.is_optimal:
+        return None
+    return Expected(tuple(placed(elements[place], form, str(form), _MATRIX)))
+
+
+def _name_of(case: LayoutConversion, number: int) -> str:
+    return f"{_MATRIX} {number}" if case.count > 1 else _MATRIX
+
+
+def _where(case: LayoutConversion, place: int) -> str:
+    return f"{COMMANDS[case.commands[place]]}, conversion {place}: {case.forms[place]} to {case.forms[place + 1]}"
+
+
+def _span(case: LayoutConversion, place: int) -> str:
+    """Return in words what made a form: the conversions since the last one that everybody can read."""
+    first = max(at for at in range(place + 1) if not case.forms[at].layout.is_optimal)
+    if first == place:
+        return _where(case, place)
+    commands = " and ".join(dict.fromkeys(COMMANDS[command] for command in case.commands[first : place + 1]))
+    return f"{commands}, conversions {first} to {place}: {' to '.join(map(str, case.forms[first : place + 2]))}"
+
+
+def _guarded(matrix: np.ndarray) -> np.ndarray:
+    memory = background(2 * GUARD + len(matrix)).copy()
+    memory[GUARD : GUARD + len(matrix)] = matrix
+    return memory
+
+
+def _doubled(matrix: np.ndarray, form: MatrixForm) -> np.ndarray:
+    """Double every element of a matrix in the training-optimal layout, padding included."""
+    whole = len(matrix) // form.component.bytes * form.component.bytes
+    twice = matrix.copy()
+    with np.errstate(all="ignore"):
+        twice[:whole] = (matrix[:whole].view(form.component.dtype) * form.component.dtype.type(2)).view(np.uint8)
+    return twice
+
+
+def _stray(array: str, what: str, old: np.ndarray, new: np.ndarray) -> Mismatch | None:
+    changed = np.flatnonzero(old != new)
+    if not len(changed):
+        return None
+    first = int(changed[0]) - GUARD
+    return Mismatch("stray write", array, what, 0, len(changed), len(changed), f"first at byte {first} of {array}")
+
+
+def _name(result: int) -> str:
+    return _NAMES.get(result, f"VkResult {result}")
+
+
+def _between(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def digests(case: Case) -> tuple[str, str, str]:
+    """Return digests of the given and of the expected matrices; a conversion has no module."""
+    conversion = build_conversion(case)
+    elements = evaluate(conversion)
+    expected = [_expected_at(conversion, elements, place) for place in range(1, len(conversion.forms))]
+    said = [part.encode() for part in (*map(str, conversion.forms), *conversion.commands, conversion.capacity, conversion.between)]
+    return "-", digest([*said, array_bytes(conversion.data)]), digest_expected(one for one in expected if one is not None)
+
+
+def show(case: Case, wanted: Collection[str]) -> Json:
+    """Return the forms of the matrices, and what else is wanted."""
+    conversion = build_conversion(case)
+    shown: Json = {
+        "rows": conversion.rows,
+        "columns": conversion.columns,
+        "matrices": conversion.count,
+        "forms": [str(form) for form in conversion.forms],
+        "commands": [COMMANDS[command] for command in conversion.commands],
+        "capacity": conversion.capacity,
+        "between": conversion.between,
+    }
+    shown |= {name: "// a conversion has no shader\n" for name in ("glsl", "spirv") if name in wanted}
+    if "inputs" in wanted:
+        shown["inputs"] = values(conversion.data, conversion.forms[0].component).tolist()
+    if "expected" in wanted:
+        shown["expected"] = [
+            {"form": str(form), "values": values(one.expected, form.component).tolist()}
+            for form, one in zip(conversion.forms[1:], evaluate(conversion)[1:], strict=True)
+        ]
+    return shown
+
+
+def lines(shown: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what ``show`` gave, for people."""
+    yield f"  {shown['matrices']} x {shown['rows']}x{shown['columns']}: {shown['forms'][0]}"
+    for command, form in zip(shown["commands"], shown["forms"][1:], strict=True):
+        yield f"  {command} to {form}"
+    yield f"  capacity {shown['capacity']}, between {shown['between']}"
+    for name in ("glsl", "spirv"):
+        if name in shown:
+            yield shown[name].rstrip()
+    if "inputs" in shown:
+        yield from _matrices("inputs", shown["inputs"])
+    for one in shown.get("expected", ()):
+        yield from _matrices(f"expected: {one['form']}", one["values"])
+
+
+def _matrices(title: str, matrices: Iterable[Iterable[Iterable[float]]]) -> Iterator[str]:
+    yield f"\n{title}"
+    for number, matrix in enumerate(matrices):
+        yield f"  matrix {number}"
+        for row in matrix:
+            yield "   " + " ".join(f"{value:g}" for value in row)
+
+
+def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
+    """Write the given matrices, the fields of each conversion, and the expected matrices of each form that everybody can read.
+
+    Raises:
+        CtsError: the folder cannot be written.
+    """
+    conversion = build_conversion(case)
+    elements = evaluate(conversion)
+    description = {
+        "case": case.id,
+        "matrices": conversion.count,
+        "capacity": conversion.capacity,
+        "between": conversion.between,
+        "steps": [_step(conversion, *at) for at in enumerate(pairwise(conversion.forms))],
+    }
+    text = f"{heading(case.id)}\n\n{_README}\n\n    cts repro '{case.id}' DIR --device DEVICE\n"
+    with writing(folder):
+        for number, matrix in enumerate(given(conversion)):
+            _write(folder / "0-given" / f"{number}.bin", matrix)
+        for place, form in enumerate(conversion.forms):
+            expected = _expected_at(conversion, elements, place) if place else None
+            for number, one in enumerate(expected.placed if expected is not None else ()):
+                memory = background(form.whole_bytes(conversion.rows, conversion.columns)).copy()
+                scatter(memory, one.offsets[0], one.expected.bits[0])
+                _write(folder / f"{place}-expected" / f"{number}.bin", memory)
+        (folder / CONVERSIONS).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+        (folder / README).write_text(text, encoding="utf-8")
+
+
+def _write(path: Path, matrix: np.ndarray) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(matrix.tobytes())
+
+
+def _step(conversion: LayoutConversion, place: int, forms: tuple[MatrixForm, MatrixForm]) -> Json:
+    """Return the fields of VkConvertCooperativeVectorMatrixInfoNV that a case decides."""
+    fields: Json = {"command": COMMANDS[conversion.commands[place]], "numRows": conversion.rows, "numColumns": conversion.columns}
+    for which, form in zip(("src", "dst"), forms, strict=True):
+        fields |= {f"{which}ComponentType": form.component.vk, f"{which}Layout": int(form.layout), f"{which}Stride": form.stride}
+    return fields
+
+
+_README = """`0-given/N.bin` has matrix N as it is given, bytes between rows or columns included. `conversions.json` has the fields of each
+VkConvertCooperativeVectorMatrixInfoNV in the order of the conversions: the bytes that one has written are the source of the next.
+`K-expected/N.bin` has matrix N after conversion K (from 1 on), where its layout is row-major or column-major; bytes between rows or columns
+there are only a pattern, and must stay what they were.
+
+A size query (dstData null) comes before each conversion. With the suite, which says what came back:"""

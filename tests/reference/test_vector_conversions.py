@@ -95,7 +95,8 @@ def test_an_8_bit_input_is_the_nearest_or_what_it_was(bits: list[int], target: s
         return
     component = TYPES[target]
     every = [number(component, one) for one in range(256) if math.isfinite(np.array(one, np.uint8).view(component.dtype).astype(float))]
-    nearest = [{other for other in every if abs(other - one) == min(abs(two - one) for two in every)} for one in exact]
+    least = [min(abs(other - one) for other in every) for one in exact]
+    nearest = [{other for other in every if abs(other - one) == distance} for one, distance in zip(exact, least, strict=True)]
     if any(len(ties) > 1 for ties in nearest):
         with pytest.raises(GeneratorError, match="half way"):
             interpreted(value(source, bits), READ[target], len(bits), False)

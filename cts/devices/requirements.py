@@ -191,6 +191,9 @@ def _required_size(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
     own = device.description.subgroup_size
     least, most = (device.description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
     if size is None:
+        if kernel.invocations is not None:
+            # The local size does not depend on the subgroup size.
+            return
         requirable = "subgroupSizeControl" in device.features and device.limit("requiredSubgroupSizeStages") & _COMPUTE
         if least != most and not requirable:
             text = f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"

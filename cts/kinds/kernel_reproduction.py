@@ -19,7 +19,7 @@ from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build
 from generators.dispatch import kernel
 from generators.errors import NotExpressible
-from generators.kernel import Kernel, Outcome
+from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
 from generators.program.program import Program
 
@@ -208,6 +208,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
                 "descriptor_set": None if slot.binding is None else 0,
                 "binding": slot.binding,
                 "device_address_at_push_constant_byte": slot.address_offset,
+                **({} if slot.opaque is None else {"matrices": _matrices(slot.opaque)}),
             }
             for slot in built.buffers
         ],
@@ -216,6 +217,19 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
             if built.pipeline_cache
             else {}
         ),
+    }
+
+
+def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:
+    """How to fill a buffer of matrices in a layout of the device's, whose files have them row-major and without padding."""
+    return {
+        "how": "convert each matrix by vkConvertCooperativeVectorMatrixNV before the dispatch, and back after it",
+        "component": opaque.component.name,
+        "rows": opaque.rows,
+        "columns": opaque.columns,
+        "layout": opaque.layout.name,
+        "count": opaque.count,
+        "pitch_at_push_constant_byte": opaque.pitch_offset,
     }
 
 

@@ -34,7 +34,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
     """Write a matrix-vector multiply, or multiply-add.
 
     Raises:
-        NotExpressible: the stride is left out, or the signed flags are not those of the types.
+        NotExpressible: the stride is left out, or the signed flags do not follow the types.
     """
     derived = derived_operands(operation.result, operation.input)
     if (operation.operands or MatrixOperands.NONE) != derived:

@@ -1,8 +1,8 @@
 """Cooperative vectors: loads, stores, construction, and components at a run-time index (SPV_NV_cooperative_vector, 2.2.2 and 3.42.8).
 
-A cooperative vector belongs to one invocation, so all of this is code of a ``PerInvocation``, in any control flow. Components at constant
-indices are taken by ``CompositeConstruct``, ``CompositeExtract``, ``CompositeInsert``; those of a variable by paths of ``VariableLoad`` and
-``VariableStore``.
+A cooperative vector belongs to one invocation, so all of this is code of a ``PerInvocation``, in any control flow. ``CompositeConstruct``,
+``CompositeExtract`` and ``CompositeInsert`` take components at constant indices; paths of ``VariableLoad`` and ``VariableStore`` take
+components of a variable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VECTOR_ALIGNMENT = 16
 @dataclass(frozen=True)
 class CooperativeVectorLoad(Operation):
     """``result`` is read from byte ``offset`` (u32 or s32, a multiple of 16) of ``array``, whose pointee does not matter (CV-LD-01,
-    CV-LD-02). The scope of ``memory`` is that of the workgroup, if it gives none."""
+    CV-LD-02). The scope of ``memory`` is the workgroup, if it gives none."""
 
     result: CooperativeVector
     array: Array

@@ -166,3 +166,9 @@ def test_the_universal_profile_has_the_required_combinations():
     ]
     for profile in ("universal", "nvidia-h200"):
         assert {".".join(row.types) for row in load_profile(profile).vector_rows} >= set(required)
+
+
+def test_a_local_size_that_no_subgroup_decides_needs_no_subgroup_size(vectors):
+    varying = vectors(ROW, minSubgroupSize=8, maxSubgroupSize=32, requiredSubgroupSizeStages=0)
+    assert code(multiply(), varying) == ""
+    assert code(replace(multiply(), invocations=None), varying) == "missing.property.requiredSubgroupSizeStages"

@@ -499,3 +499,17 @@ def test_a_vector_in_workgroup_storage_is_refused() -> None:
     (declared,) = [line.strip() for line in disassemble(emit(shader.builder.build())).splitlines() if f"{VECTOR} =" in line]
     with pytest.raises(UndefinedBehaviour, match="CV-TYPE-05"):
         edited(shader, {f"{VECTOR} =": f"{declared}\n{pointer}"})
+
+
+@pytest.mark.parametrize(
+    ("op", "mask", "rule"),
+    [
+        ("%x = OpCooperativeVectorLoadNV", "MakePointerAvailable", "CV-LD-06"),
+        ("OpCooperativeVectorStoreNV", "MakePointerVisible", "CV-ST-02"),
+    ],
+)
+def test_memory_operands_of_the_other_direction_are_refused(op: str, mask: str, rule: str) -> None:
+    shader = _sum()
+    (found,) = [line.strip() for line in disassemble(emit(shader.builder.build())).splitlines() if line.strip().startswith(op)]
+    with pytest.raises(UndefinedBehaviour, match=rule):
+        edited(shader, {found: f"{found} {mask}|NonPrivatePointer %uint_5"})

@@ -1,6 +1,6 @@
 """OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV (SPV_NV_cooperative_vector, 3.42.X).
 
-The order and the precision of float arithmetic are the device's. This one multiplies and adds in binary64 and rounds once to the result's
+A device chooses the order and the precision of float arithmetic. This one multiplies and adds in binary64 and rounds once to the result's
 type. Where an input is converted to a narrower float, it rounds to nearest, ties to even, and does not leave the range of finite numbers.
 """
 

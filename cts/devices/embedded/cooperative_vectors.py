@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.devices.embedded.access import CALLBACK_STORE
 from cts.devices.embedded.machine import Run
-from cts.devices.embedded.memory_operands import memory_operands
+from cts.devices.embedded.memory_operands import VECTOR_RULES, memory_operands
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value
 from cts.devices.embedded.variables import not_writable
@@ -32,7 +32,7 @@ _ALIGNED = "VUID-RuntimeSpirv-OpCooperativeVectorLoadNV-10099"
 def _load(translation: Translation, words: Words) -> Run:
     type_ = checked_vector(translation.types[words[0]], "CV-LD-01", "the result")
     pointer = Pointer(translation, words[2], words[3], MEMORY, False, "CV-LD-02", VECTOR_ALIGNMENT, _ALIGNED)
-    access = memory_operands(translation, words[4:], translation.storage(words[2]), False, "OpCooperativeVectorLoadNV")
+    access = memory_operands(translation, words[4:], translation.storage(words[2]), False, "OpCooperativeVectorLoadNV", VECTOR_RULES)
     machine, size, dtype = translation.machine, type_.bytes, type_.number.dtype
 
     def run() -> Value:
@@ -56,7 +56,7 @@ def _load(translation: Translation, words: Words) -> Run:
 def _store(translation: Translation, words: Words) -> Run:
     type_ = vector_type(translation, words[2], "CV-ST-01", "the object")
     pointer = Pointer(translation, words[0], words[1], MEMORY, False, "CV-LD-02", VECTOR_ALIGNMENT, _ALIGNED)
-    access = memory_operands(translation, words[3:], translation.storage(words[0]), True, "OpCooperativeVectorStoreNV")
+    access = memory_operands(translation, words[3:], translation.storage(words[0]), True, "OpCooperativeVectorStoreNV", VECTOR_RULES)
     forbidden = not_writable(translation, words[0])
     machine, values, size = translation.machine, translation.values, type_.bytes
 

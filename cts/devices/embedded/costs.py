@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 from cts.devices.embedded.limits import ELEMENTS_A_STEP
 from cts.devices.embedded.spirv_types import CooperativeVector, MatrixType
 from generators.spirv.enumerants import Op
+from generators.spirv.grammar import GRAMMAR
 
 if TYPE_CHECKING:
     from cts.devices.embedded.translation import Translation, Words
 
 _PRODUCTS = frozenset({Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV, Op.CooperativeVectorOuterProductAccumulateNV})
-"""Instructions that multiply the components of one vector by those of another one, or by a matrix."""
+"""Instructions that multiply two vectors, or a matrix and a vector."""
 
 _TURNS = frozenset(op for op in Op if op.name.startswith(("Atomic", "GroupNonUniform")))
 
 _LANES_A_STEP = 16
 """How many invocations take their turns in one step, if the invocations of an instruction take turns."""
+
+
+def _component_counts(translation: Translation, op: Op, words: Words) -> list[int]:
+    """Return how many components the cooperative vectors among an instruction's result and operands have."""
+    typed = GRAMMAR.instructions[op].is_typed
+    types = [translation.types[words[0]]] if typed else []
+    types += [translation.type_of[id_] for id_ in words[2 if typed else 0 :] if id_ in translation.type_of]
+    return [type_.count for type_ in types if isinstance(type_, CooperativeVector)]
 
 
 def cost(translation: Translation, op: Op, words: Words, size: int) -> int:
@@ -31,9 +40,10 @@ def cost(translation: Translation, op: Op, words: Words, size: int) -> int:
         if isinstance(a, MatrixType) and isinstance(result, MatrixType):
             products = result.rows * result.columns * a.columns * translation.machine.instances(result.scope)
             steps += products // (8 * ELEMENTS_A_STEP)
+    counts = _component_counts(translation, op, words)
+    if counts:
+        # Components are computed one after another, for all invocations at once.
+        steps += max(counts)
     if op in _PRODUCTS:
-        factors = [translation.type_of.get(id_) for id_ in words]
-        factors.append(translation.types.get(words[0]))
-        products = math.prod(type_.count for type_ in factors if isinstance(type_, CooperativeVector)) * translation.machine.lanes
-        steps += products // (8 * ELEMENTS_A_STEP)
+        steps += math.prod(counts) * translation.machine.lanes // (8 * ELEMENTS_A_STEP)
     return steps + size // (8 * ELEMENTS_A_STEP)

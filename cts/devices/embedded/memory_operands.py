@@ -37,8 +37,14 @@ class Access:
     manner: Manner
 
 
-def memory_operands(translation: Translation, words: Words, storage: StorageClass, writes: bool, what: str) -> Access:
-    """Read the Memory Operands ``words`` of an access that reads or, with ``writes``, writes.
+MATRIX_RULES, VECTOR_RULES = ("KHR-LOAD-09", "KHR-STORE-04"), ("CV-LD-06", "CV-ST-02")
+"""The rules against MakePointerAvailable in a load and MakePointerVisible in a store."""
+
+
+def memory_operands(
+    translation: Translation, words: Words, storage: StorageClass, writes: bool, what: str, rules: tuple[str, str] = MATRIX_RULES
+) -> Access:
+    """Read the Memory Operands ``words`` of an access that reads or, with ``writes``, writes. ``rules`` belong to the instruction.
 
     Raises:
         Violation: the specification forbids them for the access.
@@ -53,11 +59,11 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
         raise Violation("VUID-StandaloneSpirv-PhysicalStorageBuffer64-04708", f"{what} of PhysicalStorageBuffer storage without Aligned")
     if mask & _AVAILABLE:
         if not writes:
-            raise Violation("KHR-LOAD-09", f"{what} with MakePointerAvailable")
+            raise Violation(rules[0], f"{what} with MakePointerAvailable")
         available = _reach(translation, extra.pop(0))
     if mask & _VISIBLE:
         if writes:
-            raise Violation("KHR-STORE-04", f"{what} with MakePointerVisible")
+            raise Violation(rules[1], f"{what} with MakePointerVisible")
         visible = _reach(translation, extra.pop(0))
     made = mask & (_AVAILABLE | _VISIBLE)
     if made and not mask & _NON_PRIVATE:

@@ -8,7 +8,7 @@ from generators.types import COMPONENT_TYPES, INTERPRETATIONS
 
 
 def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
-    """List as many of the profile's rows as the caller has room for: those of exact sizes, or those of cooperative vectors."""
+    """List as many of the profile's rows as the caller has room for: rows of exact sizes, or of cooperative vectors."""
     rows = _rows(description, call.command)
     if call.capacity is None:
         return PropertyAnswer(SUCCESS, len(rows))

@@ -13,7 +13,7 @@ from cts.verdict.expected import Interval, OneOf
 from generators.errors import GeneratorError
 from generators.layouts.vector_arrays import VectorArray
 from generators.program.builder import U32
-from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.control_flow import Carried, Condition, Exit, Merged
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.cooperative_vectors import CooperativeVectorConstant
@@ -577,3 +577,29 @@ def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
     assert isinstance(sums.permitted, OneOf)
     assert [sorted({int(bits[i, 0, 0]) for bits in sums.permitted.choices}) for i in range(4)] == [[0], [0x4000], [0], [0x6800, 0x6801]]
     runs(*lanes.case())
+
+
+def returning() -> Lanes:
+    lanes = Lanes(4)
+    builder = lanes.builder
+    with lanes.inside():
+        x = lanes.loaded("x", "s32", [[1], [2], [3], [4]])
+        builder.add(Exit("return", Condition(builder.arithmetic("odd", "and", lanes.me, builder.literal(1)), "equal", builder.literal(1))))
+        lanes.stored(lanes.vectors.arithmetic("y", "add", x, x))
+    return lanes
+
+
+def test_invocations_return_before_the_others() -> None:
+    lanes = returning()
+    placed = lanes.placed()
+    assert placed.expected.bits.ravel().tolist() == [2, 6]
+    assert placed.cells is not None
+    assert placed.cells.tolist() == [[0, 0, 0], [2, 0, 0]]
+    runs(*lanes.case())
+
+
+def test_code_after_some_invocations_have_returned_is_refused() -> None:
+    lanes = returning()
+    with lanes.builder.per_invocation(Value("again", U32), 4):
+        pass
+    refused(lanes, "more code follows")

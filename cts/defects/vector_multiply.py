@@ -14,6 +14,7 @@ from cts.reference.cooperative_vector_matmul import (
     Operands,
     limits,
     loaded_bias,
+    loaded_matrix,
     matrix_offsets,
     multiplied,
     operands_of,
@@ -22,7 +23,8 @@ from cts.reference.cooperative_vector_matmul import (
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, reshaped
 from generators.errors import GeneratorError
-from generators.numerics.formats import integers, values
+from generators.numerics.formats import encode, integers, values
+from generators.numerics.rounding import nearest
 from generators.program.conversion import is_float8
 from generators.program.cooperative_vector_matmul import (
     BiasInMemory,
@@ -240,6 +242,31 @@ def _of_first_row(_: State, __: CooperativeVectorMatMul, operands: Operands) -> 
     return replace(operands, matrix=replace(operands.matrix, bits=bits))
 
 
+def _of_result_type(state: State, operation: CooperativeVectorMatMul) -> None:
+    """Read elements of the result's type where those of the matrix are."""
+    interpretation = INTERPRETATIONS[operation.result.type.component.name]
+
+    def matrix(state: State, given: MatrixInMemory, rows: int, columns: int) -> MatrixValue:
+        return loaded_matrix(state, replace(given, interpretation=interpretation), rows, columns)
+
+    state.matrices[operation.result.name] = replace(multiplied(operands_of(state, operation, matrix=matrix)), permitted=None)
+
+
+_OTHER_FLOAT8 = {COMPONENT_TYPES["e4m3"]: COMPONENT_TYPES["e5m2"], COMPONENT_TYPES["e5m2"]: COMPONENT_TYPES["e4m3"]}
+
+
+def _matrix_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    return replace(operands, matrix=replace(operands.matrix, component=_OTHER_FLOAT8[operands.matrix.component]))
+
+
+def _input_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    """Convert the input to the other type of 8 bits."""
+    other = _OTHER_FLOAT8[operands.vector.component]
+    source = operands.vector if operands.wide is None else operands.wide
+    rounded = nearest(other, values(source.bits, source.component))
+    return replace(operands, vector=MatrixValue(other, encode(other, rounded)))
+
+
 # The sum
 
 
@@ -307,6 +334,11 @@ def _of_memory(
     yield from of(products, "matrix_of_first_invocation", _moved_matrix(of_first))
     yield from of(linear, "layout_swapped", _of_other(_other_layout))
     yield from of(linear, "stride_ignored", _tight)
+    narrow = [o for o in linear if _may_be_of_result_type(o)]
+    yield from of(narrow, "matrix_of_result_type", _of_result_type)
+    eights = [o for o in products if interpretation_value(o.matrix.interpretation).component in _OTHER_FLOAT8]
+    yield from of(eights, "other_float8", _with(_matrix_of_other_float8), operand="matrix")
+    yield from of([o for o in products if _target(o) in _OTHER_FLOAT8], "other_float8", _with(_input_of_other_float8), operand="input")
     optimal = [o for o in products if o not in linear and min(extent(o.rows), extent(o.columns)) > 1]
     transposed = [o for o in optimal if transposes(o.matrix.transpose)]
     yield from of(transposed, "transposition_ignored", _with(_transposed_otherwise))
@@ -320,6 +352,12 @@ def _of_memory(
     for name in ("f16", "f32", "s8", "u8", "s32"):
         others = [o for o in biased if o.bias and _may_be_read_as(o, COMPONENT_TYPES[name])]
         yield from of(others, "bias_of_other_type", _bias_as(name), type=name)
+
+
+def _may_be_of_result_type(operation: CooperativeVectorMatMul) -> bool:
+    """Return whether a device may take the result's type for that of the matrix: numbers of one kind and of two sizes."""
+    own, result = interpretation_value(operation.matrix.interpretation).component, operation.result.type.component
+    return own.is_float == result.is_float and own.bits != result.bits
 
 
 def _may_be_read_as(operation: CooperativeVectorMatMul, other: ComponentType) -> bool:

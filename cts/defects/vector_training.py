@@ -10,7 +10,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.vectors import Bend, bent, in_elements, zero
-from cts.reference.cooperative_vector_training import Added, add, outer_product_terms, reduce_sum_terms
+from cts.reference.cooperative_vector_training import SUMS, Added, add, outer_product_terms, reduce_sum_terms
 from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.verdict.expected import Exact, one_set
@@ -40,7 +40,7 @@ def _in_place(memory: Memory, added: Added, results: np.ndarray) -> None:
     flat, numbers = added.offsets.ravel(), results.ravel()
     places, last = np.unique(flat[::-1], return_index=True)
     bits = encode(added.component, numbers[::-1][last])
-    memory.store(places.reshape(1, 1, -1), one_set(Exact(added.component, bits.reshape(1, 1, -1), True)), f"sums in {memory.array.name}")
+    memory.store(places.reshape(1, 1, -1), one_set(Exact(added.component, bits.reshape(1, 1, -1), True)), SUMS)
 
 
 def _before(memory: Memory, added: Added) -> np.ndarray:

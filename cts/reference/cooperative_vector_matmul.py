@@ -18,7 +18,7 @@ from cts.reference.values import Choice, MatrixValue, reshaped
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
-from generators.numerics.rounding import nearest, neighbours_of_integers
+from generators.numerics.rounding import nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import is_float8
 from generators.program.cooperative_vector_matmul import (
     BiasInMemory,
@@ -37,6 +37,9 @@ MULTIPLIED, WITHOUT_BIAS, WRAPPED = Authority("CV-MM-01"), Authority("CV-MM-02")
 
 KEPT_WIDE = "F-CV-3"
 """Position on which it rests that an f16 input is converted to its 8-bit interpretation."""
+
+NEAREST = "F-CV-17"
+"""Position on which it rests that a float input becomes the nearest number of its interpretation."""
 
 PRECISION = "F-CV-15"
 """Position on which it rests that factors have all bits of their types, and sums those of bias and result."""
@@ -163,6 +166,9 @@ def _from_floats(value: MatrixValue, numbers: np.ndarray, target: ComponentType)
         return converted, None
     if source.name != "f16" or not is_float8(target):
         raise GeneratorError(f"how {source} is rounded to {target} depends on the implementation; use numbers of {target} (CV-MM-12)")
+    low, high = neighbours(target, numbers)
+    if ((low != high) & (numbers - low == high - numbers)).any():
+        raise GeneratorError(f"an input is half way between two numbers of {target}, both as accurate; use others ({NEAREST})")
     return converted, value
 
 
@@ -355,7 +361,7 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
         )
     if (value.bits == wide.bits).all():
         return value
-    return replace(value, permitted=Choice((wide.bits,)), authority=replace(authority, position=KEPT_WIDE, quality=KEPT_WIDE))
+    return replace(value, permitted=Choice((wide.bits,)), authority=replace(authority, position=NEAREST, quality=KEPT_WIDE))
 
 
 def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, result: ComponentType, authority: Authority) -> MatrixValue:

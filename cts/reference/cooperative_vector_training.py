@@ -29,6 +29,9 @@ from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Vecto
 
 OUTER_PRODUCT, SUM = Authority("CV-OPA-01"), Authority("CV-RSA-01")
 
+SUMS = "the sums"
+"""What messages call that which invocations have accumulated in an array."""
+
 _ACCUMULATED = ("f16", "f32")
 
 
@@ -87,7 +90,6 @@ def add(memory: Memory, added: Added) -> None:
         GeneratorError: an order may round, overflow or flush; or an element has not been written before.
     """
     component = added.component
-    what = f"sums in {memory.array.name}"
     places, inverse = np.unique(added.offsets, return_inverse=True)
     before = values(memory.load(places, component), component)
     counted = _terms(memory)
@@ -107,10 +109,10 @@ def add(memory: Memory, added: Added) -> None:
         normal = np.ldexp(1.0, np.minimum(quantum, 1023)) >= smallest_normal(component)
     if not ((fits & normal) | (magnitude == 0)).all():
         raise GeneratorError(
-            f"{what} may round, overflow or be denormal in some order of the additions, which are atomic and unordered; use smaller whole "
-            f"numbers, or fewer terms (F-CV-9, {component})"
+            f"the sums in {memory.array.name} may round, overflow or be denormal in some order of the additions, which are atomic and "
+            f"unordered; use smaller whole numbers, or fewer terms (F-CV-9, {component})"
         )
-    _write(memory, places, encode(component, totals), (component, margin), what, added.authority)
+    _write(memory, places, encode(component, totals), (component, margin), added.authority)
 
 
 def _terms(memory: Memory) -> Terms:
@@ -120,9 +122,7 @@ def _terms(memory: Memory) -> Terms:
     return memory.terms
 
 
-def _write(
-    memory: Memory, places: np.ndarray, bits: np.ndarray, known: tuple[ComponentType, np.ndarray], what: str, authority: Authority
-) -> None:
+def _write(memory: Memory, places: np.ndarray, bits: np.ndarray, known: tuple[ComponentType, np.ndarray], authority: Authority) -> None:
     """Write sums, together with those that are there already: one store has all of them, so other sums never cover it in part.
 
     Args:
@@ -135,7 +135,7 @@ def _write(
     assert terms is not None, "sums have terms"
     margins = dict(zip(places.tolist(), margin.tolist(), strict=True))
     for placed in memory.placed:
-        if placed.what == what and placed.component is component:
+        if placed.what == SUMS and placed.component is component:
             earlier = placed.offsets.ravel()
             kept = ~np.isin(earlier, places) & terms.counted[earlier]
             expected = placed.expected
@@ -149,7 +149,7 @@ def _write(
     shape = _shape(memory.array, places, component)
     proof = Proof(component.precision, np.array([margins[place] for place in places.tolist()]).reshape(shape))
     counted = terms.counted.copy()
-    memory.store(places.reshape(shape), one_set(Exact(component, bits.reshape(shape), True, proof), authority), what)
+    memory.store(places.reshape(shape), one_set(Exact(component, bits.reshape(shape), True, proof), authority), SUMS)
     terms.counted[:] = counted
 
 

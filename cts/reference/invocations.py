@@ -15,7 +15,8 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
     """Run the body in all invocations, each with what it computed in earlier regions.
 
     Raises:
-        GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has.
+        GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has, or some of them
+            return before the end of the program.
     """
     size = operation.size
     shape = state.program.shape
@@ -36,8 +37,8 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         inside.variables.update({name: selected(tree, positions) for name, tree in written.items()})
     given = dict(inside.variables)
     inside.run(operation.body)
-    if len(inside.instances) < len(own):
-        raise GeneratorError("an invocation returns from code of its own; end the code with a branch")
+    if len(inside.instances) < len(own) and state.program.operations[-1] is not operation:
+        raise GeneratorError("an invocation returns from code of its own, and more code follows; end the code with a branch")
     for name, tree in inside.variables.items():
         if tree is not given.get(name):
             # What each invocation has written is its own: no value of the scope instance is left.

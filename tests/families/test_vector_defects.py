@@ -169,6 +169,11 @@ def straight() -> Lanes:
     return multiply(("f16", "f16", "f16", "f32", "f32"), [[1, 2, 3], [4, 1, 0]], TRAINING, matrices, [[0.5, 1], [2, 3]])
 
 
+def eights() -> Lanes:
+    matrices = [[[1, 1.125, -3.5], [2, 5, 0.75]], [[1.25, 8, 9], [1, 3, 13]]]
+    return multiply(("f16", "e4m3", "e4m3", "f16", "f16"), [[1, 2, 3], [4.5, 1.125, 0]], INFERENCING, matrices, [[0.5, 1], [2, 3]])
+
+
 def training() -> Lanes:
     lanes = Lanes(4)
     builder, vectors = lanes.builder, lanes.vectors
@@ -188,7 +193,7 @@ def training() -> Lanes:
     return lanes
 
 
-PROGRAMS = {one.__name__: one for one in (memory, integers, floats, rounded, saturated, packed, transposed, straight, training)}
+PROGRAMS = {one.__name__: one for one in (memory, integers, floats, rounded, saturated, packed, transposed, straight, eights, training)}
 
 
 @cache

@@ -9,18 +9,21 @@ import numpy as np
 import pytest
 
 from cts.reference.evaluate import evaluate
+from cts.reference.values import MatrixValue
+from cts.reference.vector_functions import function_of
 from cts.verdict.expected import Interval, OneOf
 from generators.errors import GeneratorError
 from generators.layouts.vector_arrays import VectorArray
 from generators.program.builder import U32
-from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.control_flow import Carried, Condition, Exit, Merged
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.cooperative_vectors import CooperativeVectorConstant
+from generators.program.float_controls import FloatControl, FloatMode, modes_of
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
-from generators.program.values import ArrayType, CooperativeVectorType, Value
+from generators.program.values import ArrayType, CooperativeVectorType, Operand, Value
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, MatrixOperands, StorageClass, VectorMatrixLayout
 from tests.reference.programs import as_bytes
 from tests.reference.vector_programs import BUFFER, Lanes, runs
@@ -577,3 +580,85 @@ def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
     assert isinstance(sums.permitted, OneOf)
     assert [sorted({int(bits[i, 0, 0]) for bits in sums.permitted.choices}) for i in range(4)] == [[0], [0x4000], [0], [0x6800, 0x6801]]
     runs(*lanes.case())
+
+
+def returning() -> Lanes:
+    lanes = Lanes(4)
+    builder = lanes.builder
+    with lanes.inside():
+        x = lanes.loaded("x", "s32", [[1], [2], [3], [4]])
+        builder.add(Exit("return", Condition(builder.arithmetic("odd", "and", lanes.me, builder.literal(1)), "equal", builder.literal(1))))
+        lanes.stored(lanes.vectors.arithmetic("y", "add", x, x))
+    return lanes
+
+
+def test_invocations_return_before_the_others() -> None:
+    lanes = returning()
+    placed = lanes.placed()
+    assert placed.expected.bits.ravel().tolist() == [2, 6]
+    assert placed.cells is not None
+    assert placed.cells.tolist() == [[0, 0, 0], [2, 0, 0]]
+    runs(*lanes.case())
+
+
+def test_code_after_some_invocations_have_returned_is_refused() -> None:
+    lanes = returning()
+    with lanes.builder.per_invocation(Value("again", U32), 4):
+        pass
+    refused(lanes, "more code follows")
+
+
+def test_everything_constant_may_be_specialized() -> None:
+    """Interpretations, layout, M, K and the transposition are those of the case, and not the defaults of the module."""
+    lanes = Lanes(1)
+    builder, vectors = lanes.builder, lanes.vectors
+
+    def constant(name: str, value: int, default: int) -> Operand:
+        return builder.operand(name, U32, "specialization", value, default)
+
+    with lanes.inside():
+        rows, columns = constant("rows", 2, 4), constant("columns", 3, 4)
+        x = lanes.loaded("x", "f16", [[1, 10, 100]])
+        array = lanes.opaque("m", F16, [[[1, 4], [2, 5], [3, 6]]], INFERENCING)
+        f16, layout = constant("f16", 0, 1), constant("layout", int(INFERENCING), int(TRAINING))
+        matrix = MatrixInMemory(array, builder.literal(0), f16, layout, builder.literal(16), constant("transpose", 1, 0))
+        held = lanes.array("bias", F16, as_bytes(np.array([1, 2], np.float16)))
+        bias = BiasInMemory(held, builder.literal(0), constant("bias_type", 0, 1))
+        lanes.stored(vectors.matmul("y", F16, x, constant("as", 0, 1), matrix, bias, rows, columns))
+    # The rows of the transpose are 1 2 3 and 4 5 6: 321 + 1, 654 + 2.
+    assert lanes.rows() == [[322, 656]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "allowed"),
+    [(None, {0x0001, 0x0000}), (FloatMode.DENORM_PRESERVE, {0x0001}), (FloatMode.DENORM_FLUSH_TO_ZERO, {0x0000})],
+)
+def test_minimum_and_maximum_under_modes_of_denormals(mode: FloatMode | None, allowed: set[int]) -> None:
+    modes = modes_of([] if mode is None else [FloatControl(mode, 16)], F16)
+    arguments = [MatrixValue(F16, np.array([[[bits]]], np.uint16)) for bits in (0x0001, 0x8002)]
+    found = function_of("FMax", arguments, modes)
+    assert {int(bits[0, 0, 0]) for bits in found.every_bits} == allowed
+
+
+def test_functions_with_bounds_are_refused_under_modes() -> None:
+    modes = modes_of([FloatControl(FloatMode.ROUNDING_MODE_RTE, 16)], F16)
+    with pytest.raises(GeneratorError, match="under execution modes"):
+        function_of("Exp", [MatrixValue(F16, np.array([[[0x3C00]]], np.uint16))], modes)
+
+
+@pytest.mark.parametrize(
+    ("function", "component", "argument", "why"),
+    [
+        ("Exp", "f16", 12.0, "Exp may overflow f16"),
+        ("Log", "f32", -1.0, "not positive"),
+        ("Log", "f32", "0x00000001", "denormal may be taken for zero"),
+        ("Tanh", "f16", 11.0, "more than is promised of"),
+        ("Atan", "f16", "0x7c00", "NaN or infinite"),
+    ],
+)
+def test_a_function_of_which_nothing_is_promised_is_refused(function: str, component: str, argument: Any, why: str) -> None:
+    lanes = Lanes(1)
+    with lanes.inside():
+        x = lanes.loaded("x", component, [[argument]])
+        lanes.stored(lanes.vectors.function("y", function, x))  # type: ignore[arg-type]
+    refused(lanes, why)

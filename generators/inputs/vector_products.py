@@ -194,13 +194,16 @@ def clamp(types: VectorTypes) -> int:
 
 
 def _biases(types: VectorTypes, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw integers of which a quarter makes sums wrap, or set the highest bit of an unsigned one; Python's integers. Where results become
-    floats, all are small: a float has the sums."""
+    """Draw integers of which a quarter makes sums wrap, and the first sum of an unsigned type has its highest bit; Python's integers.
+    Where results become floats, all are small, because a float has the sums."""
     low, high = _limits(types.bias.component)
     small = rng.integers(max(low, -20), 20, shape).astype(object)
     if types.input.is_float:
         return small
     rest = rng.integers(0, 8, shape).astype(object)
-    ends = np.stack([low + rest, high - rest] if types.bias.component.is_signed else [high - rest, high // 2 + 1 + rest])
-    chosen = np.where(rng.integers(0, 2, shape).astype(bool), ends[0], ends[1])
-    return np.where(rng.random(shape) < 0.25, chosen, small)
+    lower = rng.integers(0, 2, shape).astype(bool)
+    if types.bias.component.is_signed:
+        return np.where(rng.random(shape) < 0.25, np.where(lower, low + rest, high - rest), small)
+    biases = np.where(rng.random(shape) < 0.25, high - rest, small)
+    biases[:, 0] = high // 2 + 1 + rest[:, 0]
+    return biases

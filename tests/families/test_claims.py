@@ -14,6 +14,8 @@ from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import flattened
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.cooperative_vector_elementwise import CooperativeVectorFunction
+from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul, interpretation_value, vector_layout_value
 from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -26,7 +28,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, TensorView, Value, is_matrix
 from generators.program.variables import Variable
-from generators.types import ClampMode, Layout, MemoryAccess, ReduceMode, Scope, StorageClass
+from generators.types import ClampMode, ComponentType, Layout, MemoryAccess, ReduceMode, Scope, StorageClass, VectorMatrixLayout
 from tests.suite import casebook, programs
 
 KERNELS = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
@@ -96,6 +98,35 @@ def vector(access: CooperativeVectorLoad | CooperativeVectorStore) -> Cooperativ
     return access.result if isinstance(access, CooperativeVectorLoad) else access.vector
 
 
+def multiplies(holds: Callable[[CooperativeVectorMatMul], bool]) -> Callable[[Parts], bool]:
+    """Return the test for a matrix-vector multiply for which something holds."""
+    return has(CooperativeVectorMatMul, holds)
+
+
+def converts(source: Callable[[ComponentType], bool], target: Callable[[ComponentType], bool]) -> Callable[[Parts], bool]:
+    """Return the test for an input that its interpretation converts, and does not only take apart."""
+
+    def holds(part: CooperativeVectorMatMul) -> bool:
+        own, read = part.input.type.component, interpretation_value(part.interpretation)
+        return not read.packed and read.component is not own and source(own) and target(read.component)
+
+    return multiplies(holds)
+
+
+def in_layout(*layouts: VectorMatrixLayout) -> Callable[[Parts], bool]:
+    return multiplies(lambda part: vector_layout_value(part.matrix.layout) in layouts)
+
+
+def is_float(component: ComponentType) -> bool:
+    return component.is_float
+
+
+def is_integer(component: ComponentType) -> bool:
+    return not component.is_float
+
+
+OPTIMAL = (VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayout.TRAINING_OPTIMAL)
+
 SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "KHR-LOAD-03": has(MatrixLoad, lambda load: load.layout is not Layout.COLUMN_MAJOR),
     "KHR-LOAD-04": has(MatrixLoad, lambda load: load.layout is not Layout.ROW_MAJOR),
@@ -124,6 +155,28 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CV-LD-04": has(VECTOR_ACCESS, lambda access: access.array.storage is not StorageClass.STORAGE_BUFFER),
     "CV-ST-01": has(CooperativeVectorStore),
     "CV-ST-03": has(VECTOR_ACCESS, lambda access: access.array.storage is StorageClass.WORKGROUP),
+    "CV-MM-01": multiplies(lambda part: part.bias is not None),
+    "CV-MM-02": multiplies(lambda part: part.bias is None),
+    "CV-MM-05": multiplies(lambda part: not part.result.type.component.is_float),
+    "CV-MM-08": multiplies(lambda part: interpretation_value(part.interpretation).packed),
+    "CV-MM-09": converts(is_integer, is_integer),
+    "CV-MM-10": converts(is_float, is_integer),
+    "CV-MM-11": converts(is_integer, is_float),
+    "CV-MM-12": converts(is_float, is_float),
+    "CV-MM-13": multiplies(lambda part: not part.input.type.component.is_float),
+    "CV-MM-14": multiplies(
+        lambda part: part.matrix.array.pointee.component is not interpretation_value(part.matrix.interpretation).component
+    ),
+    "CV-MM-15": multiplies(lambda part: part.bias is not None),
+    "CV-MM-17": in_layout(VectorMatrixLayout.ROW_MAJOR),
+    "CV-MM-18": in_layout(VectorMatrixLayout.COLUMN_MAJOR),
+    "CV-MM-19": multiplies(lambda part: vector_layout_value(part.matrix.layout) in OPTIMAL and part.matrix.stride is not None),
+    "CV-MM-20": in_layout(*OPTIMAL),
+    "CV-MM-25": multiplies(lambda part: not isinstance(part.matrix.offset, Operand)),
+    "CV-MM-28": multiplies(lambda part: not part.result.type.component.is_float),
+    "CV-MM-29": multiplies(lambda part: interpretation_value(part.interpretation).name in ("e4m3", "e5m2")),
+    "CV-MM-30": multiplies(lambda part: not isinstance(part.matrix.offset, Operand)),
+    "CV-MM-32": has(CooperativeVectorFunction),
     "CV-TYPE-03": has(CooperativeVectorType, lambda type_: isinstance(type_.length, Operand)),
     "CM2-WG-02": has(Value, lambda value: is_matrix(value) and value.type.scope is Scope.WORKGROUP),
     "CM2-CL-02": clamps(TensorLoad, ClampMode.CONSTANT),

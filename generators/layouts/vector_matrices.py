@@ -1,0 +1,94 @@
+"""Matrices that matrix-vector multiplies read, in an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generators.program.builder import ProgramBuilder
+from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
+from generators.program.memory import MATRIX_ALIGNMENT, Array, Pointee
+from generators.program.vector_builder import VectorBuilder
+from generators.types import ComponentType, StorageClass, VectorMatrixLayout
+
+
+@dataclass(frozen=True)
+class VectorMatrices:
+    """Matrices of one type and shape in an array, one after another.
+
+    Attributes:
+        component: type of their elements.
+        rows, columns: M and K, as they are multiplied.
+        layout: of all.
+        count: how many.
+        transpose: whether they are stored as K x M; only in an optimal layout.
+        first: bytes before the first one, a multiple of 64; 0 in an optimal layout.
+        padding: bytes between rows (columns) beyond the least, a multiple of 16; without meaning in an optimal layout.
+    """
+
+    component: ComponentType
+    rows: int
+    columns: int
+    layout: VectorMatrixLayout
+    count: int = 1
+    transpose: bool = False
+    first: int = 0
+    padding: int = 0
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """How many rows (columns) each matrix has in memory, and the elements of each."""
+        by_rows = self.layout is VectorMatrixLayout.ROW_MAJOR or (self.layout.is_optimal and not self.transpose)
+        return (self.rows, self.columns) if by_rows else (self.columns, self.rows)
+
+    @property
+    def stride(self) -> int:
+        """Bytes from a row (column) to the next."""
+        return -(-self.lines[1] * self.component.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT + self.padding
+
+    @property
+    def pitch(self) -> int:
+        """Bytes from a matrix to the next, where the device does not decide it."""
+        return -(-self.lines[0] * self.stride // MATRIX_ALIGNMENT) * MATRIX_ALIGNMENT
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the array, as subcases give it."""
+        if self.layout.is_optimal:
+            return self.count * self.rows * self.columns * self.component.bytes
+        return self.first + self.count * self.pitch
+
+    def declare(
+        self, builder: ProgramBuilder, name: str, storage: StorageClass = StorageClass.STORAGE_BUFFER, pointee: Pointee | None = None
+    ) -> Array:
+        """Declare the array; of elements of the component type if ``pointee`` says nothing else.
+
+        Raises:
+            GeneratorError: the array is not a whole number of pointees.
+        """
+        if self.layout.is_optimal:
+            rows, columns = self.lines
+            vectors = VectorBuilder(builder)
+            return vectors.opaque(name, self.component, rows, columns, self.layout, self.count, storage=storage, pointee=pointee)
+        element = Pointee(self.component) if pointee is None else pointee
+        return builder.array(name, element, self.bytes // element.bytes, storage, "input")
+
+    def contents(self, matrices: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the contents of the array, uint8, with random bytes around rows (columns).
+
+        Args:
+            matrices: (count, rows, columns), of the component's dtype.
+        """
+        transposed = self.transpose or self.layout is VectorMatrixLayout.COLUMN_MAJOR
+        stored = np.ascontiguousarray(matrices.transpose(0, 2, 1) if transposed else matrices)
+        if self.layout.is_optimal:
+            return stored.view(np.uint8).reshape(-1)
+        contents = rng.integers(0, 256, self.bytes, np.uint8)
+        lines, length = self.lines
+        data = stored.view(np.uint8).reshape(self.count, lines, -1)
+        for matrix, first in enumerate(range(self.first, self.bytes, self.pitch)):
+            for line in range(lines):
+                begin = first + line * self.stride
+                contents[begin : begin + length * self.component.bytes] = data[matrix, line]
+        return contents

@@ -1,0 +1,172 @@
+"""vector_muladd shows devices that convert inputs, find matrices and biases, or treat invocations in a wrong way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cts.devices.embedded.cooperative_vector_matmul import converted_input
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import Fault, Faults
+from cts.devices.embedded.machine import Run
+from cts.devices.embedded.profile import load_profile
+from cts.devices.embedded.translation import Translation, Words
+from cts.verdict.verdict import Verdict
+from generators.spirv.enumerants import Op
+from tests.broken_devices.doubles import Broken, judged
+from tests.suite import casebook
+
+MULADD = Op.CooperativeVectorMatrixMulAddNV
+MATRIX_OFFSET, BIAS_OFFSET, STRIDE = 5, 8, 14
+"""Where these operands of the instruction are."""
+
+NUMBERS = {"row": "s32.s8.s8.s32.s32", "float": "f32.s8.s8.s32.s32", "packed": "u32.s8packed.s8.s32.s32", "f16": "f16.f16.f16.f16.f16"}
+
+Offsets = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def with_operand(at: int, change: Offsets) -> Fault:
+    """Return the fault of a multiply that takes another number for an operand: of the number in every invocation, and of which ones
+    execute."""
+
+    def fault(handler):
+        def broken(translation: Translation, words: Words) -> Run:
+            run, id_ = handler(translation, words), words[at]
+
+            def execute():
+                values, machine = translation.values, translation.machine
+                given = values[id_]
+                values[id_] = change(np.broadcast_to(np.asarray(given, np.uint32), machine.lanes), machine.mask)
+                result = run()
+                values[id_] = given
+                return result
+
+            return execute
+
+        return broken
+
+    return fault
+
+
+def of_first_lane(numbers: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Take the number of the first invocation that executes for all."""
+    return np.full_like(numbers, numbers[np.flatnonzero(mask)[0]])
+
+
+def in_sixteen_bits(numbers: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return numbers & np.uint32(0xFFFF)
+
+
+def without_padding(numbers: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return numbers - np.uint32(16)
+
+
+def of_pairs(numbers: np.ndarray, _: np.ndarray) -> np.ndarray:
+    """Take the number of the even invocation for both of a pair."""
+    return np.repeat(numbers[::2], 2)[: numbers.size]
+
+
+def rounded(function: Callable[[np.ndarray], np.ndarray]) -> Fault:
+    """Return the fault of a conversion of floats to integers by another rule."""
+
+    def fault(convert):
+        def broken(rows, type_, signed, as_, count):
+            if not type_.is_float or as_.component.is_float:
+                return convert(rows, type_, signed, as_, count)
+            return convert(function(rows), type_, signed, as_, count)
+
+        return broken
+
+    return fault
+
+
+def half_up(numbers: np.ndarray) -> np.ndarray:
+    return np.floor(numbers + numbers.dtype.type(0.5))
+
+
+def wrapping(convert):
+    """Keep the low bits of an integer that does not fit."""
+
+    def broken(rows, type_, signed, as_, count):
+        if type_.is_float or as_.packed or as_.component.is_float:
+            return convert(rows, type_, signed, as_, count)
+        return rows.astype(as_.component.dtype)
+
+    return broken
+
+
+def unsigned(convert):
+    """Take integers for unsigned ones."""
+    return lambda rows, type_, signed, as_, count: convert(rows, type_, False, as_, count)
+
+
+def bytes_reversed(convert):
+    """Take packed elements from the highest bits down."""
+    return lambda rows, type_, signed, as_, count: convert(rows.byteswap() if as_.packed else rows, type_, signed, as_, count)
+
+
+WRONG = {
+    "all invocations have one matrix": (
+        Faults({MULADD: with_operand(MATRIX_OFFSET, of_first_lane)}),
+        "f16",
+        [
+            "/matrices:alternate",
+            "/layout:training/matrices:alternate",
+            "/matrices:clustered/control:half",
+            "/matrices:unique/invocations:7",
+        ],
+    ),
+    "pairs of invocations have one matrix": (
+        Faults({MULADD: with_operand(MATRIX_OFFSET, of_pairs)}),
+        "f16",
+        ["/matrices:alternate", "/layout:inferencing/matrices:unique"],
+    ),
+    "all invocations have one bias": (
+        Faults({MULADD: with_operand(BIAS_OFFSET, of_first_lane)}),
+        "row",
+        ["/matrices:alternate", "/matrices:clustered/control:half", "/layout:column/matrices:unique"],
+    ),
+    "offsets of matrices have 16 bits": (
+        Faults({MULADD: with_operand(MATRIX_OFFSET, in_sixteen_bits)}),
+        "f16",
+        ["/first:far/matrices:alternate", "/first:far/source:buffer"],
+    ),
+    "offsets of biases have 16 bits": (
+        Faults({MULADD: with_operand(BIAS_OFFSET, in_sixteen_bits)}),
+        "f16",
+        ["/bias_first:far/matrices:alternate", "/bias_first:far/source:buffer"],
+    ),
+    "the stride is the least one": (
+        Faults({MULADD: with_operand(STRIDE, without_padding)}),
+        "f16",
+        ["/source:push_constant", "/layout:column/source:push_constant"],
+    ),
+    "inputs are truncated": (Faults(operations={converted_input: rounded(np.trunc)}), "float", ["", "/layout:training", "/form:network"]),
+    "ties go up": (Faults(operations={converted_input: rounded(half_up)}), "float", ["", "/size:3x17", "/form:network"]),
+    "inputs wrap": (Faults(operations={converted_input: wrapping}), "row", ["", "/form:network", "/form:again"]),
+    "inputs are unsigned": (Faults(operations={converted_input: unsigned}), "row", ["", "/layout:inferencing"]),
+    "packed inputs begin with the highest bits": (Faults(operations={converted_input: bytes_reversed}), "packed", ["", "/layout:column"]),
+}
+
+
+@pytest.mark.parametrize("what", list(WRONG))
+def test_a_wrong_device_fails(what):
+    faults, row, cases = WRONG[what]
+    for parameters in cases:
+        assert judged(f"vector_muladd[row:{NUMBERS[row]}{parameters}]", Broken(faults=faults)).verdict is Verdict.FAIL, parameters
+
+
+def test_the_right_device_passes():
+    for id_ in {f"vector_muladd[row:{NUMBERS[row]}{parameters}]" for _, row, cases in WRONG.values() for parameters in cases}:
+        assert judged(id_, Broken()).verdict is Verdict.PASS, id_
+
+
+@pytest.mark.parametrize("profile", ["universal", "nvidia-h200"])
+def test_every_row_of_a_profile_is_there(profile):
+    family = casebook().family("vector_muladd")
+    rows = EmbeddedDevice(load_profile(profile)).description.vector_rows
+    listed = next(parameter for parameter in family.parameters if parameter.name == "row").values
+    assert rows
+    assert {".".join(row.types) for row in rows} <= set(listed)

@@ -1,0 +1,49 @@
+"""Matrices of matrix-vector multiplies in arrays: elements are where offset, stride and layout say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from generators.layouts.vector_matrices import VectorMatrices
+from generators.types import COMPONENT_TYPES, VectorMatrixLayout
+from generators.vector_rows import parse_vector_row
+
+U16 = COMPONENT_TYPES["u16"]
+VALUES = np.arange(100, 142, dtype=np.uint16).reshape(2, 3, 7)
+"""Two matrices, 3 x 7."""
+
+
+@pytest.mark.parametrize(("layout", "stride"), [(VectorMatrixLayout.ROW_MAJOR, 32), (VectorMatrixLayout.COLUMN_MAJOR, 32)])
+def test_every_element_is_at_first_and_pitch_and_stride(layout: VectorMatrixLayout, stride: int) -> None:
+    matrices = VectorMatrices(U16, 3, 7, layout, 2, first=64, padding=16)
+    data = matrices.contents(VALUES, np.random.default_rng(1))
+    assert matrices.stride == stride
+    assert matrices.pitch % 64 == 0
+    assert data.size == matrices.bytes == 64 + 2 * matrices.pitch
+    for matrix, row, column in np.ndindex(VALUES.shape):
+        line, within = (row, column) if layout is VectorMatrixLayout.ROW_MAJOR else (column, row)
+        at = 64 + matrix * matrices.pitch + line * stride + 2 * within
+        assert int.from_bytes(data[at : at + 2].tobytes(), "little") == VALUES[matrix, row, column]
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_optimal_layouts_have_tight_rows(transpose: bool) -> None:
+    matrices = VectorMatrices(U16, 3, 7, VectorMatrixLayout.TRAINING_OPTIMAL, 2, transpose)
+    stored = VALUES.swapaxes(1, 2) if transpose else VALUES
+    assert matrices.lines == ((7, 3) if transpose else (3, 7))
+    assert matrices.contents(VALUES, np.random.default_rng(1)).tobytes() == stored.tobytes()
+    assert matrices.bytes == VALUES.nbytes
+
+
+def test_rows_have_names() -> None:
+    row = parse_vector_row("u32.s8packed.s8.s32.s32")
+    assert str(row) == "u32.s8packed.s8.s32.s32"
+    assert [row.components(columns) for columns in (1, 4, 5, 8)] == [1, 1, 2, 2]
+    assert parse_vector_row("f32.s8.s8.s32.s32").components(5) == 5
+
+
+@pytest.mark.parametrize("text", ["f16.f16.f16.f16", "f16.f16.f16.f16.s8packed", "f16.f17.f16.f16.f16", "s8packed.s8.s8.s32.s32"])
+def test_other_texts_are_no_rows(text: str) -> None:
+    with pytest.raises(ValueError, match=r"expected five types"):
+        parse_vector_row(text)

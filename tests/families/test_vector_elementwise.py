@@ -152,9 +152,9 @@ CONVERSION = {
 
 def elementwise(parameters: str) -> str:
     """Return an id: a component type, f16 if none is given, an operation, and other parameters."""
-    component, _, rest = (
-        parameters.partition("/") if parameters.split("/", maxsplit=1)[0] in ("f32", "s8", "u8", "s32", "u32") else ("f16", "", parameters)
-    )
+    component, _, rest = parameters.partition("/")
+    if component not in ("f32", "s8", "u8", "s32", "u32"):
+        component, rest = "f16", parameters
     operation, _, others = rest.partition("/")
     return f"vector_elementwise[component:{component}/operation:{operation}{others and '/' + others}]"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -146,6 +147,20 @@ def test_functions_take_and_return_vectors() -> None:
     with shader.inside():
         shader.store(builder.call("y", Function("double_it", (parameter,), tuple(body), doubled), [shader.load()]))  # type: ignore[arg-type]
     np.testing.assert_array_equal(shader.run(X), 2 * X)
+
+
+@pytest.mark.parametrize("storage", ["function", "private"])
+def test_variables_begin_with_a_null_vector(storage: Literal["function", "private"]) -> None:
+    shader = Shader()
+    builder = shader.builder
+    with shader.inside():
+        held = builder.variable("held", shader.type, storage, "null")
+        with builder.arm() as then:
+            builder.set(held, (), shader.load())
+        odd = builder.arithmetic("odd", "and", shader.me, builder.literal(1))
+        builder.branch(Condition(odd, "equal", builder.literal(1)), then)
+        shader.store(builder.get("after", held))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(shader.run(X), np.where(np.arange(LANES)[:, None] % 2, X, 0))
 
 
 def test_integers() -> None:

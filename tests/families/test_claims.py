@@ -14,7 +14,15 @@ from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import flattened
 from generators.program.conversion import Conversion, MatrixConvert
-from generators.program.cooperative_vector_elementwise import CooperativeVectorFunction
+from generators.program.cooperative_vector_elementwise import (
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+)
 from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul, interpretation_value, vector_layout_value
 from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -149,6 +157,12 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "KHR-ARI-01": has(MatrixNegate),
     "KHR-ARI-02": has(MatrixArithmetic),
     "KHR-ARI-05": has(MatrixTimesScalar),
+    "CV-ARI-01": has((CooperativeVectorNegate, CooperativeVectorArithmetic)),
+    "CV-ARI-03": has(CooperativeVectorTimesScalar),
+    "CV-ARI-04": has(CooperativeVectorFunction),
+    "CV-BIT-01": has((CooperativeVectorBits, CooperativeVectorNot)),
+    "CV-CVT-01": has(CooperativeVectorConvert, lambda part: part.conversion is not Conversion.BITCAST),
+    "CV-CVT-02": has(CooperativeVectorConvert, lambda part: part.conversion is Conversion.BITCAST),
     "CV-LD-01": has(CooperativeVectorLoad),
     "CV-LD-02": has(VECTOR_ACCESS, lambda access: access.array.pointee != Pointee(vector(access).type.component)),
     "CV-LD-03": has(VECTOR_ACCESS, lambda access: access.array.other_stride is not None),
@@ -224,7 +238,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
 }
 """By requirement: what a program has that exercises it. Necessary, not sufficient."""
 
-SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-COMP-05", "TA-VCL-01")
+SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "CV-ARI", "CV-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-COMP-05", "TA-VCL-01")
 """Beginnings of ids: a program that has what such a requirement is about exercises it, whatever else the case does."""
 
 

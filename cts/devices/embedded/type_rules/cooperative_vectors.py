@@ -22,7 +22,7 @@ _OTHERS = frozenset(
     {
         *(Op.CompositeConstruct, Op.CompositeConstructReplicateEXT, Op.CompositeExtract, Op.CompositeInsert),
         *(Op.VectorExtractDynamic, Op.VectorInsertDynamic, Op.CopyObject, Op.CopyLogical, Op.Undef, Op.Select, Op.VectorTimesScalar),
-        *(Op.Load, Op.Store, Op.FunctionCall, Op.ReturnValue, Op.Phi, Op.FunctionParameter, Op.ExtInst),
+        *(Op.Variable, Op.Load, Op.Store, Op.FunctionCall, Op.ReturnValue, Op.Phi, Op.FunctionParameter, Op.ExtInst),
         *(Op.CooperativeVectorLoadNV, Op.CooperativeVectorStoreNV, Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV),
         *(Op.CooperativeVectorOuterProductAccumulateNV, Op.CooperativeVectorReduceSumAccumulateNV),
     }

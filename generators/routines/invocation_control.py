@@ -1,0 +1,179 @@
+"""Control flow around code that each invocation runs for itself on cooperative vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.control_flow import Arm, Carried, Condition, Exit, Merged
+from generators.program.functions import Function
+from generators.program.values import (
+    CooperativeVector,
+    CooperativeVectorType,
+    Scalar,
+    ScalarValue,
+    Value,
+    is_cooperative_vector,
+)
+from generators.program.vector_builder import VectorBuilder
+
+Control = Literal["straight", "uniform", "half", "branches", "switch", "loop", "function", "variable"]
+"""straight: all invocations, without control flow. uniform: a branch that all invocations take alike, by a push constant. half: the odd
+invocations alone. branches: odd and even invocations in two arms, whose results meet. switch: three arms, one of which gives zeros. loop: a
+loop whose length is the invocation's own and that carries the result. function: a function that the odd invocations call. variable: the odd
+invocations put the result into a variable of zeros, which all of them store."""
+
+DIVERGENT: tuple[Control, ...] = ("half", "branches", "switch", "loop", "function", "variable")
+"""The forms in which some invocations do not execute what others do."""
+
+KEEPING: tuple[Control, ...] = ("straight", "uniform", "half", "branches", "loop")
+"""The forms in which operands can be stored after the result."""
+
+PATH = "path"
+"""The operand (u32) that decides the uniform branch: 1 for its first arm."""
+
+Passed = CooperativeVector | ScalarValue
+"""What the code of an invocation takes: a vector, or a scalar."""
+
+
+@dataclass(frozen=True)
+class InvocationCode:
+    """Code that each invocation runs for itself.
+
+    Attributes:
+        load: loads operands; takes the beginning of their names and the slot (u32) that they are in.
+        compute: computes the result; takes the beginning of names and the operands.
+        store: stores results: what ``compute`` gives, and the vectors among the operands if they are kept.
+        kept: whether the operands are stored as well.
+    """
+
+    load: Callable[[str, ScalarValue], tuple[Passed, ...]]
+    compute: Callable[[str, Sequence[Passed]], CooperativeVector]
+    store: Callable[[Sequence[CooperativeVector]], None]
+    kept: bool = False
+
+    def results(self, prefix: str, slot: ScalarValue) -> tuple[CooperativeVector, ...]:
+        """Add code that computes the results of the operands in ``slot``, and return them."""
+        operands = self.load(prefix, slot)
+        kept = [operand for operand in operands if is_cooperative_vector(operand)] if self.kept else []
+        return self.compute(prefix, operands), *kept
+
+
+def run(builder: ProgramBuilder, control: Control, code: InvocationCode, me: Scalar, lanes: int, type_: CooperativeVectorType) -> None:
+    """Run ``code`` in the invocations of the dispatch, inside of the builder's ``per_invocation``.
+
+    Args:
+        me: the number of the invocation.
+        lanes: invocations of the dispatch.
+        type_: of the result.
+    """
+    if control == "straight":
+        code.store(code.results("", me))
+        return
+    if control == "loop":
+        _loop(builder, code, me, lanes)
+        return
+    odd = builder.arithmetic("odd", "and", me, builder.literal(1))
+    if control == "uniform":
+        path = builder.operand(PATH, U32, "push_constant")
+        _branches(builder, code, me, lanes, Condition(path, "equal", builder.literal(1)))
+        return
+    is_odd = Condition(odd, "equal", builder.literal(1))
+    match control:
+        case "half":
+            with builder.arm() as then:
+                code.store(code.results("", me))
+            builder.branch(is_odd, then)
+        case "branches":
+            _branches(builder, code, me, lanes, is_odd)
+        case "switch":
+            _switch(builder, code, me, lanes, type_)
+        case "function":
+            with builder.arm() as then:
+                code.store((_called(builder, code, me),))
+            builder.branch(is_odd, then)
+        case "variable":
+            _variable(builder, code, me, is_odd, type_)
+
+
+def _mirrored(builder: ProgramBuilder, me: Scalar, lanes: int) -> Scalar:
+    """The slot of the invocation's mirror image."""
+    return builder.arithmetic("mirrored", "subtract", builder.literal(lanes - 1), me)
+
+
+def _merged(sources: Sequence[Sequence[CooperativeVector]]) -> tuple[Merged, ...]:
+    """Where arms meet, one source of each arm for each result."""
+    return tuple(Merged(Value(f"met_{i}", every[0].type), tuple(every)) for i, every in enumerate(zip(*sources, strict=True)))
+
+
+def _stored(code: InvocationCode, merged: Sequence[Merged]) -> None:
+    code.store([one.result for one in merged])  # type: ignore[misc]
+
+
+def _branches(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int, condition: Condition) -> None:
+    """The second arm computes with the operands of the mirror image."""
+    with builder.arm() as then:
+        first = code.results("then_", me)
+    with builder.arm() as otherwise:
+        second = code.results("else_", _mirrored(builder, me, lanes))
+    merged = _merged((first, second))
+    builder.branch(condition, then, otherwise, merged)
+    _stored(code, merged)
+
+
+def _switch(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int, type_: CooperativeVectorType) -> None:
+    with builder.arm() as own:
+        first = code.results("own_", me)
+    with builder.arm() as other:
+        second = code.results("other_", _mirrored(builder, me, lanes))
+    with builder.arm() as default:
+        zeros = (VectorBuilder(builder).null("zeros", type_),)
+    merged = _merged((first, second, zeros))
+    selector = builder.arithmetic("selector", "modulo", me, builder.literal(3))
+    builder.switch(selector, (Arm((0,), tuple(own)), Arm((2,), tuple(other))), default, merged)
+    _stored(code, merged)
+
+
+def _called(builder: ProgramBuilder, code: InvocationCode, me: Scalar) -> CooperativeVector:
+    """The result of a function, which takes all operands."""
+    operands = code.load("", me)
+    parameters = tuple(Value(f"parameter_{i}", operand.type) for i, operand in enumerate(operands))
+    with builder.arm() as body:
+        returned = code.compute("inner_", parameters)  # type: ignore[arg-type]
+    function = Function("computes", parameters, tuple(body), returned)
+    result = builder.call("called", function, operands)
+    assert result is not None
+    assert is_cooperative_vector(result)
+    return result
+
+
+def _variable(builder: ProgramBuilder, code: InvocationCode, me: Scalar, is_odd: Condition, type_: CooperativeVectorType) -> None:
+    variable = builder.variable("held", type_)
+    builder.set(variable, (), VectorBuilder(builder).null("zeros", type_))
+    with builder.arm() as then:
+        builder.set(variable, (), code.results("", me)[0])
+    builder.branch(is_odd, then)
+    held = builder.get("held_after", variable)
+    assert is_cooperative_vector(held)
+    code.store((held,))
+
+
+def _loop(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int) -> None:
+    """Compute the results of all slots up to the invocation's own, and store the last ones."""
+    begin = code.results("begin_", builder.literal(0))
+    carried: list[Carried] = []
+    current = [Value(f"current_{i}", one.type) for i, one in enumerate(begin)]
+    index = Value("index", U32)
+    enough = builder.arithmetic("enough", "add", me, builder.literal(1))
+    with builder.loop(index, builder.literal(lanes), carried):
+        builder.add(Exit("break", Condition(index, "equal", enough)))
+        following = code.results("next_", index)
+        carried += [Carried(*one) for one in zip(begin, current, following, strict=True)]
+    code.store(current)
+
+
+def path(drawn: int) -> dict[str, int]:
+    """Return the operand of the uniform branch: its first arm for an odd number."""
+    return {PATH: drawn & 1}

@@ -43,12 +43,12 @@ def in_elements(array: Array) -> Bend:
 
 
 def of_first(operand: np.ndarray) -> np.ndarray:
-    """The operand of the first invocation that executes the instruction."""
+    """Return the operand of the first invocation that executes the instruction."""
     return np.broadcast_to(operand[:1], operand.shape)
 
 
 def zero(operand: np.ndarray) -> np.ndarray:
-    """An operand that is ignored."""
+    """Return zeros in place of an operand that is ignored."""
     return np.zeros_like(operand)
 
 

@@ -57,7 +57,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
 
 
 def interpretation(shader: Shader, value: InterpretationOperand) -> str:
-    """The constant expression for a component type."""
+    """Return the constant expression for a component type."""
     if isinstance(value, Operand):
         return _constant(shader, value)
     component = value.component
@@ -67,12 +67,12 @@ def interpretation(shader: Shader, value: InterpretationOperand) -> str:
 
 
 def layout(shader: Shader, value: VectorMatrixLayoutOperand) -> str:
-    """The constant expression for a layout."""
+    """Return the constant expression for a layout."""
     return _constant(shader, value) if isinstance(value, Operand) else _LAYOUTS[value]
 
 
 def stride(shader: Shader, value: ScalarValue | None) -> str:
-    """The argument for a stride.
+    """Return the argument for a stride.
 
     Raises:
         NotExpressible: it is left out.

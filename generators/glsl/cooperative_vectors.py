@@ -19,12 +19,12 @@ from generators.program.values import CooperativeVector, ScalarValue
 
 
 def declared(shader: Shader, result: CooperativeVector) -> str:
-    """The declaration of the variable of ``result``, without what it is initialized with."""
+    """Return the declaration of the variable of ``result``, without what it is initialized with."""
     return f"{shader.vector_type(result.type)} {identifier(result.name)}"
 
 
 def uint(shader: Shader, value: ScalarValue, what: str) -> str:
-    """An argument for a parameter of type uint.
+    """Return an argument for a parameter of type uint.
 
     Raises:
         NotExpressible: it is not a 32-bit integer.
@@ -65,7 +65,7 @@ def emit_vector_constant(shader: Shader, constant: CooperativeVectorConstant) ->
 
 
 def vector_constant_text(shader: Shader, constant: CooperativeVectorConstant) -> str:
-    """The constant as an expression."""
+    """Return the constant as an expression."""
     values = ", ".join(shader.text(value) for value in constant.values)
     return f"{shader.vector_type(constant.result.type)}({values})"
 

@@ -58,11 +58,11 @@ class VectorArray:
         return builder.array(name, element, self.bytes // element.bytes, storage, role, array_stride)
 
     def offset(self, builder: ProgramBuilder, name: str, slot: ScalarValue) -> Scalar:
-        """The byte at which slot ``slot`` (u32) begins."""
+        """Return the byte at which slot ``slot`` (u32) begins."""
         return builder.offset(name, builder.literal(self.first), slot, self.pitch)
 
     def pack(self, vectors: np.ndarray, around: int = 0xA5) -> np.ndarray:
-        """The contents of the array, uint8.
+        """Return the contents of the array, uint8.
 
         Args:
             vectors: the components, (slots, components), of the component's dtype or of bits of its width.
@@ -74,6 +74,6 @@ class VectorArray:
         return contents
 
     def unpack(self, contents: np.ndarray) -> np.ndarray:
-        """The vectors in the contents of the array, bits of the component's width, (slots, components)."""
+        """Return the vectors in the contents of the array, bits of the component's width, (slots, components)."""
         slots = contents[self.first :].reshape(self.slots, self.pitch)[:, : self.type.bytes]
         return np.ascontiguousarray(slots).view(self.type.component.bits_dtype)

@@ -75,7 +75,7 @@ class CooperativeVectorMatMul(Operation):
 
 
 def derived_operands(result: CooperativeVector, input_: CooperativeVector) -> MatrixOperands:
-    """The flags that the component types of result and input ask for, as GLSL derives them."""
+    """Return the flags that the component types of result and input ask for, as GLSL derives them."""
     mask = MatrixOperands.NONE
     if input_.type.component.is_signed:
         mask |= MatrixOperands.B_SIGNED
@@ -85,14 +85,14 @@ def derived_operands(result: CooperativeVector, input_: CooperativeVector) -> Ma
 
 
 def interpretation_value(interpretation: InterpretationOperand) -> Interpretation:
-    """The interpretation in this case."""
+    """Return the interpretation in this case."""
     if isinstance(interpretation, Interpretation):
         return interpretation
     return next(one for one in INTERPRETATIONS.values() if one.vk == interpretation.value)
 
 
 def vector_layout_value(layout: VectorMatrixLayoutOperand) -> VectorMatrixLayout:
-    """The layout in this case."""
+    """Return the layout in this case."""
     if isinstance(layout, VectorMatrixLayout):
         return layout
     assert layout.value is not None, f"{layout.name}: a layout has its value in the case"

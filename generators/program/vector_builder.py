@@ -91,7 +91,7 @@ class VectorBuilder:
     def load(
         self, name: str, type_: CooperativeVectorType, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None
     ) -> CooperativeVector:
-        """A vector loaded from byte ``offset`` of ``array``."""
+        """Load a vector from byte ``offset`` of ``array``."""
         result = Value(name, type_)
         self._builder.add(CooperativeVectorLoad(result, array, offset, memory))
         return result
@@ -101,31 +101,31 @@ class VectorBuilder:
         self._builder.add(CooperativeVectorStore(vector, array, offset, memory))
 
     def splat(self, name: str, type_: CooperativeVectorType, value: ScalarValue, replicated: bool = False) -> CooperativeVector:
-        """A vector of one value."""
+        """Return a vector of one value."""
         result = Value(name, type_)
         self._builder.add(CooperativeVectorSplat(result, value, replicated))
         return result
 
     def constant(self, name: str, type_: CooperativeVectorType, values: tuple[Operand, ...], replicated: bool = False) -> CooperativeVector:
-        """A constant vector of the module; one value for each component, or one for all if ``replicated``."""
+        """Return a constant vector of the module; one value for each component, or one for all if ``replicated``."""
         result = Value(name, type_)
         self._builder.add(CooperativeVectorConstant(result, values, replicated))
         return result
 
     def null(self, name: str, type_: CooperativeVectorType) -> CooperativeVector:
-        """A vector of zeros: OpConstantNull."""
+        """Return a vector of zeros: OpConstantNull."""
         result = Value(name, type_)
         self._builder.add(CooperativeVectorNull(result))
         return result
 
     def undefined(self, name: str, type_: CooperativeVectorType, place: Literal["module", "function"]) -> CooperativeVector:
-        """A vector whose value nothing may depend on."""
+        """Return a vector whose value nothing may depend on."""
         result = Value(name, type_)
         self._builder.add(CooperativeVectorUndefined(result, place))
         return result
 
     def construct(self, name: str, type_: CooperativeVectorType, parts: tuple[ScalarValue, ...]) -> CooperativeVector:
-        """A vector of ``parts``, one for each component."""
+        """Return a vector of ``parts``, one for each component."""
         result = Value(name, type_)
         self._builder.add(CompositeConstruct(result, parts))
         return result
@@ -190,7 +190,7 @@ class VectorBuilder:
         return result
 
     def function(self, name: str, function: VectorFunction, *arguments: CooperativeVector) -> CooperativeVector:
-        """A function of GLSL.std.450."""
+        """Apply a function of GLSL.std.450."""
         result = Value(name, arguments[0].type)
         self._builder.add(CooperativeVectorFunction(result, function, arguments))
         return result

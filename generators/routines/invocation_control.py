@@ -99,7 +99,7 @@ def run(builder: ProgramBuilder, control: Control, code: InvocationCode, me: Sca
 
 
 def _mirrored(builder: ProgramBuilder, me: Scalar, lanes: int) -> Scalar:
-    """The slot of the invocation's mirror image."""
+    """Return the slot of the invocation's mirror image."""
     return builder.arithmetic("mirrored", "subtract", builder.literal(lanes - 1), me)
 
 
@@ -113,7 +113,7 @@ def _stored(code: InvocationCode, merged: Sequence[Merged]) -> None:
 
 
 def _branches(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int, condition: Condition) -> None:
-    """The second arm computes with the operands of the mirror image."""
+    """Add a branch whose second arm computes with the operands of the mirror image."""
     with builder.arm() as then:
         first = code.results("then_", me)
     with builder.arm() as otherwise:
@@ -137,7 +137,7 @@ def _switch(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: in
 
 
 def _called(builder: ProgramBuilder, code: InvocationCode, me: Scalar) -> CooperativeVector:
-    """The result of a function, which takes all operands."""
+    """Call a function, which takes all operands, and return its result."""
     operands = code.load("", me)
     parameters = tuple(Value(f"parameter_{i}", operand.type) for i, operand in enumerate(operands))
     with builder.arm() as body:

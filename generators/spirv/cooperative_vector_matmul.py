@@ -45,17 +45,17 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
 
 
 def interpretation_id(shader: Shader, interpretation: InterpretationOperand) -> int:
-    """The id of a Component Type operand."""
+    """Return the id of a Component Type operand."""
     return shader.u32(interpretation.vk) if isinstance(interpretation, Interpretation) else shader.id(interpretation)
 
 
 def layout_id(shader: Shader, layout: VectorMatrixLayoutOperand) -> int:
-    """The id of a MemoryLayout operand."""
+    """Return the id of a MemoryLayout operand."""
     return shader.u32(layout) if isinstance(layout, VectorMatrixLayout) else shader.id(layout)
 
 
 def stride_ids(shader: Shader, layout: VectorMatrixLayoutOperand, stride: ScalarValue | None) -> tuple[int, ...]:
-    """The id of a MatrixStride operand, if there is one.
+    """Return the id of a MatrixStride operand, if there is one.
 
     Raises:
         GeneratorError: a layout that needs a stride has none (F-CV-1), or it is not a 32-bit integer.

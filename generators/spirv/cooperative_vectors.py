@@ -23,7 +23,7 @@ from generators.types import MemoryScope
 
 
 def offset_id(shader: Shader, offset: ScalarValue) -> int:
-    """The id of an offset in bytes.
+    """Return the id of an offset in bytes.
 
     Raises:
         GeneratorError: it is not a 32-bit integer (RuntimeSpirv-OpCooperativeVectorLoadNV-11809).

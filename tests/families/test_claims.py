@@ -102,7 +102,7 @@ VECTOR_ACCESS = (CooperativeVectorLoad, CooperativeVectorStore)
 
 
 def vector(access: CooperativeVectorLoad | CooperativeVectorStore) -> CooperativeVector:
-    """The vector that is loaded or stored."""
+    """Return the vector that is loaded or stored."""
     return access.result if isinstance(access, CooperativeVectorLoad) else access.vector
 
 

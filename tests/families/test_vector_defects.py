@@ -34,7 +34,7 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 
 
 def memory() -> Lanes:
-    """Loads and stores in arrays of u32 that are longer than they need to be, and components at indices of the invocations."""
+    """Load and store in arrays of u32 that are longer than they need to be, and access components at indices of the invocations."""
     lanes = Lanes(3)
     builder, vectors = lanes.builder, lanes.vectors
     type_ = CooperativeVectorType(TYPES["f16"], 3)

@@ -35,7 +35,7 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 
 
 def gives(lanes: Lanes, rows: list[list[Any]]) -> None:
-    """Reference model and embedded device have ``rows`` in ``d_out``, one for each invocation."""
+    """Check that reference model and embedded device have ``rows`` in ``d_out``, one for each invocation."""
     assert lanes.rows() == rows
     runs(*lanes.case())
 

@@ -26,7 +26,7 @@ def value(component: ComponentType, bits: list[int]) -> MatrixValue:
 
 
 def number(component: ComponentType, bits: int) -> Fraction:
-    """The number that bits stand for, of integers by the type's own sign."""
+    """Return the number that bits stand for; for integers, by the type's own sign."""
     if component.is_float:
         return Fraction(float(np.array(bits, component.bits_dtype).view(component.dtype)[()]))
     return Fraction(bits - (1 << component.bits) if component.is_signed and bits >> (component.bits - 1) else bits)
@@ -179,7 +179,7 @@ def step(component: ComponentType, x: Fraction) -> Fraction:
 
 
 def check(function: str, name: str, bits: int, exact: Fraction, bound: Fraction) -> None:
-    """The range of the model is that of the bound, but for 2**-40 of the result, and for zero where a denormal may be flushed."""
+    """Check that the model's range is that of the bound, but for 2**-40 of the result, and for zero where a denormal may be flushed."""
     component = TYPES[name]
     result = function_of(function, [value(component, [bits])])  # type: ignore[arg-type]
     assert isinstance(result.known, Range)
@@ -271,7 +271,7 @@ def test_fma_has_what_a_rounded_product_and_a_rounded_sum_give(name: str, data: 
 
 
 def step_below(component: ComponentType, x: Fraction) -> Fraction:
-    """The distance of numbers in the binade of ``x``, a power of two being the first of its own."""
+    """Return the distance between numbers in the binade of ``x``, a power of two being the first of its own."""
     binade = Fraction(float(np.finfo(component.dtype).smallest_normal))
     while binade * 2 <= abs(x):
         binade *= 2

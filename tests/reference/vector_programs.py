@@ -55,7 +55,7 @@ class Lanes:
             yield
 
     def loaded(self, name: str, component: ComponentType | str, rows: Any) -> CooperativeVector:
-        """A vector of each invocation; ``rows`` are numbers, or bits as as_bits has them."""
+        """Load a vector for each invocation; ``rows`` are numbers, or bits as as_bits has them."""
         type_ = COMPONENT_TYPES[component] if isinstance(component, str) else component
         bits = as_bits(rows, type_)
         assert len(bits) == self.count
@@ -65,7 +65,7 @@ class Lanes:
         return self.vectors.load(name, place.type, array, place.offset(self.builder, f"{name}_at", self.me))
 
     def scalar(self, name: str, values: Sequence[int]) -> Value[ComponentType]:
-        """A number of each invocation, u32."""
+        """Read a number for each invocation, u32."""
         array = self.builder.array(f"{name}_in", Pointee(U32), self.count, BUFFER, "input")
         self.inputs[array.name] = as_bytes(np.array(values, np.uint32))
         return self.builder.read_scalar(name, array, self.me)
@@ -76,12 +76,12 @@ class Lanes:
         self.vectors.store(vector, array, place.offset(self.builder, f"{name}_at", self.me))
 
     def array(self, name: str, component: ComponentType, data: np.ndarray, role: Any = "input") -> Array:
-        """An array with these bytes."""
+        """Declare an array with these bytes."""
         self.inputs[name] = data
         return self.builder.array(name, Pointee(component), len(data) // component.bytes, BUFFER, role)
 
     def opaque(self, name: str, component: ComponentType, matrices: Any, layout: VectorMatrixLayout, role: Any = "input") -> Array:
-        """An array of matrices (count, rows, columns) in an optimal layout."""
+        """Declare an array of matrices (count, rows, columns) in an optimal layout."""
         bits = as_bits(matrices, component)
         self.inputs[name] = as_bytes(bits)
         count, rows, columns = bits.shape
@@ -90,7 +90,7 @@ class Lanes:
     def matrix(
         self, rows: Any, interpretation: Interpretation, layout: VectorMatrixLayout, stride: int | None = None, transpose: bool = False
     ) -> MatrixInMemory:
-        """A matrix of these rows, as it is multiplied."""
+        """Return a matrix of these rows, as it is multiplied."""
         component, literal = interpretation.component, self.builder.literal
         bits = as_bits(rows, component)
         if layout.is_optimal:
@@ -123,14 +123,14 @@ class Lanes:
         return found
 
     def rows(self) -> list[list[Any]]:
-        """What is expected, of one value: a row of numbers for each invocation."""
+        """Return what is expected, of one value: a row of numbers for each invocation."""
         placed = self.placed()
         assert placed.expected.KIND == "exact"
         return placed.expected.bits.view(placed.component.dtype)[:, 0].tolist()
 
 
 def runs(program: Program, subcase: Subcase) -> None:
-    """The embedded device leaves what the reference model permits."""
+    """Check that the embedded device leaves what the reference model permits."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     (outcome,) = EmbeddedDevice(load_profile("universal")).run(kernel(program, emit(program)), [dispatch(program, subcase, before)])

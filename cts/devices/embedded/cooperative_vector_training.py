@@ -127,7 +127,7 @@ def added(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Numb
 
 
 def _order(count: int, seed: int) -> list[int]:
-    """The order in which so many invocations add."""
+    """Return the order in which so many invocations add."""
     return [int(i) for i in np.random.default_rng(seed).permutation(count)]
 
 

@@ -67,7 +67,7 @@ class MatrixLayouts:
         return elements.reshape(-1)
 
     def _places(self, slot: OpaqueSlot) -> np.ndarray:
-        """The bytes of each element, (elements of all matrices, bytes of one)."""
+        """Return the bytes of each element, (elements of all matrices, bytes of one)."""
         within = self.offsets(slot.layout, slot.rows, slot.columns, slot.component.bytes).reshape(-1)
         first = np.arange(slot.count)[:, None] * self.pitch(slot) + within
         places: np.ndarray = first.reshape(-1, 1) + np.arange(slot.component.bytes)

@@ -201,7 +201,7 @@ class _Writer:
         return builder.build()
 
     def compute(self, prefix: str, operands: Sequence[Passed]) -> CooperativeVector:
-        """The result of the case's conversions."""
+        """Return the result of the case's conversions."""
         (vector,) = operands
         assert is_cooperative_vector(vector)
         for i, step in enumerate(self.steps):

@@ -229,7 +229,7 @@ class _Writer:
         self.targets = [self.slots.declare(self.builder, name, "output", parameters.storage) for name in ("result", *kept)]
 
     def scalar(self) -> ScalarValue:
-        """The scalar from outside."""
+        """Declare the scalar from outside."""
         component, source, chained = self.parameters.component, self.parameters.source, self.parameters.operation == "chain"
         assert source != "component"
 
@@ -269,7 +269,7 @@ class _Writer:
         return builder.build()
 
     def compute(self, prefix: str, operands: Sequence[Passed], constants: Sequence[CooperativeVector]) -> CooperativeVector:
-        """The result of the case's operation."""
+        """Return the result of the case's operation."""
         parameters, v = self.parameters, self.vectors
         operation = parameters.operation
         given = [one for one in operands if is_cooperative_vector(one)] + [*constants]

@@ -337,7 +337,7 @@ class _Writer:
         return _Layer(name, matrices, weights, biases, bias)
 
     def _operand(self, name: str, value: int, default: int) -> ScalarValue:
-        """A scalar that does not differ between invocations, from where the case has it."""
+        """Declare a scalar that does not differ between invocations, from where the case has it."""
         parameters = self.parameters
         self.given[name] = value
         return self.builder.operand(name, parameters.integer, parameters.source, value, default)

@@ -65,7 +65,7 @@ def check_vectors(translation: Translation, op: Op, words: Words) -> None:
 
 
 def _operand_types(translation: Translation, op: Op, words: Words) -> list[Type]:
-    """The types of the values among the operands."""
+    """Return the types of the values among the operands."""
     types = []
     kinds = [operand for operand in GRAMMAR.instructions[op].operands if operand.kind not in ("T", "R")]
     rest = words[len(GRAMMAR.instructions[op].operands) - len(kinds) :]

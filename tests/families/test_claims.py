@@ -12,6 +12,7 @@ import pytest
 from generators.casebook import Case, CaseKind, TestKind
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -117,6 +118,11 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CV-LD-04": has(VECTOR_ACCESS, lambda access: access.array.storage is not StorageClass.STORAGE_BUFFER),
     "CV-ST-01": has(CooperativeVectorStore),
     "CV-ST-03": has(VECTOR_ACCESS, lambda access: access.array.storage is StorageClass.WORKGROUP),
+    "CV-OPA-01": has(OuterProductAccumulate),
+    "CV-OPA-03": has(OuterProductAccumulate, lambda outer: outer.array.opaque.component.name in ("f16", "f32")),
+    "CV-OPA-05": has(OuterProductAccumulate, lambda outer: outer.array.opaque.count > 1),
+    "CV-RSA-01": has(ReduceSumAccumulate),
+    "CV-RSA-03": has(ReduceSumAccumulate, lambda total: total.vector.type.component.name in ("f16", "f32")),
     "CV-TYPE-03": has(CooperativeVectorType, lambda type_: isinstance(type_.length, Operand)),
     "CM2-WG-02": has(Value, lambda value: is_matrix(value) and value.type.scope is Scope.WORKGROUP),
     "CM2-CL-02": clamps(TensorLoad, ClampMode.CONSTANT),

@@ -255,7 +255,6 @@ def test_every_other_defect_of_the_programs_can_be_told(name: str) -> None:
     [
         ("rounded", "vector_multiply.bias_dropped"),
         ("packed", "vector_multiply.packed_high_bits_first"),
-        ("training", "vector_training.first_invocation_only"),
         ("memory", "cooperative_vector.index_of_first_invocation"),
     ],
 )

@@ -255,6 +255,7 @@ def test_every_other_defect_of_the_programs_can_be_told(name: str) -> None:
     [
         ("rounded", "vector_multiply.bias_dropped"),
         ("packed", "vector_multiply.packed_high_bits_first"),
+        ("training", "vector_training.first_invocation_only"),
         ("memory", "cooperative_vector.index_of_first_invocation"),
     ],
 )
@@ -262,6 +263,6 @@ def test_the_diagnosis_names_a_defect(name: str, id_: str) -> None:
     program, subcase = case(name)
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
-    defect = next(one for one in defects(name) if one.id == id_)
+    defect = next(one for one in known_defects(program) if one.id == id_)
     outcome = outcome_of(program, evaluate_defect(program, subcase, defect.substitutes), before)
     assert id_ in {match.id for match in diagnose(program, subcase, expected, before, outcome)}

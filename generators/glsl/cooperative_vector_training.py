@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from generators.errors import NotExpressible
 from generators.glsl.cooperative_vector_matmul import interpretation, layout, stride
 from generators.glsl.cooperative_vectors import uint
 from generators.glsl.shader import Shader
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.memory import Array
 
 
 def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> None:
     """Write an accumulation of an outer product.
 
     Raises:
-        NotExpressible: the stride is left out.
+        NotExpressible: the stride is left out, or the array has vectors.
     """
     arguments = (
         shader.text(operation.a),
         shader.text(operation.b),
-        shader.elements(operation.array),
+        _scalars(shader, operation.array),
         uint(shader, operation.offset, "offset"),
         stride(shader, operation.stride),
         layout(shader, operation.layout),
@@ -27,6 +29,16 @@ def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> Non
 
 
 def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
-    """Write an accumulation of a vector."""
+    """Write an accumulation of a vector.
+
+    Raises:
+        NotExpressible: the array has vectors.
+    """
     offset = uint(shader, operation.offset, "offset")
-    shader.line(f"coopVecReduceSumAccumulateNV({shader.text(operation.vector)}, {shader.elements(operation.array)}, {offset});")
+    shader.line(f"coopVecReduceSumAccumulateNV({shader.text(operation.vector)}, {_scalars(shader, operation.array)}, {offset});")
+
+
+def _scalars(shader: Shader, array: Array) -> str:
+    if array.pointee.lanes > 1:
+        raise NotExpressible("GLSL accumulates in arrays of scalars alone")
+    return shader.elements(array)

@@ -51,11 +51,17 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
-    """The parameters of a case."""
+class RuleParameters:
+    """The parameters that all cases of static rules have."""
 
     rule: Rule = parameter("the rule, and what breaks it")
     form: Literal["legal", "broken"] = parameter("whether the module keeps the rule or breaks it", default="legal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(RuleParameters):
+    """The parameters of a case with matrices."""
+
     types: PropertyRow = parameter("the row of the module's multiply-add", default="16x16x16.f16.f16.f32.f32", decode=parse_row)
 
 
@@ -66,7 +72,7 @@ def element(row: PropertyRow) -> ElementGroup:
     return "signed" if row.a.is_signed else "unsigned"
 
 
-def checked_module(parameters: Parameters, base: BaseModule) -> ModuleCheck:
+def checked_module(parameters: RuleParameters, base: BaseModule) -> ModuleCheck:
     """Return ``base`` with the edits of the rule, and what a validator must make of it."""
     rule, legal = parameters.rule, parameters.form == "legal"
     text = "\n".join(edited(base.lines, (rule.common, rule.legal if legal else rule.broken), base.aliases))

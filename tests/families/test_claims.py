@@ -24,6 +24,7 @@ from generators.program.cooperative_vector_elementwise import (
     CooperativeVectorTimesScalar,
 )
 from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul, interpretation_value, vector_layout_value
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -191,6 +192,11 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CV-MM-29": multiplies(lambda part: interpretation_value(part.interpretation).name in ("e4m3", "e5m2")),
     "CV-MM-30": multiplies(lambda part: not isinstance(part.matrix.offset, Operand)),
     "CV-MM-32": has(CooperativeVectorFunction),
+    "CV-OPA-01": has(OuterProductAccumulate),
+    "CV-OPA-03": has(OuterProductAccumulate, lambda outer: outer.array.opaque.component.name in ("f16", "f32")),
+    "CV-OPA-05": has(OuterProductAccumulate, lambda outer: outer.array.opaque.count > 1),
+    "CV-RSA-01": has(ReduceSumAccumulate),
+    "CV-RSA-03": has(ReduceSumAccumulate, lambda total: total.vector.type.component.name in ("f16", "f32")),
     "CV-TYPE-03": has(CooperativeVectorType, lambda type_: isinstance(type_.length, Operand)),
     "CM2-WG-02": has(Value, lambda value: is_matrix(value) and value.type.scope is Scope.WORKGROUP),
     "CM2-CL-02": clamps(TensorLoad, ClampMode.CONSTANT),

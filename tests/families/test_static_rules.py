@@ -15,7 +15,7 @@ from generators.property_rows import parse_row
 from generators.spirv.disassemble import disassemble
 from tests.suite import casebook
 
-SPECIFICATIONS = ("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing")
+SPECIFICATIONS = ("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing", "SPV_NV_cooperative_vector")
 RULE = {"requirement": "KHR-A-01", "says": "row", "broken": {"body": ["OpNop"]}}
 
 

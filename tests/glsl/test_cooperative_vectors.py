@@ -32,7 +32,8 @@ def program(change: str = "") -> Program:
     source, target = slots.declare(builder, "source", "input"), slots.declare(builder, "target", "output")
     weights = vectors.opaque("weights", COMPONENT_TYPES["e4m3"], 6, 6, VectorMatrixLayout.INFERENCING_OPTIMAL)
     bias = builder.array("bias", Pointee(F16), 8, STORAGE, "input")
-    gradient = vectors.opaque("gradient", F16, 6, 6, VectorMatrixLayout.TRAINING_OPTIMAL, role="inout")
+    pointee = Pointee(F16, 2 if change == "pairs" else 1)
+    gradient = vectors.opaque("gradient", F16, 6, 6, VectorMatrixLayout.TRAINING_OPTIMAL, role="inout", pointee=pointee)
     zero, me = builder.literal(0), Value("me", U32)
     stride = None if change == "stride" else zero
     with builder.per_invocation(me, 5):
@@ -69,7 +70,7 @@ def test_the_text() -> None:
     assert "coopVecStoreNV(sum, target, at);" in lines
 
 
-@pytest.mark.parametrize("change", ["stride", "flags", "function", "splat", "bitcast", "division"])
+@pytest.mark.parametrize("change", ["stride", "flags", "function", "splat", "bitcast", "division", "pairs"])
 def test_what_glsl_cannot_say(change: str) -> None:
     with pytest.raises(NotExpressible):
         emit(program(change))

@@ -11,6 +11,7 @@ from generators.errors import GeneratorError
 from generators.mutations.base import base_module
 from generators.mutations.edits import Edits, edited
 from generators.mutations.matrix2 import matrix2_base
+from generators.mutations.vector import parse_types, vector_base
 from generators.property_rows import parse_row
 from generators.spirv.assemble import assemble
 from generators.spirv.disassemble import disassemble
@@ -121,3 +122,34 @@ def test_a_single_line_need_not_be_in_a_list():
 def test_the_assembler_names_the_line_that_it_cannot_take(line, why):
     with pytest.raises(GeneratorError, match=f"line 2 .*{why}"):
         assemble(f"OpNop\n{line}")
+
+
+@pytest.mark.parametrize("types", ["f16.f16.f16.f16.f16", "s32.s8.s8.s32.s32", "u32.u8packed.u8.u32.u32"])
+def test_the_base_module_of_vectors_has_each_instruction_and_names_its_operands(types):
+    base = vector_base(parse_types(types))
+    for name in ("MatrixMulNV", "MatrixMulAddNV", "StoreNV", "OuterProductAccumulateNV", "ReduceSumAccumulateNV"):
+        assert sum(f"OpCooperativeVector{name} " in line for line in base.lines) == 1
+    names = base.aliases
+    assert f"%x = OpCooperativeVectorLoadNV {names['%type_x']} {names['%place_x']} {names['%offset_x']}" in base.lines
+    biased = next(line for line in base.lines if line.startswith("%biased = ")).split()
+    operands = (
+        "as",
+        "place_m",
+        "offset_m",
+        "matrix_as",
+        "place_s",
+        "offset_s",
+        "bias_as",
+        "rows",
+        "columns",
+        "layout",
+        "transpose",
+        "stride",
+    )
+    assert biased[5:17] == [names[f"%{name}"] for name in operands]
+
+
+@pytest.mark.parametrize("types", ["f16", "f16.f16.f16.f16.f17", "f16.f16.f16.f99.f16"])
+def test_types_of_vectors_that_cannot_be_read_are_an_error(types):
+    with pytest.raises(ValueError, match="expected five types"):
+        parse_types(types)

@@ -1,0 +1,356 @@
+"""vector_training: invocations add outer products to matrices and vectors to arrays, all at once, and no addition may be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import Literal
+
+import numpy as np
+
+from generators.layouts.placement import PointeeName, pointee_of
+from generators.layouts.vector_arrays import VectorArray
+from generators.numerics.formats import encode
+from generators.operands.run_time import run_time_operands
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
+from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
+from generators.program.control_flow import Condition
+from generators.program.cooperative_vector_matmul import InterpretationOperand, VectorMatrixLayoutOperand
+from generators.program.memory import Array
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
+from generators.program.shape import WorkgroupShape
+from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Scalar, ScalarValue, Value, is_cooperative_vector
+from generators.program.vector_builder import VectorBuilder
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Scope, StorageClass, VectorMatrixLayout
+
+_U32, _F16, _F32 = (COMPONENT_TYPES[name] for name in ("u32", "f16", "f32"))
+_LAYOUT = VectorMatrixLayout.TRAINING_OPTIMAL
+
+_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
+"""Bytes before the first sum of an array."""
+
+_STRIDES: Mapping[str, int | None] = {"zero": 0, "absent": None, "odd": 48, "large": 1 << 20}
+"""MatrixStride, which means nothing in an optimal layout."""
+
+_MOST_ITERATIONS = 3
+_START = {_F16: 512, _F32: 1 << 22}
+_TERMS = {_F16: 1535, _F32: 1 << 23}
+"""Bounds of what is in memory before, and of the sum of the absolute values of all terms of an element: together below 2**11 and 2**24."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    operation: Literal["outer_product", "reduce_sum", "both"] = parameter("what is accumulated", default="outer_product")
+    component: ComponentType = parameter("type of the sums in memory", labels=COMPONENT_TYPES)
+    m: int = parameter("components of A, rows of the matrix; components of the vector that is added to an array", default=8)
+    n: int = parameter("components of B, columns of the matrix", default=5, applies=lambda parameters: parameters.operation != "reduce_sum")
+    length_from: Literal["literal", "specialization"] = parameter("where the vector types have their lengths from", default="literal")
+    constants_from: Literal["literal", "specialization"] = parameter(
+        "where layout and interpretation of the matrix come from",
+        default="literal",
+        applies=lambda parameters: parameters.operation != "reduce_sum",
+    )
+    stride: int | None = parameter(
+        "MatrixStride", default="zero", labels=_STRIDES, applies=lambda parameters: parameters.operation != "reduce_sum"
+    )
+    storage: StorageClass = parameter("where the sums are", default="storage_buffer", labels=STORAGE_CLASSES)
+    pointee: PointeeName = parameter("the elements of the arrays of sums", default="component")
+    targets: int = parameter("matrices, or sums of vectors", default=3)
+    spread: Literal["one", "turns", "blocks", "overlapping"] = parameter(
+        "where invocations add: all to the one in the middle; to all in turns, by single invocations or by five; or to stretches of an "
+        "array that begin 16 bytes apart and overlap",
+        default="one",
+    )
+    first: int = parameter(
+        "where the first sum of an array begins",
+        default="minimal",
+        labels=_FIRST,
+        applies=lambda parameters: parameters.operation != "outer_product",
+    )
+    source: SOURCE_NAMES = parameter("where the number of the target comes from", default="literal")
+    invocations: int = parameter("invocations of a workgroup", default=32)
+    workgroups: int = parameter("workgroups", default=2)
+    control: Literal["straight", "half", "branches", "loop"] = parameter(
+        "which invocations add: all, or the odd ones; odd and even ones in two branches; or each in a loop of its own length, 0 to 3",
+        default="straight",
+    )
+    times: int = parameter(
+        "how often the code of an invocation adds to its target, each time other vectors",
+        default=1,
+        applies=lambda parameters: parameters.control != "loop",
+    )
+    origin: Literal["loaded", "inserted", "variable"] = parameter(
+        "where the vectors come from: as loaded; with the first component inserted as the last one; or from a variable", default="loaded"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["random", "counting", "sparse", "scaled"] = parameter("the numbers in vectors and memory")
+
+
+def _multiplies(parameters: Parameters) -> bool:
+    return parameters.operation != "reduce_sum"
+
+
+def _sums(parameters: Parameters) -> bool:
+    return parameters.operation != "outer_product"
+
+
+def _iterations(parameters: Parameters) -> int:
+    """Return the most additions of one invocation."""
+    return _MOST_ITERATIONS if parameters.control == "loop" else parameters.times
+
+
+def _terms(parameters: Parameters) -> int:
+    """Return the most terms of an element."""
+    return parameters.invocations * parameters.workgroups * _iterations(parameters)
+
+
+def _whole(parameters: Parameters) -> bool:
+    """Return whether matrices are whole elements of their array."""
+    size = parameters.targets * parameters.m * parameters.n * parameters.component.bytes
+    return not _multiplies(parameters) or size % pointee_of(parameters.pointee, parameters.component).bytes == 0
+
+
+def _small(parameters: Parameters) -> bool:
+    """Return whether all invocations together make few enough terms for a device that performs them one by one."""
+    width = parameters.n if _multiplies(parameters) else 1
+    return _terms(parameters) * parameters.m * width <= 1 << 18
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"whole": _whole, "small": _small}
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """What is added at once: the factors of an outer product, A and B, and the vector C, which may be A."""
+
+    a: CooperativeVector
+    b: CooperativeVector | None
+    c: CooperativeVector
+
+
+class _Writer:
+    """Writes the program of one case."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        shape = WorkgroupShape(invocations=parameters.invocations)
+        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.vectors = VectorBuilder(self.builder)
+        self.slots = parameters.invocations * parameters.workgroups * _iterations(parameters)
+        self.given: dict[str, int] = {}
+        # Factors of an outer product are f16. A is added to an array too, if the array has its type; else C is.
+        self.given_component = _F16 if _multiplies(parameters) else parameters.component
+        self.a = VectorArray(CooperativeVectorType(self.given_component, parameters.m), self.slots)
+        self.b = VectorArray(CooperativeVectorType(_F16, parameters.n), self.slots, first=32)
+        self.c = VectorArray(CooperativeVectorType(parameters.component, parameters.m), self.slots, first=48)
+        self.step, self.sums = self._layout_of_sums()
+        self.weights: Array | None = None
+        self.totals: Array | None = None
+        self.from_a: Array
+        self.from_b: Array
+        self.from_c: Array | None = None
+        self.layout: VectorMatrixLayoutOperand = _LAYOUT
+        self.interpretation: InterpretationOperand = INTERPRETATIONS[parameters.component.name]
+        self.stride: ScalarValue | None = None
+        self.lengths: dict[str, Extent] = {"m": parameters.m, "n": parameters.n}
+
+    def _layout_of_sums(self) -> tuple[int, VectorArray]:
+        """Bytes from a sum to the next, and the array that has them."""
+        parameters = self.parameters
+        component, count = parameters.component, parameters.targets
+        if parameters.spread == "overlapping":
+            length = parameters.m + (count - 1) * 16 // component.bytes
+            return 16, VectorArray(CooperativeVectorType(component, length), 1, parameters.first)
+        array = VectorArray(CooperativeVectorType(component, parameters.m), count, parameters.first)
+        return array.pitch, array
+
+    def write(self) -> Program:
+        """Write the program."""
+        parameters, builder, vectors = self.parameters, self.builder, self.vectors
+        self.given["target"] = parameters.targets // 2
+        target = builder.operand("target", _U32, parameters.source, self.given["target"], self.given["target"] + 1)
+        self._constants()
+        pointee = pointee_of(parameters.pointee, parameters.component)
+        self.from_a = self.a.declare(builder, "source_a", "input")
+        if _multiplies(parameters):
+            self.from_b = self.b.declare(builder, "source_b", "input")
+            shape = parameters.m, parameters.n
+            self.weights = vectors.opaque(
+                "weights", parameters.component, *shape, _LAYOUT, parameters.targets, "inout", parameters.storage, pointee
+            )
+        if _sums(parameters):
+            if self.given_component is not parameters.component:
+                self.from_c = self.c.declare(builder, "source_c", "input")
+            self.totals = self.sums.declare(builder, "totals", "inout", parameters.storage, pointee)
+        me = Value("me", _U32)
+        with builder.per_invocation(me, parameters.invocations):
+            self._accumulate(me, self._target(me, target))
+        return builder.build()
+
+    def _constants(self) -> None:
+        parameters, builder = self.parameters, self.builder
+        if parameters.length_from == "specialization":
+            for name in ("m", "n") if _multiplies(parameters) else ("m",):
+                value = self.lengths[name]
+                assert isinstance(value, int)
+                self.lengths[name] = builder.operand(f"length_{name}", _U32, "specialization", value, value + 3)
+        if _multiplies(parameters):
+            self.stride = None if parameters.stride is None else builder.literal(parameters.stride)
+            if parameters.constants_from == "specialization":
+                other = INTERPRETATIONS[(_F32 if parameters.component is _F16 else _F16).name]
+                self.layout = builder.operand("layout", _U32, "specialization", _LAYOUT.value, VectorMatrixLayout.INFERENCING_OPTIMAL.value)
+                value = INTERPRETATIONS[parameters.component.name].vk
+                self.interpretation = builder.operand("interpretation", _U32, "specialization", value, other.vk)
+
+    def _target(self, me: Scalar, target: ScalarValue) -> ScalarValue:
+        """Return the target of an invocation."""
+        builder, parameters = self.builder, self.parameters
+        if parameters.spread == "one":
+            return target
+        turn: ScalarValue = me
+        if parameters.spread == "blocks":
+            turn = builder.arithmetic("block", "divide", me, builder.literal(5))
+        moved = builder.arithmetic("moved", "add", turn, target)
+        return builder.arithmetic("chosen", "modulo", moved, builder.literal(parameters.targets))
+
+    def _accumulate(self, me: Scalar, target: ScalarValue) -> None:
+        """Add to the target. Vectors are loaded before a branch: an invocation that must not add has some that it could add."""
+        builder, parameters = self.builder, self.parameters
+        begin = builder.arithmetic("begin", "multiply", me, builder.literal(_iterations(parameters)))
+        if parameters.control == "loop":
+            index = Value("index", _U32)
+            trips = builder.arithmetic("trips", "modulo", me, builder.literal(_MOST_ITERATIONS + 1))
+            with builder.loop(index, trips, []):
+                self._add("", target, self._loaded("", builder.arithmetic("slot", "add", begin, index)))
+            return
+        loaded = [self._loaded(f"turn{number}_", self._slot(begin, number)) for number in range(parameters.times)]
+        if parameters.control == "straight":
+            self._several("", target, loaded)
+            return
+        odd = builder.arithmetic("odd", "and", me, builder.literal(1))
+        with builder.arm() as then:
+            self._several("odd_", target, loaded)
+        otherwise: list[Operation] = []
+        if parameters.control == "branches":
+            with builder.arm() as otherwise:
+                # The other way round: the last vectors first.
+                self._several("even_", target, loaded[::-1])
+        builder.branch(Condition(odd, "equal", builder.literal(1)), then, otherwise)
+
+    def _slot(self, begin: Scalar, number: int) -> Scalar:
+        return self.builder.arithmetic(f"slot{number}", "add", begin, self.builder.literal(number))
+
+    def _several(self, prefix: str, target: ScalarValue, loaded: Sequence[_Vectors]) -> None:
+        for number, vectors in enumerate(loaded):
+            self._add(f"{prefix}add{number}_", target, vectors)
+
+    def _loaded(self, prefix: str, slot: Scalar) -> _Vectors:
+        """Load the vectors of a slot."""
+        m, n = self.lengths["m"], self.lengths["n"]
+        a = self._vector(f"{prefix}a", self.a, self.from_a, m, slot)
+        b = self._vector(f"{prefix}b", self.b, self.from_b, n, slot) if self.weights is not None else None
+        return _Vectors(a, b, a if self.from_c is None else self._vector(f"{prefix}c", self.c, self.from_c, m, slot))
+
+    def _add(self, prefix: str, target: ScalarValue, given: _Vectors) -> None:
+        """Add vectors to the target."""
+        vectors, builder = self.vectors, self.builder
+        if self.weights is not None:
+            assert given.b is not None, "an outer product has two factors"
+            at = vectors.matrix_offset(f"{prefix}weights_at", self.weights, target)
+            vectors.outer_product(self.weights, at, given.a, given.b, self.layout, self.interpretation, self.stride)
+        if self.totals is not None:
+            sum_at = builder.offset(f"{prefix}totals_at", builder.literal(self.sums.first), target, self.step)
+            vectors.reduce_sum(self.totals, sum_at, given.c)
+
+    def _vector(self, name: str, slots: VectorArray, array: Array, length: Extent, slot: Scalar) -> CooperativeVector:
+        vectors, builder = self.vectors, self.builder
+        type_ = CooperativeVectorType(slots.type.component, length)
+        loaded = vectors.load(name, type_, array, slots.offset(builder, f"{name}_from", slot))
+        if self.parameters.origin == "inserted":
+            first = vectors.extract(f"{name}_first", loaded, 0)
+            return vectors.insert(f"{name}_inserted", loaded, first, slots.type.count - 1)
+        if self.parameters.origin == "variable":
+            variable = builder.variable(f"{name}_variable", type_)
+            builder.set(variable, (), loaded)
+            again = builder.get(f"{name}_again", variable)
+            assert is_cooperative_vector(again), "the variable has a vector"
+            return again
+        return loaded
+
+
+def _numbers(pattern: str, shape: tuple[int, ...], most: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw whole numbers of at most ``most``, float64."""
+    if pattern == "counting":
+        return np.ones(shape)
+    drawn = rng.integers(1, most + 1, shape) * rng.choice((-1, 1), shape)
+    kept = rng.random(shape) < (0.2 if pattern == "sparse" else 0.9)
+    return np.where(kept, drawn, 0).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Exponents of the least units of vectors and sums."""
+
+    a: int = 0
+    b: int = 0
+
+
+def _bits(numbers: np.ndarray, exponent: int, component: ComponentType) -> np.ndarray:
+    return encode(component, np.ldexp(numbers, exponent))
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program; vectors of whole numbers, times powers of two, whose sums no order of the additions rounds; and memory
+    that has numbers of its own before, and other bytes around."""
+    writer = _Writer(parameters)
+    built = writer.write()
+    component, terms = parameters.component, _terms(parameters)
+
+    def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        scale = _Scale(-4, 3) if chosen.pattern == "scaled" else _Scale()
+        most = max(_TERMS[component] // terms, 1)
+        most_a, most_b = most, 1
+        if _multiplies(parameters):
+            # A product has the 11 bits of the vectors' type (F-CV-10).
+            most_a = max(isqrt(min(most, 2047)), 1)
+            most_b = max(min(most, 2047) // most_a, 1)
+        first, lanes = _START[component], writer.slots
+        numbers = _numbers(chosen.pattern, (lanes, parameters.m), most_a, rng)
+        inputs = {"source_a": writer.a.pack(_bits(numbers, scale.a, writer.given_component), int(rng.integers(1, 256)))}
+        if _multiplies(parameters):
+            numbers = _numbers(chosen.pattern, (lanes, parameters.n), most_b, rng)
+            inputs["source_b"] = writer.b.pack(_bits(numbers, scale.b, _F16), int(rng.integers(1, 256)))
+            shape = parameters.targets * parameters.m * parameters.n
+            before = _numbers("random", (shape,), first, rng)
+            inputs["weights"] = _bits(before, scale.a + scale.b, component).view(np.uint8)
+        if writer.from_c is not None:
+            numbers = _numbers(chosen.pattern, (lanes, parameters.m), most, rng)
+            inputs["source_c"] = writer.c.pack(_bits(numbers, scale.a, component), int(rng.integers(1, 256)))
+        if _sums(parameters):
+            before = _numbers("random", (writer.sums.slots, writer.sums.type.count), first, rng)
+            inputs["totals"] = _among(writer, _bits(before, scale.a, component), rng)
+        return Subcase(name, inputs, run_time_operands(program, writer.given))
+
+    return Built(built, draw)
+
+
+def _among(writer: _Writer, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the contents of the array of sums: random bytes before, between and after them."""
+    packed = writer.sums.pack(sums, 0)
+    free = writer.sums.pack(np.full_like(sums, np.iinfo(sums.dtype).max), 0) == 0
+    packed[free] = rng.integers(0, 256, int(free.sum()), np.uint8)
+    assert writer.totals is not None, "there are sums"
+    contents = np.zeros(writer.totals.bytes, np.uint8)
+    contents[:] = packed[: len(contents)]
+    return contents

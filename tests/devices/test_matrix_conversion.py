@@ -219,7 +219,7 @@ def test_a_write_outside_of_all_regions_is_told():
 def kernel(component: str, written: bool, count: int = 3) -> Kernel:
     opaque = OpaqueSlot(COMPONENT_TYPES[component], 5, 7, TRAINING, count, 4)
     size = count * 35 * COMPONENT_TYPES[component].bytes
-    slots = BufferSlot("plain", 64, True, 0), BufferSlot("weights", size, written, 1, None, opaque), BufferSlot("last", 16, False, 2)
+    slots = BufferSlot("plain", 64, True, 0), BufferSlot("weights", size, written, 1, opaque=opaque), BufferSlot("last", 16, False, 2)
     return Kernel(b"", slots, push_constant_bytes=8)
 
 

@@ -89,13 +89,13 @@ def floats(pattern: FloatPattern, multiplies: Multiplies, rng: np.random.Generat
 
 
 def _rounded(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
-    """Draw inputs that their interpretation rounds, ties included, in few terms: the sums of rounded inputs are exact, and those of inputs
-    that stay as they are."""
+    """Draw inputs that their interpretation rounds in few terms: the sums of rounded inputs are exact, and the sums of inputs that stay as
+    they are. No float is half way between two numbers, of which either is as accurate (F-CV-17)."""
     types, rows, columns = multiplies.types, multiplies.rows, multiplies.columns
     shape = multiplies.invocations, columns
     if types.input.is_float:
-        # 6 bits, of which 8-bit floats have 4 or 3.
-        kept, numbers = min(4, columns), any_signs(rng.integers(33, 64, shape), rng)
+        # 6 bits, of which 8-bit floats have 4 or 3; odd numbers are never half way.
+        kept, numbers = min(4, columns), any_signs(rng.integers(32, 64, shape) | 1, rng)
     else:
         precision = types.interpretation.component.precision
         kept, numbers = 1, rng.integers(1 << precision, 2 << precision, shape) | 1

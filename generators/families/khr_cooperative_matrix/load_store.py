@@ -17,6 +17,7 @@ from generators.layouts.tensors import pattern_contents
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.memory_masks import MASKS, Masks
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
@@ -30,29 +31,6 @@ _WORKGROUP_BYTES = 12 * 1024
 """Bytes of the largest workgroup array of this family: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB of workgroup
 memory that every device has."""
 
-
-@dataclass(frozen=True)
-class Masks:
-    """The memory operands of load and store."""
-
-    load: MemoryAccess
-    store: MemoryAccess
-
-
-_UNORDERED = MemoryAccess.VOLATILE | MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL
-_VISIBLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_VISIBLE
-_AVAILABLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE
-
-_MASKS: Mapping[str, Masks | None] = {
-    "none": None,
-    "explicit_none": Masks(MemoryAccess.NONE, MemoryAccess.NONE),
-    "volatile": Masks(MemoryAccess.VOLATILE, MemoryAccess.VOLATILE),
-    "aligned": Masks(MemoryAccess.ALIGNED, MemoryAccess.ALIGNED),
-    "nontemporal": Masks(MemoryAccess.NONTEMPORAL, MemoryAccess.NONTEMPORAL),
-    "non_private": Masks(MemoryAccess.NON_PRIVATE_POINTER, MemoryAccess.NON_PRIVATE_POINTER),
-    "coherent": Masks(_VISIBLE, _AVAILABLE),
-    "all": Masks(_UNORDERED | _VISIBLE, _UNORDERED | _AVAILABLE),
-}
 
 _INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32", "u64", "s64")}
 
@@ -90,7 +68,7 @@ class Parameters(Scoped):
     nesting: Literal["flat", "row", "member"] = parameter(
         "how the arrays are declared: as arrays of elements, of arrays, or of structs with an array", default="flat"
     )
-    memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=_MASKS)
+    memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=MASKS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from generators.layouts.placement import PointeeName, fills, pointee_of, stage_i
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.memory_masks import MASKS, Masks
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
@@ -34,27 +35,6 @@ _GUARDS: Mapping[str, int] = {"tight": 0, "one": 16, "far": 240}
 _FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
 """Bytes before the first vector."""
 
-
-@dataclass(frozen=True)
-class Masks:
-    """The memory operands of load and store."""
-
-    load: MemoryAccess
-    store: MemoryAccess
-
-
-_VISIBLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_VISIBLE
-_AVAILABLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE
-
-_MASKS: Mapping[str, Masks | None] = {
-    "none": None,
-    "explicit_none": Masks(MemoryAccess.NONE, MemoryAccess.NONE),
-    "volatile": Masks(MemoryAccess.VOLATILE, MemoryAccess.VOLATILE),
-    "aligned": Masks(MemoryAccess.ALIGNED, MemoryAccess.ALIGNED),
-    "nontemporal": Masks(MemoryAccess.NONTEMPORAL, MemoryAccess.NONTEMPORAL),
-    "non_private": Masks(MemoryAccess.NON_PRIVATE_POINTER, MemoryAccess.NON_PRIVATE_POINTER),
-    "coherent": Masks(_VISIBLE, _AVAILABLE),
-}
 
 _INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
 
@@ -95,7 +75,7 @@ class Parameters:
         default="forward",
         applies=lambda parameters: parameters.control in ("straight", "half"),
     )
-    memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=_MASKS)
+    memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=MASKS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ and not minus zero (C16). What is beyond the largest float of a result has patte
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,19 @@ class Step:
     source: ComponentType
     target: ComponentType
     conversion: Conversion
+
+
+def chosen_steps(
+    pairs: Iterable[tuple[ComponentType, ComponentType]], choose: Callable[[ComponentType, ComponentType], Conversion | None]
+) -> tuple[Step, ...] | None:
+    """Return a conversion for each pair of source and target, by the instruction that ``choose`` gives; None where it gives none."""
+    found = []
+    for source, target in pairs:
+        conversion = choose(source, target)
+        if conversion is None:
+            return None
+        found.append(Step(source, target, conversion))
+    return tuple(found)
 
 
 def numbers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.ndarray:

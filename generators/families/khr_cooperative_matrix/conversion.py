@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.inputs import conversion_products, conversions
-from generators.inputs.conversions import Step
+from generators.inputs.conversions import Step, chosen_steps
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
 from generators.layouts.row_types import row_type
@@ -118,13 +118,7 @@ def _pairs(parameters: Parameters) -> tuple[tuple[ComponentType, ComponentType],
 def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
     """Return the conversions of a case; None where the parameters name one that no instruction makes."""
     crossed = parameters.signs == "crossed"
-    found = []
-    for source, target in _pairs(parameters):
-        conversion = _conversion(source, target, crossed)
-        if conversion is None:
-            return None
-        found.append(Step(source, target, conversion))
-    return tuple(found)
+    return chosen_steps(_pairs(parameters), lambda source, target: _conversion(source, target, crossed))
 
 
 def steps(parameters: Parameters) -> tuple[Step, ...]:

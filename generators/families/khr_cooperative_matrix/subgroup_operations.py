@@ -99,7 +99,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _SubgroupWriter:
     """Writes the program of a case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -339,5 +339,5 @@ def _drawn(parameters: Parameters, count: int, flag: bool, rng: np.random.Genera
 
 def build(parameters: Parameters) -> Built:
     """Build a case."""
-    writer = _Writer(parameters)
+    writer = _SubgroupWriter(parameters)
     return Built(writer.write(), writer.draw)

@@ -72,7 +72,7 @@ def _fits(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits_workgroup_memory": _fits}
 
 
-class _Writer:
+class _UntypedWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -154,7 +154,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. All bytes of the source, padding included, hold the pattern."""
-    writer = _Writer(parameters)
+    writer = _UntypedWriter(parameters)
     program = writer.write()
     component, strides = parameters.component, writer.strides
 

@@ -74,7 +74,7 @@ def _fits(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits_workgroup_memory": _fits}
 
 
-class _Writer:
+class _PointerWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -230,7 +230,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. Everything that a pointer may lead to has bits of its own."""
-    program = _Writer(parameters).write()
+    program = _PointerWriter(parameters).write()
     component = parameters.component
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:

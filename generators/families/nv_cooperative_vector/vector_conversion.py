@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.inputs import conversions
-from generators.inputs.conversions import Step
+from generators.inputs.conversions import Step, chosen_steps
 from generators.inputs.patterns import random_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.numerics.formats import smallest_normal
@@ -89,13 +89,7 @@ def _pairs(parameters: Parameters) -> tuple[tuple[ComponentType, ComponentType],
 
 def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
     """Return the conversions of a case; None where the parameters name one that no instruction makes."""
-    found = []
-    for source, target in _pairs(parameters):
-        conversion = _conversion(source, target, parameters.by)
-        if conversion is None:
-            return None
-        found.append(Step(source, target, conversion))
-    return tuple(found)
+    return chosen_steps(_pairs(parameters), lambda source, target: _conversion(source, target, parameters.by))
 
 
 def steps(parameters: Parameters) -> tuple[Step, ...]:
@@ -153,7 +147,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _VectorConversionWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -245,7 +239,7 @@ def _drawn(found: Sequence[Step], pattern: str, count: int, rng: np.random.Gener
 
 def build(parameters: Parameters) -> Built:
     """Build a case. The values of its pattern are drawn for every component of every invocation."""
-    writer = _Writer(parameters)
+    writer = _VectorConversionWriter(parameters)
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         shape = writer.lanes, parameters.length

@@ -208,7 +208,7 @@ def _constants(parameters: Parameters) -> list[np.ndarray]:
     return bits
 
 
-class _Writer:
+class _VectorElementwiseWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -314,7 +314,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. The operands of its operation and pattern are drawn for every component of every invocation."""
-    writer = _Writer(parameters)
+    writer = _VectorElementwiseWriter(parameters)
     component = parameters.component
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:

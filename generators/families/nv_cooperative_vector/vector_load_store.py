@@ -101,7 +101,7 @@ def _one_name(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"fits": _fits, "one_name": _one_name}
 
 
-class _Writer:
+class _VectorLoadStoreWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -220,7 +220,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and a source whose every byte is of a pattern, those between the vectors too."""
-    writer = _Writer(parameters)
+    writer = _VectorLoadStoreWriter(parameters)
     built = writer.write()
     component = parameters.component
 

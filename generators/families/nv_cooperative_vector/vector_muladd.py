@@ -309,7 +309,7 @@ class _Place:
     bias_first: ScalarValue | None
 
 
-class _Writer:
+class _VectorMuladdWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -518,7 +518,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and inputs, matrices and biases of the pattern of each subcase."""
-    writer = _Writer(parameters)
+    writer = _VectorMuladdWriter(parameters)
     built = writer.write()
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:

@@ -139,7 +139,7 @@ class _Vectors:
     c: CooperativeVector
 
 
-class _Writer:
+class _VectorTrainingWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -313,7 +313,7 @@ def _bits(numbers: np.ndarray, exponent: int, component: ComponentType) -> np.nd
 def build(parameters: Parameters) -> Built:
     """Build a case: its program; vectors of whole numbers, times powers of two, whose sums no order of the additions rounds; and memory
     that has numbers of its own before, and other bytes around."""
-    writer = _Writer(parameters)
+    writer = _VectorTrainingWriter(parameters)
     built = writer.write()
     component, terms = parameters.component, _terms(parameters)
 
@@ -345,7 +345,7 @@ def build(parameters: Parameters) -> Built:
     return Built(built, draw)
 
 
-def _among(writer: _Writer, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _among(writer: _VectorTrainingWriter, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the contents of the array of sums: random bytes before, between and after them."""
     packed = writer.sums.pack(sums, 0)
     free = writer.sums.pack(np.full_like(sums, np.iinfo(sums.dtype).max), 0) == 0

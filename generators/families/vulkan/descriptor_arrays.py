@@ -52,7 +52,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {}
 _PLAIN = "plain"
 
 
-class _Writer:
+class _DescriptorWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -125,7 +125,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. Each source has bits of its own."""
-    program = _Writer(parameters).write()
+    program = _DescriptorWriter(parameters).write()
     component, last = parameters.component, parameters.count - 1
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:

@@ -84,7 +84,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _EntryPointWriter:
     """Writes the program of one entry point.
 
     Attributes:
@@ -136,7 +136,7 @@ def _bits(component: ComponentType, value: int) -> int:
 def build(parameters: Parameters) -> Built:
     """Build a case. The entry point that does not run would store other results."""
     name, other_name = parameters.names
-    main, other = _Writer(parameters, True), _Writer(parameters, False)
+    main, other = _EntryPointWriter(parameters, True), _EntryPointWriter(parameters, False)
     further = FurtherEntryPoint(other_name, other.write(), parameters.local_size, parameters.order)
     program = replace(main.write(), entry_point=name, further=(further,))
     tiles = main.tiles

@@ -60,7 +60,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
 
 def _opaque_slot(opaque: OpaqueMatrices, places: Interface) -> OpaqueSlot:
     pitch = next((member.offset for member in places.push_constants if member.operand == opaque.pitch), None)
-    return OpaqueSlot(opaque.component, opaque.rows, opaque.columns, opaque.layout, opaque.count, pitch)
+    return OpaqueSlot(opaque.component, opaque.rows, opaque.columns, opaque.layout, opaque.count, pitch, opaque.command)
 
 
 def _write(block: bytearray, members: tuple[Member, ...], operands: Mapping[str, int]) -> None:

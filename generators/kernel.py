@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.types import ComponentType, VectorMatrixLayout
+from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class OpaqueSlot:
         count: how many.
         pitch_offset: byte offset in the push constants where the device writes the bytes from one matrix to the next (u32), a multiple of
             64; None if nothing asks for it.
+        command: which conversion command a device has to use.
     """
 
     component: ComponentType
@@ -29,6 +30,7 @@ class OpaqueSlot:
     layout: VectorMatrixLayout
     count: int
     pitch_offset: int | None = None
+    command: ConversionCommand = "device"
 
 
 @dataclass(frozen=True)

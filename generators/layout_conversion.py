@@ -7,10 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.types import ComponentType, VectorMatrixLayout
-
-Command = Literal["host", "device"]
-"""The command: vkConvertCooperativeVectorMatrixNV, or vkCmdConvertCooperativeVectorMatrixNV in a command buffer."""
+from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 
 Capacity = Literal["exact", "generous", "short"]
 """How many bytes a call is told that the destination has, beside what a size query gives: as many, some more, or one less."""
@@ -85,7 +82,7 @@ class LayoutConversion:
     rows: int
     columns: int
     forms: tuple[MatrixForm, ...]
-    commands: tuple[Command, ...]
+    commands: tuple[ConversionCommand, ...]
     data: np.ndarray
     capacity: Capacity = "exact"
     between: Between = "nothing"

@@ -143,6 +143,10 @@ class Layout(enum.IntEnum):
     COLUMN_MAJOR = 1
 
 
+ConversionCommand = Literal["host", "device"]
+"""The command: vkConvertCooperativeVectorMatrixNV, or vkCmdConvertCooperativeVectorMatrixNV in a command buffer."""
+
+
 class VectorMatrixLayout(enum.IntEnum):
     """Cooperative Vector Matrix Layout (SPV_NV_cooperative_vector, 3.X)."""
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from cts.devices.device import DeviceDescription, Judge
 from cts.verdict.codes import Code, Reason
-from generators.layout_conversion import Command, MatrixForm
+from generators.layout_conversion import MatrixForm
+from generators.types import ConversionCommand
 
 HOST_COMMAND = "vkConvertCooperativeVectorMatrixNV"
 DEVICE_COMMAND = "vkCmdConvertCooperativeVectorMatrixNV"
@@ -59,7 +60,7 @@ class ConversionInfo:
 class ConversionCall:
     """One call of a command, with one info for the host command and at least one for the device command."""
 
-    command: Command
+    command: ConversionCommand
     infos: tuple[ConversionInfo, ...]
 
 
@@ -92,7 +93,7 @@ class ConvertsLayouts(Judge, Protocol):
         ...
 
 
-def missing_for(description: DeviceDescription, forms: Iterable[MatrixForm], commands: Iterable[Command]) -> Reason | None:
+def missing_for(description: DeviceDescription, forms: Iterable[MatrixForm], commands: Iterable[ConversionCommand]) -> Reason | None:
     """Return the first thing that a device lacks for conversions; None if it lacks nothing.
 
     Args:

@@ -181,7 +181,7 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> 
     full = kernel.full_subgroups or (needs.version < LATEST and bool(needs.matrices) and kernel.full_subgroups is None)
     wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": full}
     # The commands that convert a matrix to a layout of the device's take device addresses.
-    wanted["bufferDeviceAddress"] = any(slot.opaque is not None for slot in kernel.buffers)
+    wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
     yield from (_feature(name) for name, asked in wanted.items() if asked and name not in device.features)
 

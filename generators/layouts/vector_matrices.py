@@ -10,7 +10,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import MATRIX_ALIGNMENT, Array, Pointee
 from generators.program.vector_builder import VectorBuilder
-from generators.types import ComponentType, StorageClass, VectorMatrixLayout
+from generators.types import ComponentType, ConversionCommand, StorageClass, VectorMatrixLayout
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class VectorMatrices:
         transpose: whether they are stored as K x M; only in an optimal layout.
         first: bytes before the first one, a multiple of 64; 0 in an optimal layout.
         padding: bytes between rows (columns) beyond the least, a multiple of 16; without meaning in an optimal layout.
+        command: which conversion command brings them into an optimal layout.
     """
 
     component: ComponentType
@@ -35,6 +36,7 @@ class VectorMatrices:
     transpose: bool = False
     first: int = 0
     padding: int = 0
+    command: ConversionCommand = "device"
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -70,7 +72,8 @@ class VectorMatrices:
         if self.layout.is_optimal:
             rows, columns = self.lines
             vectors = VectorBuilder(builder)
-            return vectors.opaque(name, self.component, rows, columns, self.layout, self.count, storage=storage, pointee=pointee)
+            form = self.component, rows, columns, self.layout, self.count
+            return vectors.opaque(name, *form, storage=storage, pointee=pointee, command=self.command)
         element = Pointee(self.component) if pointee is None else pointee
         return builder.array(name, element, self.bytes // element.bytes, storage, "input")
 

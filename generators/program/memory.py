@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.values import BlockType, Extent, Operand, extent
-from generators.types import ComponentType, StorageClass, VectorMatrixLayout
+from generators.types import ComponentType, ConversionCommand, StorageClass, VectorMatrixLayout
 
 Role = Literal["input", "output", "inout", "scratch"]
 
@@ -60,6 +60,7 @@ class OpaqueMatrices:
         count: so many matrices.
         pitch: an operand (u32, from push constants) that gets the bytes from one matrix to the next: a multiple of 64, which the device
             decides; for the reference model it is ``bytes``. None where a program needs the first matrix alone.
+        command: which conversion command brings the elements into the layout, and back: the one of the host or of the device.
     """
 
     component: ComponentType
@@ -68,6 +69,7 @@ class OpaqueMatrices:
     layout: VectorMatrixLayout
     count: int = 1
     pitch: Operand | None = None
+    command: ConversionCommand = "device"
 
     @property
     def bytes(self) -> int:

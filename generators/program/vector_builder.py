@@ -43,7 +43,7 @@ from generators.program.elementwise import Operator
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value
-from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, StorageClass, VectorMatrixLayout
+from generators.types import COMPONENT_TYPES, ComponentType, ConversionCommand, MatrixOperands, StorageClass, VectorMatrixLayout
 
 
 class VectorBuilder:
@@ -64,9 +64,11 @@ class VectorBuilder:
         role: Role = "input",
         storage: StorageClass = StorageClass.STORAGE_BUFFER,
         pointee: Pointee | None = None,
+        command: ConversionCommand = "device",
     ) -> Array:
-        """Declare an array of ``count`` matrices in an optimal layout. Subcases give and get their elements row-major, without padding. Of
-        more than one matrix the operand ``<name>_pitch`` has the bytes from one to the next; ``matrix_offset`` takes it.
+        """Declare an array of ``count`` matrices in an optimal layout, which ``command`` converts. Subcases give and get their elements
+        row-major, without padding. Where there are several matrices, the operand ``<name>_pitch`` has the bytes from one to the next;
+        ``matrix_offset`` takes it.
 
         Raises:
             GeneratorError: the layout is not an optimal one, or the pointee does not divide the elements.
@@ -74,7 +76,7 @@ class VectorBuilder:
         if not layout.is_optimal or storage is StorageClass.WORKGROUP:
             raise GeneratorError(f"array {name}: matrices of a device's own layout are in buffers, and in an optimal layout")
         pitch = self._builder.operand(f"{name}_pitch", U32, "push_constant") if count > 1 else None
-        opaque = OpaqueMatrices(component, rows, columns, layout, count, pitch)
+        opaque = OpaqueMatrices(component, rows, columns, layout, count, pitch, command)
         element = Pointee(component if component.has_arithmetic else COMPONENT_TYPES["u8"]) if pointee is None else pointee
         length, rest = divmod(count * opaque.bytes, element.bytes)
         if rest:

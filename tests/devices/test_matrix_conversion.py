@@ -28,7 +28,7 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import expand
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot
 from generators.layout_conversion import MatrixForm
-from generators.types import COMPONENT_TYPES, VectorMatrixLayout
+from generators.types import COMPONENT_TYPES, ConversionCommand, VectorMatrixLayout
 from tests.suite import casebook
 
 STRUCTURE = "VkConvertCooperativeVectorMatrixInfoNV"
@@ -216,8 +216,8 @@ def test_a_write_outside_of_all_regions_is_told():
         driver.conversions.device([info], arena, arena)
 
 
-def kernel(component: str, written: bool, count: int = 3) -> Kernel:
-    opaque = OpaqueSlot(COMPONENT_TYPES[component], 5, 7, TRAINING, count, 4)
+def kernel(component: str, written: bool, command: ConversionCommand = "device", count: int = 3) -> Kernel:
+    opaque = OpaqueSlot(COMPONENT_TYPES[component], 5, 7, TRAINING, count, 4, command)
     size = count * 35 * COMPONENT_TYPES[component].bytes
     slots = BufferSlot("plain", 64, True, 0), BufferSlot("weights", size, written, 1, opaque=opaque), BufferSlot("last", 16, False, 2)
     return Kernel(b"", slots, push_constant_bytes=8)
@@ -244,23 +244,30 @@ def run(of: Kernel, given: list[Dispatch], shader: Any = None) -> tuple[list[Dis
     image = room[first : first + before.size]
     image[:] = before.reshape(-1)
     there, back = opaque.conversions(layout, int(image.ctypes.data), len(part))
-    assert len(there) == len(back) == len(part) * of.buffers[1].opaque.count
-    driver.conversions.recorder(there)(supplement().NULL)
-    # From here on the elements are in the device's layout alone.
+    by_device = of.buffers[1].opaque.command == "device"
+    assert len(there) == len(back) == (len(part) * of.buffers[1].opaque.count if by_device else 0)
     rows = image.reshape(before.shape)
-    elements = layout.offsets[3]
-    rows[:, elements : elements + opaque.slots[3].bytes] = 0
+    if by_device:
+        driver.conversions.recorder(there)(supplement().NULL)
+        # From here on the elements are in the device's layout alone.
+        elements = layout.offsets[3]
+        rows[:, elements : elements + opaque.slots[3].bytes] = 0
     if shader is not None:
         at = layout.offsets[1]
         shader(rows[:, at : at + opaque.slots[1].bytes])
-    driver.conversions.recorder(back)(supplement().NULL)
+    if by_device:
+        driver.conversions.recorder(back)(supplement().NULL)
     outcomes = judge(layout, before, rows)
     return part, [opaque.outcome(dispatch, outcome) for dispatch, outcome in zip(given, outcomes, strict=True)]
 
 
+COMMANDS = pytest.mark.parametrize("command", ["device", "host"])
+
+
+@COMMANDS
 @pytest.mark.parametrize("component", ["f16", "f32", "s8", "e4m3", "e5m2"])
-def test_matrices_come_back_as_they_were(component):
-    of = kernel(component, written=True)
+def test_matrices_come_back_as_they_were(component, command):
+    of = kernel(component, written=True, command=command)
     given = dispatches(of, 2)
     part, outcomes = run(of, given)
     for dispatch, prepared, outcome in zip(given, part, outcomes, strict=True):
@@ -273,8 +280,9 @@ def test_matrices_come_back_as_they_were(component):
         assert pitch % 64 == 0
 
 
-def test_what_a_shader_writes_comes_back():
-    of = kernel("f16", written=True)
+@COMMANDS
+def test_what_a_shader_writes_comes_back(command):
+    of = kernel("f16", written=True, command=command)
     given = dispatches(of, 2)
 
     def doubled(matrices: np.ndarray) -> None:
@@ -287,8 +295,9 @@ def test_what_a_shader_writes_comes_back():
         assert (outcome.outputs["weights"].view(np.float16) == expected).all()
 
 
-def test_a_matrix_that_may_only_be_read_is_watched():
-    of = kernel("f16", written=False)
+@COMMANDS
+def test_a_matrix_that_may_only_be_read_is_watched(command):
+    of = kernel("f16", written=False, command=command)
     given = dispatches(of, 1)
     _, (outcome,) = run(of, given)
     assert outcome.outputs.keys() == {"plain"}
@@ -312,3 +321,5 @@ def test_matrices_of_the_devices_layout_need_device_addresses(muladd):
     reason = missing(of, without)
     assert reason is not None
     assert reason.code == "missing.feature.bufferDeviceAddress"
+    by_host = replace(plain, buffers=(*plain.buffers, kernel("f16", written=False, command="host").buffers[1]))
+    assert missing(by_host, without) is None

@@ -11,8 +11,8 @@ from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.matrix_layouts import MatrixLayouts
 from cts.devices.layout_conversion import COMMANDS, ConversionAnswer, ConversionCall, ConversionInfo, Region
 from cts.devices.property_commands import INCOMPLETE, SUCCESS
-from generators.layout_conversion import Command, MatrixForm
-from generators.types import ComponentType, VectorMatrixLayout
+from generators.layout_conversion import MatrixForm
+from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 
 _DEVICE_ALIGNMENT = 64
 _FLOAT8 = ("e4m3", "e5m2")
@@ -95,7 +95,7 @@ class MatrixConverter:
             rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-dstComponentType-10082"
             yield f"a destination of {other.name} must have an optimal layout [{rule}]"
 
-    def _invalid_memory(self, command: Command, info: ConversionInfo) -> Iterator[str]:
+    def _invalid_memory(self, command: ConversionCommand, info: ConversionInfo) -> Iterator[str]:
         if command == "host":
             if info.source is None and info.destination is not None:
                 yield "srcData is null and dstData is not [VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073]"

@@ -206,7 +206,8 @@ class VulkanDevice:
         around = None
         if opaque is not None:
             there, back = opaque.conversions(layout, self._arena.address, len(dispatches))
-            around = self._conversions.recorder(there), self._conversions.recorder(back)
+            if there:
+                around = self._conversions.recorder(there), self._conversions.recorder(back)
         try:
             self._commands.run(pipeline, layouts, layout, self._arena, dispatches, around)
         except DeviceLost:

@@ -1,6 +1,7 @@
 """Buffers with matrices in a layout that the device decides: how big they are, and the conversions before and after each dispatch.
 
-Each such buffer has a second one, which holds the elements row-major. Commands convert from it before the dispatches and to it after them.
+Where the device converts, each such buffer has a second one, which holds the elements row-major; commands convert from it before the
+dispatches and to it after them. Where the host converts, it does so before the dispatches are submitted and after they are done.
 An 8-bit float cannot be converted to row-major, so its elements are f16 there, which has all of its values.
 """
 
@@ -11,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from cts.devices.layout_conversion import ConversionAnswer, ConversionInfo, Region
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.matrix_conversion import Conversion
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot, Outcome, StrayWrite
@@ -25,22 +27,26 @@ _STRIDE_ALIGNMENT = 16
 _POISON = 0xA5
 
 
-class KnowsSizes(Protocol):
-    """Something that knows how many bytes a device needs for a matrix."""
+class HostConversions(Protocol):
+    """The host command of a device."""
 
     def size(self, rows: int, columns: int, form: MatrixForm) -> int:
-        """Return the bytes."""
+        """Return the bytes that the device needs for a matrix."""
+        ...
+
+    def host(self, info: ConversionInfo) -> ConversionAnswer:
+        """Convert a matrix."""
         ...
 
 
 @dataclass(frozen=True)
 class OpaqueBuffer:
-    """A buffer with matrices in the device's layout, and the one with their elements.
+    """A buffer with matrices in the device's layout, and the one with their elements if the device converts them.
 
     Attributes:
         slot: of the kernel.
         opaque: what is in it.
-        place: number of the slot. ``elements``: number of the slot with the elements.
+        place: number of the slot. ``elements``: number of the slot with the elements; None if the host converts them.
         inner, outer: forms of a matrix in both.
         size: bytes of a matrix in the device's layout. ``pitch``: from one to the next.
         outer_pitch: bytes from the first element of a matrix to the first element of the next.
@@ -49,7 +55,7 @@ class OpaqueBuffer:
     slot: BufferSlot
     opaque: OpaqueSlot
     place: int
-    elements: int
+    elements: int | None
     inner: MatrixForm
     outer: MatrixForm
     size: int
@@ -59,11 +65,20 @@ class OpaqueBuffer:
     @property
     def slots(self) -> tuple[BufferSlot, BufferSlot]:
         """Return both buffers as the device has them. Commands write both."""
-        inner = replace(self.slot, bytes=self.opaque.count * self.pitch, written=True, opaque=None)
-        return inner, BufferSlot(f"elements of {self.slot.name}", self.opaque.count * self.outer_pitch, written=True)
+        return self.inner_slot, BufferSlot(f"elements of {self.slot.name}", self.opaque.count * self.outer_pitch, written=True)
+
+    @property
+    def inner_slot(self) -> BufferSlot:
+        """The buffer with matrices in the device's layout. What a command of the host has put there only a shader may write."""
+        written = self.slot.written or self.elements is not None
+        return replace(self.slot, bytes=self.opaque.count * self.pitch, written=written, opaque=None)
 
     def put_in(self, contents: np.ndarray) -> np.ndarray:
-        """Return the bytes of the second buffer for elements that are row-major, each matrix tight, one after another."""
+        """Return the bytes of row-major matrices with room around them.
+
+        Args:
+            contents: elements row-major, each matrix tight, one after another.
+        """
         bits = contents.view(self.opaque.component.bits_dtype).reshape(self.opaque.count, self.opaque.rows, self.opaque.columns)
         if self.outer.component is not self.opaque.component:
             with np.errstate(all="ignore"):
@@ -80,6 +95,24 @@ class OpaqueBuffer:
                 bits = bits.view(self.outer.component.dtype).astype(self.opaque.component.dtype)
         return np.ascontiguousarray(bits).view(np.uint8).reshape(-1)
 
+    def by_host(self, memory: np.ndarray, conversions: HostConversions, *, back: bool = False) -> np.ndarray:
+        """Return the bytes of all matrices in the device's layout for row-major ones, as ``put_in`` returns them; or ``back``.
+
+        Raises:
+            DeviceFailure: the command fails.
+        """
+        forms, pitches = (self.outer, self.inner), (self.outer_pitch, self.pitch)
+        if back:
+            forms, pitches = forms[::-1], pitches[::-1]
+        found = []
+        for matrix in memory.reshape(self.opaque.count, pitches[0]):
+            destination = np.full(pitches[1], _POISON, np.uint8)
+            regions = Region(matrix, 0, pitches[0]), Region(destination, 0, pitches[1])
+            answer = conversions.host(ConversionInfo(self.opaque.rows, self.opaque.columns, *forms, *regions))
+            assert answer.destination is not None, "the call had a destination"
+            found.append(answer.destination)
+        return np.concatenate(found)
+
     def _places(self) -> np.ndarray:
         """Return the places of all bytes, (matrices, rows, columns, bytes of an element)."""
         first = np.arange(self.opaque.count)[:, None, None] * self.outer_pitch
@@ -92,31 +125,41 @@ class OpaqueBuffers:
 
     Args:
         kernel: the kernel.
-        sizes: the device's.
+        conversions: the host command of the device.
 
     Attributes:
         slots: all buffers as the device has them: the kernel's, and then those with elements.
     """
 
-    def __init__(self, kernel: Kernel, sizes: KnowsSizes) -> None:
+    def __init__(self, kernel: Kernel, conversions: HostConversions) -> None:
+        self._conversions = conversions
         self._buffers: list[OpaqueBuffer] = []
         slots = list(kernel.buffers)
         for place, slot in enumerate(kernel.buffers):
             if slot.opaque is not None:
-                buffer = _buffer(slot, slot.opaque, place, len(slots), sizes)
-                inner, elements = buffer.slots
-                slots[place] = inner
-                slots.append(elements)
+                elements = len(slots) if slot.opaque.command == "device" else None
+                buffer = _buffer(slot, slot.opaque, place, elements, conversions)
+                slots[place] = buffer.inner_slot
+                if elements is not None:
+                    slots.append(buffer.slots[1])
                 self._buffers.append(buffer)
         self.slots = tuple(slots)
 
     def prepared(self, dispatch: Dispatch) -> Dispatch:
-        """Return a dispatch with contents for all buffers, and pitches in its push constants."""
+        """Return a dispatch with contents for all buffers, and pitches in its push constants.
+
+        Raises:
+            DeviceFailure: a command of the host fails.
+        """
         contents = list(dispatch.contents)
         push_constants = bytearray(dispatch.push_constants)
         for buffer in self._buffers:
-            contents.append(buffer.put_in(contents[buffer.place]))
-            contents[buffer.place] = np.full(buffer.opaque.count * buffer.pitch, _POISON, np.uint8)
+            elements = buffer.put_in(contents[buffer.place])
+            if buffer.elements is None:
+                contents[buffer.place] = buffer.by_host(elements, self._conversions)
+            else:
+                contents.append(elements)
+                contents[buffer.place] = np.full(buffer.opaque.count * buffer.pitch, _POISON, np.uint8)
             at = buffer.opaque.pitch_offset
             if at is not None:
                 push_constants[at : at + 4] = buffer.pitch.to_bytes(4, "little")
@@ -135,6 +178,8 @@ class OpaqueBuffers:
         for dispatch in range(dispatches):
             start = base + dispatch * layout.pitch
             for buffer in self._buffers:
+                if buffer.elements is None:
+                    continue
                 rows, columns = buffer.opaque.rows, buffer.opaque.columns
                 for number in range(buffer.opaque.count):
                     inner = start + layout.offsets[buffer.place] + number * buffer.pitch
@@ -150,9 +195,17 @@ class OpaqueBuffers:
         Args:
             dispatch: as the kernel has it. A read-only matrix that has changed is told of as a stray write.
             outcome: of the device's buffers.
+
+        Raises:
+            DeviceFailure: a command of the host fails.
         """
         outputs, stray = dict(outcome.outputs), list(outcome.stray)
         for buffer in self._buffers:
+            if buffer.elements is None:
+                if buffer.slot.written:
+                    back = buffer.by_host(outputs[buffer.slot.name], self._conversions, back=True)
+                    outputs[buffer.slot.name] = buffer.taken_out(back)
+                continue
             inner, elements = buffer.slots
             del outputs[inner.name]
             found = buffer.taken_out(outputs.pop(elements.name))
@@ -163,13 +216,13 @@ class OpaqueBuffers:
         return Outcome(outputs, tuple(stray))
 
 
-def _buffer(slot: BufferSlot, opaque: OpaqueSlot, place: int, elements: int, sizes: KnowsSizes) -> OpaqueBuffer:
+def _buffer(slot: BufferSlot, opaque: OpaqueSlot, place: int, elements: int | None, conversions: HostConversions) -> OpaqueBuffer:
     component = COMPONENT_TYPES["f16"] if opaque.component.name in FLOAT8 else opaque.component
     line = opaque.columns * component.bytes
     # Longer than a row, as the valid usage of a stride has it (F-CV-6).
     stride = (line // _STRIDE_ALIGNMENT + 1) * _STRIDE_ALIGNMENT
     inner = MatrixForm(opaque.component, opaque.layout)
-    size = sizes.size(opaque.rows, opaque.columns, inner)
+    size = conversions.size(opaque.rows, opaque.columns, inner)
     return OpaqueBuffer(
         slot,
         opaque,

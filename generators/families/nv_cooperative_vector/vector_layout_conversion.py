@@ -11,12 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from generators.layout_conversion import FLOAT8, Between, Capacity, Command, LayoutConversion, MatrixForm, may_convert
+from generators.layout_conversion import FLOAT8, Between, Capacity, LayoutConversion, MatrixForm, may_convert
 from generators.numerics.formats import encode, largest_finite, sign_bit, values
 from generators.numerics.rounding import nearest
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import parse_shape
-from generators.types import COMPONENT_TYPES, ComponentType, VectorMatrixLayout
+from generators.types import COMPONENT_TYPES, ComponentType, ConversionCommand, VectorMatrixLayout
 
 _LAYOUTS = MappingProxyType(
     {
@@ -182,7 +182,7 @@ def _data(parameters: Parameters) -> np.ndarray:
     return bits
 
 
-def _commands(parameters: Parameters) -> tuple[Command, ...]:
+def _commands(parameters: Parameters) -> tuple[ConversionCommand, ...]:
     conversions = len(parameters.layouts) - 1
     if parameters.commands == "alternate":
         return tuple("device" if number % 2 else "host" for number in range(conversions))

@@ -35,7 +35,16 @@ from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value
 from generators.program.vector_builder import VectorBuilder
-from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Interpretation, Scope, StorageClass, VectorMatrixLayout
+from generators.types import (
+    COMPONENT_TYPES,
+    INTERPRETATIONS,
+    ComponentType,
+    ConversionCommand,
+    Interpretation,
+    Scope,
+    StorageClass,
+    VectorMatrixLayout,
+)
 from generators.vector_rows import VectorTypes, parse_vector_row
 
 _U32 = COMPONENT_TYPES["u32"]
@@ -104,6 +113,12 @@ class Parameters:
     bias_first: int = parameter("where the first bias begins", default="minimal", labels=_BIAS_FIRST)
     source: SOURCE_NAMES = parameter("where offsets of the first matrix and bias, and the stride, come from", default="literal")
     integer: ComponentType = parameter("the integer type of offsets and strides", default="u32", labels=_INTEGERS, applies=_linear)
+    converted_by: ConversionCommand = parameter(
+        "whether a command of the device or of the host brings matrices into an optimal layout",
+        default="device",
+        labels={name: name for name in get_args(ConversionCommand)},
+        applies=lambda parameters: parameters.layout.is_optimal,
+    )
     constants: Literal["literal", "specialization"] = parameter(
         "where M, K, layout, transposition and interpretations come from", default="literal", applies=_single
     )
@@ -175,7 +190,8 @@ def _of_layer(parameters: Parameters, rows: int, columns: int) -> VectorMatrices
     linear = _linear(parameters)
     first, padding = (parameters.first, parameters.stride or 0) if linear else (0, 0)
     component, transpose = parameters.row.matrix.component, parameters.transpose
-    return VectorMatrices(component, rows, columns, parameters.layout, _count(parameters), transpose, first, padding)
+    form = component, rows, columns, parameters.layout, _count(parameters), transpose
+    return VectorMatrices(*form, first, padding, parameters.converted_by)
 
 
 def _biases(parameters: Parameters, rows: int) -> VectorArray:

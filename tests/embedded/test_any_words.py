@@ -116,6 +116,10 @@ DECLARATIONS: dict[str, tuple[str, str]] = {
     "a constant of too few parts": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %u32_1", "that it does not have"),
     "a constant of itself": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %c %c", "is not a constant declared before"),
     "an integer that divides by zero": ("%c = OpSpecConstantOp %u32 Load %u32_1", "which it does not compute"),
+    "a buffer of a type that is declared after it": (
+        "%p = OpTypePointer StorageBuffer %later\n%v = OpVariable %p StorageBuffer\n%later = OpTypeStruct %u32",
+        "is declared later",
+    ),
     "a pointer to what is never declared": ("%p = OpTypePointer Private %nothing", "is not a type"),
 }
 

@@ -193,6 +193,7 @@ class _Declarations:
         RULES[Op.Variable](self._module, words)
         pointer = self._module.types[words[0]]
         assert isinstance(pointer, PointerType)
+        self._module.target(pointer)
         storage = pointer.storage
         self._declare_variable(id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0)
 

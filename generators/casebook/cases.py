@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import getitem
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -221,6 +222,19 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
     for label in _added(family, extra or ()):
         found += _labels_on_row(family, label, tier)
     return [Case(family, labels) for labels in found]
+
+
+def full_ids(family: Family) -> Iterator[str]:
+    """Yield the ids of the full tier, in its order. Some families have a million, so no case is made of them.
+
+    Raises:
+        CasebookError: a product that the constraints leave empty.
+    """
+    named = [
+        ["" if label == parameter.default else f"{parameter.name}:{label}" for label in parameter.labels] for parameter in family.parameters
+    ]
+    for row in full_rows(family):
+        yield f"{family.name}[{'/'.join(filter(None, map(getitem, named, row)))}]"
 
 
 def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:

@@ -13,10 +13,8 @@ from cts.reference.memory import Memory, buffer, workgroup_memory
 from cts.reference.trees import Tree, replaced, selected
 from cts.reference.values import MatrixValue, select
 from generators.errors import GeneratorError
-from generators.program.control_flow import flattened
 from generators.program.memory import Array
 from generators.program.operation import Operation
-from generators.program.pointers import arrays_of
 from generators.program.program import Program, Subcase
 from generators.program.values import Operand, ScalarValue
 from generators.types import Scope, StorageClass
@@ -214,13 +212,12 @@ def check_aliases(program: Program) -> None:
     Raises:
         GeneratorError: there is one.
     """
-    for operation in flattened(program.operations):
-        for array in arrays_of(operation):
-            owner = array.owner
-            if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
-                raise GeneratorError(f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
-            if array is not owner and owner not in program.arrays:
-                raise GeneratorError(f"array {owner.name}: list it in Program.arrays")
+    for array in program.used_arrays:
+        owner = array.owner
+        if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
+            raise GeneratorError(f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
+        if array is not owner and owner not in program.arrays:
+            raise GeneratorError(f"array {owner.name}: list it in Program.arrays")
 
 
 def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:

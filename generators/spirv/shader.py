@@ -11,7 +11,6 @@ from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
-from generators.program.pointers import arrays_of
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
 from generators.program.workgroup import Barrier
@@ -568,8 +567,7 @@ _Member = tuple[str, int, int]
 
 def aliased_arrays(program: Program) -> frozenset[Array]:
     """The arrays of workgroup memory whose bytes another block has as well."""
-    used = {array for operation in flattened(program.operations) for array in arrays_of(operation)}
-    shared = [array for array in used if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
+    shared = [array for array in program.used_arrays if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
     return frozenset(array.alias_of for array in shared if array.alias_of is not None)
 
 

@@ -79,7 +79,7 @@ class State:
         return self.instances if self.owners is None else self.owners
 
     def part(self, positions: np.ndarray) -> State:
-        """The state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
+        """Return the state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
         what they write to variables is known outside as well, but they compute values of their own."""
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
@@ -97,7 +97,7 @@ class State:
         )
 
     def run(self, operations: Sequence[Operation]) -> None:
-        """Performs operations in order, until no instance is left."""
+        """Perform operations in order, until no instance is left."""
         for operation in operations:
             if not len(self.instances):
                 return
@@ -159,7 +159,7 @@ class State:
         return np.searchsorted(self.instances, instances)
 
     def set_variable(self, name: str, tree: Tree | None) -> None:
-        """Writes a variable, here and in all that this state is a part of."""
+        """Write a variable, here and in all that this state is a part of."""
         self.variables[name] = tree
         if self.outside is None:
             return
@@ -172,13 +172,13 @@ class State:
         self.outside.set_variable(name, replaced(before, positions, tree, len(self.outside.instances)))
 
     def scalar(self, value: ScalarValue) -> np.ndarray:
-        """The value in every executing scope instance, uint64, (instances,)."""
+        """Return the value in every executing scope instance, uint64, (instances,)."""
         if isinstance(value, Operand):
             return np.full(len(self.instances), self.operand(value), np.uint64)
         return self.scalars[value.name]
 
     def operand(self, operand: Operand) -> int:
-        """The value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their
+        """Return the value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their
         elements.
 
         Raises:
@@ -221,7 +221,7 @@ def check_aliases(program: Program) -> None:
 
 
 def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:
-    """The state before the first operation."""
+    """Return the state before the first operation."""
     memories = {
         array.name: workgroup_memory(array, program.workgroup_count)
         if array.storage is StorageClass.WORKGROUP

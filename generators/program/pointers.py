@@ -105,7 +105,7 @@ def arrays_of(operation: Operation) -> Iterator[Array]:
 
 
 @cache
-def _field_names(operation: type[Operation]) -> tuple[str, ...]:
+def _field_names(operation: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(operation))
 
 

@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from cts.kinds.table import KINDS
-from generators.casebook import Casebook, Family, expand, find_case, load_casebook
+from generators.casebook import Casebook, Family, find_case, full_ids, load_casebook
 from generators.casebook.pinning import choose_tiers, tier_faults
 from generators.casebook.tiers import COLUMNS, FOLDER, pinned_file, read_tiers, write_tiers
 from generators.digests import digest
@@ -107,7 +107,7 @@ def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
 
 def full_line(family: Family) -> str:
     """Return the line of a family's full tier."""
-    ids = sorted(case.id for case in expand(family, "full"))
+    ids = sorted(full_ids(family))
     return f"{family.name}\t{len(ids)}\t{digest(id_.encode() for id_ in ids)}"
 
 

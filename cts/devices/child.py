@@ -146,7 +146,7 @@ class ChildProcess:
         return answer
 
     def _exchange(self, request: tuple[Any, ...], seconds: float, what: str) -> tuple[Any, Exception | None]:
-        """The answer, or the failure that the child reports instead."""
+        """Return the answer, or the failure that the child reports instead."""
         if self.ended:
             raise DiedIdle(what, "the process that held the device has been ended: start another one")
         self._number += 1
@@ -202,7 +202,7 @@ class ChildProcess:
                 raise Disconnected
 
     def _receive(self, patience: Patience) -> tuple[str, Any]:
-        """The next message that belongs to the request."""
+        """Return the next message that belongs to the request."""
         while (found := self._decoder.next()) is None:
             if self._exited or self._hung_up:
                 raise Disconnected
@@ -271,7 +271,7 @@ class ChildProcess:
         return _in_words(self._process.wait())
 
     def _quoted(self) -> str:
-        """The child's last words, on lines of their own."""
+        """Return the child's last words, on lines of their own."""
         for _ in range(_LAST_CHUNKS):
             if not self._output.read():
                 break
@@ -329,7 +329,7 @@ class ChildProcess:
 
 
 def _descriptor_of(pid: int) -> int:
-    """A descriptor that is readable when the process has ended; -1 where the system has none."""
+    """Return a descriptor that is readable when the process has ended; -1 where the system has none."""
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
     except OSError:

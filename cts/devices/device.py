@@ -123,7 +123,7 @@ class Device(Judge, Protocol):
         ...
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """Runs all dispatches on one pipeline, in order, each seeing only its own contents.
+        """Run all dispatches on one pipeline, in order, each seeing only its own contents.
 
         Raises:
             DeviceFailure: one of its kinds below.

@@ -108,7 +108,7 @@ def _signed(value: int, width: int) -> int:
 
 
 def _divided(value: int, by: int, width: int) -> int:
-    """The quotient of signed integers, towards zero."""
+    """Return the quotient of signed integers, towards zero."""
     one, other = _signed(value, width), _signed(by, width)
     quotient = abs(one) // abs(other)
     return quotient if (one < 0) == (other < 0) else -quotient
@@ -199,7 +199,7 @@ class ModuleNeeds:
     offsets: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     def value(self, constant: int, specialization: Mapping[int, int]) -> int:
-        """The value of a constant's id, where ``specialization`` gives the values of SpecIds.
+        """Return the value of a constant's id, where ``specialization`` gives the values of SpecIds.
 
         Raises:
             GeneratorError: it is none, or an expression that the suite does not evaluate.
@@ -237,7 +237,7 @@ class ModuleNeeds:
         raise GeneratorError(f"id {id_} is used where a module needs a scalar constant, and it is none")
 
     def workgroup_bytes(self, specialization: Mapping[int, int]) -> int:
-        """An upper bound of the workgroup memory in bytes: variables one after the other at the offsets of Vulkan's standard
+        """Return an upper bound of the workgroup memory in bytes: variables one after the other at the offsets of Vulkan's standard
         storage buffer layout; aliased blocks share their place, from the first byte on."""
         end = shared = 0
         known: dict[int, tuple[int, int]] = {}

@@ -238,7 +238,7 @@ def _vector_value(found: _Found, op: int, operands: _Operands) -> None:
 
 
 def _vector(found: _Found, id_: int) -> int:
-    """The type's id of a cooperative vector."""
+    """Return the type's id of a cooperative vector."""
     if id_ not in found.vector_of:
         raise _Wrong(f"%{id_} is an operand in place of a cooperative vector, and it is none")
     return found.vector_of[id_]
@@ -289,7 +289,7 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
 
 @lru_cache(maxsize=512)
 def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
-    """Reads what ``module`` says of itself, and of its entry point of that name. Instructions that say nothing of it are passed over.
+    """Read what ``module`` says of itself, and of its entry point of that name. Instructions that say nothing of it are passed over.
 
     Raises:
         NotSpirv: it is no SPIR-V module, or an instruction that is asked is none.

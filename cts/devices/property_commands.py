@@ -112,7 +112,7 @@ class PropertyAnswer:
     array: bytes = b""
 
     def structures(self, command: str) -> np.ndarray:
-        """The structures, by field."""
+        """Return the structures by field."""
         return np.frombuffer(self.array, COMMANDS[command].dtype)
 
 
@@ -121,7 +121,7 @@ class AnswersQueries(Judge, Protocol):
     """A device with property commands."""
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """Makes the call.
+        """Make the call.
 
         Raises:
             DeviceFailure: the device did not come back from it.

@@ -75,7 +75,7 @@ class _Profile:
         self.spirv_version = _SPIRV_OF_VULKAN.get(".".join(description.api_version.split(".")[:2]), (1, 6))
 
     def limit(self, name: str) -> int:
-        """A limit by Vulkan's name; one that the device does not state does not limit."""
+        """Return a limit by Vulkan's name; one that the device does not state does not limit."""
         return self.description.limits.get(name, _UNLIMITED)
 
 
@@ -239,7 +239,7 @@ def _limits(
 
 
 def _component(needs: ModuleNeeds, type_: MatrixTypeIds | VectorTypeIds) -> str:
-    """The component's name; an integer's by the declared signedness, which need not be that of the data."""
+    """Return the component's name; an integer's by the declared signedness, which need not be that of the data."""
     scalar = needs.scalars.get(type_.component)
     name = None if scalar is None else scalar_name(scalar)
     if name is None:
@@ -249,7 +249,7 @@ def _component(needs: ModuleNeeds, type_: MatrixTypeIds | VectorTypeIds) -> str:
 
 
 def scalar_name(scalar: Scalar) -> str | None:
-    """The suite's name of a numerical type, None if it has none."""
+    """Return the suite's name of a numerical type, None if it has none."""
     if scalar.signed is not None:
         return f"{'s' if scalar.signed else 'u'}{scalar.width}"
     return _FLOATS.get((scalar.width, scalar.encoding))
@@ -261,7 +261,7 @@ def _either_sign(component: str) -> tuple[str, ...]:
 
 
 def _with_sign(component: str, signed: bool) -> str:
-    """What a multiply-add takes an integer type for: only the flag counts (KHR-MAD-05)."""
+    """Return what a multiply-add takes an integer type for: only the flag counts (KHR-MAD-05)."""
     return f"{'s' if signed else 'u'}{component[1:]}" if component[0] in "su" else component
 
 
@@ -316,7 +316,7 @@ def _multiply(
 
 
 def _interpretation(value: int) -> str:
-    """The name of a Component Type."""
+    """Return the name of a Component Type."""
     return next((name for name, one in INTERPRETATIONS.items() if one.vk == value), f"component type {value}")
 
 

@@ -25,7 +25,7 @@ from generators.program.program import Program
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
-    """Writes ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
+    """Write ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
 
     Raises:
         CtsError: the folder cannot be written, or GLSL cannot say the case and ``front_end`` asks for it.
@@ -53,7 +53,7 @@ class Again:
 
 
 def write_arrangement(id_: str, again: Again, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd) -> None:
-    """Writes ``folder`` for any dispatches of ``program``.
+    """Write ``folder`` for any dispatches of ``program``.
 
     Args:
         id_: names them; of the form of a case's id, by which the folder is known when it is written again.
@@ -73,12 +73,12 @@ def write_arrangement(id_: str, again: Again, program: Program, plan: Arrangemen
 
 
 def names(plan: Arrangement) -> list[str]:
-    """The folder of each subcase."""
+    """Return the folder of each subcase."""
     return [f"{index}-{subcase.name}".replace("/", "_") for index, subcase in enumerate(plan.subcases)]
 
 
 def write_outcomes(folder: Path, plan: Arrangement, outcomes: Sequence[Outcome]) -> None:
-    """Adds what a device left in the written buffers."""
+    """Add what a device left in the written buffers."""
     for name, outcome in zip(names(plan), outcomes, strict=False):
         place = folder / name / "got"
         place.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def _write_subcase(folder: Path, built: Kernel, plan: Arrangement, index: int) -
 
 
 def after(expected: Expected, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What each array holds afterwards where every element has the first of its allowed values."""
+    """Return what each array holds afterwards where every element has the first of its allowed values."""
     contents = {name: array.copy() for name, array in before.items()}
     for placed in expected.placed:
         scatter(contents[placed.array], placed.offsets, placed.expected.bits)

@@ -11,7 +11,7 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 
 
 def construct(state: State, operation: CompositeConstruct) -> None:
-    """The parts in their order."""
+    """Build a composite of the parts in their order."""
     parts = tuple(value_of(state, one) for one in operation.parts)
     made = whole(operation.result.type, parts)
     assert made is not None, "values are defined"
@@ -19,26 +19,26 @@ def construct(state: State, operation: CompositeConstruct) -> None:
 
 
 def extract(state: State, operation: CompositeExtract) -> None:
-    """The part that the path leads to."""
+    """Extract the part that the path leads to."""
     found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
     assert found is not None, "values are defined"
     define(state, operation.result.name, found)
 
 
 def insert(state: State, operation: CompositeInsert) -> None:
-    """The composite with another part."""
+    """Insert another part into the composite."""
     composite, new = value_of(state, operation.composite), value_of(state, operation.part)
     path = indices(state, operation.composite.type, operation.path)
     define(state, operation.result.name, changed(operation.composite.type, composite, path, new))
 
 
 def copy_object(state: State, operation: CopyObject) -> None:
-    """The same value."""
+    """Copy the value."""
     define(state, operation.result.name, value_of(state, operation.value))
 
 
 def copy_memory(state: State, operation: CopyMemory) -> None:
-    """Raises GeneratorError if the source has not been written."""
+    """Raise GeneratorError if the source has not been written."""
     source, target = operation.source, operation.target
     found = part(state.variables.get(source.name), indices(state, source.type, operation.source_path))
     if found is None or not is_defined(found):

@@ -24,13 +24,13 @@ def _checked(result: Matrix, value: ScalarValue) -> None:
 
 
 def splat(state: State, operation: MatrixSplat) -> None:
-    """The one constituent initialises every component (KHR-COMP-02); so it does where it is replicated (KHR-COMP-05)."""
+    """Initialise every component with the one constituent (KHR-COMP-02), also where it is replicated (KHR-COMP-05)."""
     _checked(operation.result, operation.value)
     fill(state, operation.result, state.scalar(operation.value))
 
 
 def constant(state: State, operation: MatrixConstant) -> None:
-    """The one constituent, as it is specialized, initialises every component (KHR-COMP-01)."""
+    """Initialise every component with the one constituent, as it is specialized (KHR-COMP-01)."""
     _checked(operation.result, operation.value)
     fill(state, operation.result, state.scalar(operation.value))
 

@@ -74,7 +74,7 @@ def _overflows(value: MatrixValue, target: ComponentType, conversion: Conversion
 
 
 def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
-    """What a conversion gives that takes the number before an earlier rounding; ``conversion`` is that of the rounded float."""
+    """Return what a conversion gives that takes the number before an earlier rounding; ``conversion`` is that of the rounded float."""
     if origin.component is target:
         return (origin.bits,)
     if not origin.component.is_float:
@@ -144,7 +144,7 @@ def _result_flushed(toward: np.ndarray, away: np.ndarray, source: ComponentType,
 def _rounded(
     toward: np.ndarray, away: np.ndarray, flushed: np.ndarray, target: ComponentType, saturating: bool, exact: np.ndarray | None = None
 ) -> Bits:
-    """The allowed bits of numbers that lie between ``toward`` and ``away``, neighbours in ``target`` if it had no limits.
+    """Return the allowed bits of numbers that lie between ``toward`` and ``away``, neighbours in ``target`` if it had no limits.
 
     Args:
         toward, away: of a number's two neighbours that nearer to zero, and the other one; equal if it is representable.
@@ -171,7 +171,7 @@ def _rounded(
 
 
 def convert(state: State, operation: MatrixConvert) -> None:
-    """Raises GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
+    """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
     if not is_allowed(operation):
         raise GeneratorError(
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "

@@ -199,7 +199,7 @@ ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite
 
 
 def perform(state: State, operation: Operation) -> None:
-    """Does what the specification says of ``operation``."""
+    """Do what the specification says of ``operation``."""
     step = STEPS.get(type(operation))
     if step is None:
         raise no_entry(operation, "STEPS of cts/reference/evaluate.py")

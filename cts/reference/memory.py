@@ -83,7 +83,7 @@ class Memory:
         cells: np.ndarray | None = None,
         matrix: tuple[int, int, int] | None = None,
     ) -> None:
-        """Writes elements; ``cells`` and ``matrix`` as in Placed.
+        """Write elements; ``cells`` and ``matrix`` as in Placed.
 
         Raises:
             GeneratorError: elements overlap each other, or an earlier store in part, or the array is an input.
@@ -121,7 +121,7 @@ class Memory:
             self.background.append(Placed(self.array.name, offsets, expectation, what))
 
     def _supersede(self, at: np.ndarray, what: str) -> None:
-        """Drops the stores that bytes ``at`` cover."""
+        """Drop the stores that bytes ``at`` cover."""
         touched = np.zeros(len(self.contents), bool)
         touched[at] = True
         visible = []
@@ -173,7 +173,7 @@ class Memory:
             self.background = self._rest(visible, source.array.name)
 
     def turned(self) -> Memory:
-        """The same with the elements of each copy in the opposite order.
+        """Return the memory with the elements of each copy in the opposite order.
 
         Raises:
             GeneratorError: a store was of elements of another size.
@@ -202,7 +202,7 @@ class Memory:
         self.status[background] = INITIAL
 
     def _rest(self, visible: list[Placed], source: str) -> list[Placed]:
-        """What a copy wrote besides the elements of ``visible``."""
+        """Return what a copy wrote besides the elements of ``visible``."""
         component = self.array.pointee.component
         covered = np.zeros(len(self.contents), bool)
         for placed in visible:
@@ -220,7 +220,7 @@ class Memory:
 
 
 def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
-    """The elements of ``placed`` of which no byte is ``touched`` (bool, by byte), in one row; all of it as it is, or None if there is none.
+    """Return the elements of ``placed`` of which no byte is ``touched`` (bool, by byte), in one row; all of it unchanged, or None.
 
     Raises:
         GeneratorError: a part of an element is touched.
@@ -255,7 +255,7 @@ def stored(expectation: Expectation, requirement: str) -> Expectation:
 
 
 def buffer(array: Array, data: np.ndarray | None) -> Memory:
-    """The memory of a buffer before the program runs; ``data`` is what an input or inout array holds.
+    """Return the memory of a buffer before the program runs; ``data`` is what an input or inout array holds.
 
     Raises:
         GeneratorError: the data are missing or of the wrong size.
@@ -270,5 +270,5 @@ def buffer(array: Array, data: np.ndarray | None) -> Memory:
 
 
 def workgroup_memory(array: Array, workgroups: int) -> Memory:
-    """The memory of a workgroup array, undefined at first."""
+    """Return the memory of a workgroup array, undefined at first."""
     return Memory(array, workgroups, np.zeros(workgroups * array.bytes, np.uint8), np.zeros(workgroups * array.bytes, np.uint8))

@@ -12,12 +12,12 @@ from generators.types import ComponentType, Scope
 
 
 def instance_index(state: State, operation: InstanceIndex) -> None:
-    """The number of each scope instance."""
+    """Give each scope instance its number."""
     state.scalars[operation.result.name] = state.scope_instances.astype(np.uint64)
 
 
 def built_in(state: State, operation: BuiltInScalar) -> None:
-    """A number that the environment gives to each scope instance, or to each invocation where the state has one in each lane.
+    """Read a number that the environment gives to each scope instance, or to each invocation where the state has one in each lane.
 
     Raises:
         GeneratorError: the specification leaves open what it is.

@@ -13,10 +13,8 @@ from cts.reference.memory import Memory, buffer, workgroup_memory
 from cts.reference.trees import Tree, replaced, selected
 from cts.reference.values import MatrixValue, select
 from generators.errors import GeneratorError
-from generators.program.control_flow import flattened
 from generators.program.memory import Array
 from generators.program.operation import Operation
-from generators.program.pointers import arrays_of
 from generators.program.program import Program, Subcase
 from generators.program.values import Operand, ScalarValue
 from generators.types import Scope, StorageClass
@@ -81,7 +79,7 @@ class State:
         return self.instances if self.owners is None else self.owners
 
     def part(self, positions: np.ndarray) -> State:
-        """The state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
+        """Return the state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
         what they write to variables is known outside as well, but they compute values of their own."""
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
@@ -99,7 +97,7 @@ class State:
         )
 
     def run(self, operations: Sequence[Operation]) -> None:
-        """Performs operations in order, until no instance is left."""
+        """Perform operations in order, until no instance is left."""
         for operation in operations:
             if not len(self.instances):
                 return
@@ -161,7 +159,7 @@ class State:
         return np.searchsorted(self.instances, instances)
 
     def set_variable(self, name: str, tree: Tree | None) -> None:
-        """Writes a variable, here and in all that this state is a part of."""
+        """Write a variable, here and in all that this state is a part of."""
         self.variables[name] = tree
         if self.outside is None:
             return
@@ -174,13 +172,13 @@ class State:
         self.outside.set_variable(name, replaced(before, positions, tree, len(self.outside.instances)))
 
     def scalar(self, value: ScalarValue) -> np.ndarray:
-        """The value in every executing scope instance, uint64, (instances,)."""
+        """Return the value in every executing scope instance, uint64, (instances,)."""
         if isinstance(value, Operand):
             return np.full(len(self.instances), self.operand(value), np.uint64)
         return self.scalars[value.name]
 
     def operand(self, operand: Operand) -> int:
-        """The value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their
+        """Return the value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their
         elements.
 
         Raises:
@@ -214,17 +212,16 @@ def check_aliases(program: Program) -> None:
     Raises:
         GeneratorError: there is one.
     """
-    for operation in flattened(program.operations):
-        for array in arrays_of(operation):
-            owner = array.owner
-            if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
-                raise GeneratorError(f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
-            if array is not owner and owner not in program.arrays:
-                raise GeneratorError(f"array {owner.name}: list it in Program.arrays")
+    for array in program.used_arrays:
+        owner = array.owner
+        if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
+            raise GeneratorError(f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
+        if array is not owner and owner not in program.arrays:
+            raise GeneratorError(f"array {owner.name}: list it in Program.arrays")
 
 
 def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:
-    """The state before the first operation."""
+    """Return the state before the first operation."""
     memories = {
         array.name: workgroup_memory(array, program.workgroup_count)
         if array.storage is StorageClass.WORKGROUP

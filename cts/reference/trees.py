@@ -37,7 +37,7 @@ def is_defined(tree: Tree | None) -> bool:
 
 
 def selected(tree: Tree | None, positions: np.ndarray) -> Tree | None:
-    """The tree in some of the instances, ``positions`` of which are ascending."""
+    """Return the tree in some of the instances, ``positions`` of which are ascending."""
     if isinstance(tree, tuple):
         return tuple(selected(part, positions) for part in tree)
     if isinstance(tree, Partial):
@@ -48,14 +48,14 @@ def selected(tree: Tree | None, positions: np.ndarray) -> Tree | None:
 
 
 def taken(tree: Tree | None, positions: np.ndarray) -> Tree | None:
-    """The tree with a lane for each of ``positions``, in any order and with repetitions; a part that only some instances have is None."""
+    """Return the tree with a lane for each of ``positions``, in any order, also repeated; a part that only some instances have is None."""
     if isinstance(tree, tuple):
         return tuple(taken(part, positions) for part in tree)
     return None if tree is None or isinstance(tree, Partial) else _leaf(tree, positions)
 
 
 def replaced(old: Tree | None, positions: np.ndarray, new: Tree | None, count: int) -> Tree | None:
-    """The tree ``old`` of ``count`` instances with ``new`` in those at ``positions``, of which alone ``new`` is."""
+    """Return the tree ``old`` of ``count`` instances with ``new`` in those at ``positions``, of which alone ``new`` is."""
     if len(positions) == count:
         return new
     if isinstance(old, tuple) or isinstance(new, tuple):
@@ -89,7 +89,7 @@ def _where(value: MatrixValue | np.ndarray, defined: np.ndarray) -> MatrixValue 
 
 
 def _parts(tree: Tree | None, length: int) -> tuple[Tree | None, ...]:
-    """The parts of an array or struct that may not have been written at all, or the components of a cooperative vector."""
+    """Return the parts of an array or struct that may not have been written at all, or the components of a cooperative vector."""
     if isinstance(tree, tuple):
         return tree
     return (None,) * length if tree is None else tuple(component(tree, i) for i in range(length))

@@ -37,14 +37,14 @@ Index = np.ndarray
 
 
 def value_of(state: State, value: AnyValue | Operand) -> Tree:
-    """What a name stands for."""
+    """Return what a name stands for."""
     if is_matrix(value) or is_cooperative_vector(value):
         return state.matrices[value.name]
     return state.scalar(value) if is_scalar(value) else state.aggregates[value.name]
 
 
 def define(state: State, name: str, tree: Tree) -> None:
-    """Gives a name its value, which every scope instance has: only variables may hold less."""
+    """Give a name its value, which every scope instance has: only variables may hold less."""
     assert not isinstance(tree, Partial)
     if isinstance(tree, MatrixValue):
         state.matrices[name] = tree
@@ -56,7 +56,7 @@ def define(state: State, name: str, tree: Tree) -> None:
 
 
 def merge(state: State, name: str, parts: Iterable[tuple[np.ndarray, Tree]]) -> None:
-    """Gives a name what parts of the instances have; each part with the positions of its instances, which together are all of them."""
+    """Give a name what parts of the instances have; each part with the positions of its instances, which together are all of them."""
     merged: Tree | None = None
     for positions, tree in parts:
         merged = replaced(merged, positions, tree, len(state.instances))
@@ -65,7 +65,7 @@ def merge(state: State, name: str, parts: Iterable[tuple[np.ndarray, Tree]]) -> 
 
 
 def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scalar]) -> list[Index]:
-    """A path in numbers.
+    """Return a path in numbers.
 
     Raises:
         GeneratorError: an index is beyond the array, or the path leads into a matrix.
@@ -85,7 +85,7 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
 
 
 def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
-    """What ``path`` leads to; None if it is undefined."""
+    """Return what ``path`` leads to; None if it is undefined."""
     if not path or tree is None:
         return tree
     at, rest = path[0], path[1:]
@@ -104,7 +104,7 @@ def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
 
 
 def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tree) -> Tree:
-    """The tree with ``new`` where ``path`` leads to."""
+    """Return the tree with ``new`` where ``path`` leads to."""
     if not path:
         return new
     assert isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType)
@@ -123,7 +123,7 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
 
 
 def whole(type_: ValueType, tree: Tree | None) -> Tree | None:
-    """The tree with a value in place of the components of each cooperative vector that were written one by one; all of it is defined."""
+    """Return the tree with a value in place of the components of each cooperative vector that were written one by one; all are defined."""
     if isinstance(type_, CooperativeVectorType) and isinstance(tree, tuple):
         return assembled(type_.component, [one for one in tree if isinstance(one, np.ndarray)])
     if isinstance(type_, ArrayType | StructType) and isinstance(tree, tuple):
@@ -132,7 +132,7 @@ def whole(type_: ValueType, tree: Tree | None) -> Tree | None:
 
 
 def initialize(state: State, variables: Sequence[Variable]) -> None:
-    """Gives every variable what its initializer says (OpVariable: the initial value of its contents)."""
+    """Give every variable what its initializer says (OpVariable: the initial value of its contents)."""
     for variable in variables:
         if variable.initializer is not None:
             state.set_variable(variable.name, _initial(state, variable.type, variable.initializer))
@@ -161,7 +161,7 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
 
 
 def variable_load(state: State, operation: VariableLoad) -> None:
-    """Raises GeneratorError if the part, or a part of it, has not been written."""
+    """Raise GeneratorError if the part, or a part of it, has not been written."""
     variable = operation.variable
     found = part(state.variables.get(variable.name), indices(state, variable.type, operation.path))
     if found is None or not is_defined(found):
@@ -172,7 +172,7 @@ def variable_load(state: State, operation: VariableLoad) -> None:
 
 
 def variable_store(state: State, operation: VariableStore) -> None:
-    """Changes the part, and nothing else of the variable."""
+    """Change the part, and nothing else of the variable."""
     variable = operation.variable
     path = indices(state, variable.type, operation.path)
     state.set_variable(variable.name, changed(variable.type, state.variables.get(variable.name), path, value_of(state, operation.value)))

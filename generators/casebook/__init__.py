@@ -2,7 +2,7 @@
 
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
-from generators.casebook.cases import BuiltCase, Case, build, build_conversion, build_module, build_query, expand
+from generators.casebook.cases import BuiltCase, Case, build, build_conversion, build_module, build_query, expand, full_ids
 from generators.casebook.covers import Cover
 from generators.casebook.family import Family, Product, load_family
 from generators.casebook.parameters import Parameter
@@ -29,6 +29,7 @@ __all__ = [
     "build_query",
     "expand",
     "find_case",
+    "full_ids",
     "load_casebook",
     "load_family",
     "load_positions",

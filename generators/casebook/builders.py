@@ -141,5 +141,5 @@ def declared_types(builder: Builder) -> DeclaredTypes:
 
 
 def kind_of(builder: Builder) -> CaseKind:
-    """The kind of the cases that ``builder`` makes: a kernel's, if nothing says otherwise."""
+    """Return the kind of the cases that ``builder`` makes: a kernel's, if nothing says otherwise."""
     return next((kind for kind, functions in FUNCTIONS.items() if hasattr(builder, functions[0])), CaseKind.KERNEL)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import getitem
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -120,7 +121,7 @@ class Case:
 
 
 def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
-    """The family with further rows at the end of its parameter of property rows; the family itself if it has none.
+    """Return the family with further rows at the end of its parameter of property rows; the family itself if it has none.
 
     Raises:
         CasebookError: a label is not a property row.
@@ -185,7 +186,7 @@ def check_covers(family: Family) -> None:
 
 
 def full_rows(family: Family) -> list[Row]:
-    """The cases of the full tier by label number, in order.
+    """Return the cases of the full tier by label number, in order.
 
     Raises:
         CasebookError: the constraints leave a product empty, or a cover without a case.
@@ -202,7 +203,7 @@ def full_rows(family: Family) -> list[Row]:
 
 
 def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None) -> list[Case]:
-    """The cases of a tier, in the order of the full tier; every tier has the cases of the smaller tiers. Smoke and nightly are pinned.
+    """Return the cases of a tier, in the order of the full tier. Every tier has those of the smaller tiers; smoke and nightly are pinned.
 
     Args:
         family: the family.
@@ -223,13 +224,26 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
     return [Case(family, labels) for labels in found]
 
 
+def full_ids(family: Family) -> Iterator[str]:
+    """Yield the ids of the full tier, in its order. Some families have a million, so no case is made of them.
+
+    Raises:
+        CasebookError: a product that the constraints leave empty.
+    """
+    named = [
+        ["" if label == parameter.default else f"{parameter.name}:{label}" for label in parameter.labels] for parameter in family.parameters
+    ]
+    for row in full_rows(family):
+        yield f"{family.name}[{'/'.join(filter(None, map(getitem, named, row)))}]"
+
+
 def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
     tables = [parameter.labels for parameter in family.parameters]
     return [tuple([table[number] for table, number in zip(tables, row, strict=False)]) for row in selected]
 
 
 def _added(family: Family, extra: Sequence[str]) -> list[str]:
-    """The rows that the family does not name, of the kind that it has."""
+    """Return the rows that the family does not name, of the kind that it has."""
     if family.row_parameter is None:
         return []
     parameter = family.parameters[family.row_parameter]
@@ -240,8 +254,8 @@ def _added(family: Family, extra: Sequence[str]) -> list[str]:
 
 
 def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ...]]:
-    """The cases of a row that only a device has. The full tier has all those of the products that take all rows. The other tiers have the
-    pinned cases of one listed row, the first that has any and is most like this one, with the row replaced."""
+    """Return the cases of a row that only a device has. The full tier has all of the products that take all rows. The other tiers have
+    the pinned cases of one listed row, the first that has any and is most like this one, with the row replaced."""
     place = family.row_parameter
     assert place is not None
     products = [product for product in family.products if place in product.whole]
@@ -319,12 +333,12 @@ def build(case: Case) -> BuiltCase:
 
 
 def build_module(case: Case) -> ModuleCheck:
-    """The module of a static case, and what a validator must make of it."""
+    """Return the module of a static case, and what a validator must make of it."""
     return cast(StaticBuilder, case.definition.builder).module(case.parameters)
 
 
 def build_query(case: Case) -> PropertyQuery:
-    """What a query case asks of a device."""
+    """Return what a query case asks of a device."""
     return cast(QueryBuilder, case.definition.builder).query(case.parameters)
 
 

@@ -11,7 +11,7 @@ from generators.program.variables import part_type
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
-    """Writes a constructor of a cooperative vector, an initializer list of all else: glslang 16.6 takes a constructor of an array of
+    """Write a constructor of a cooperative vector, an initializer list of all else: glslang 16.6 takes a constructor of an array of
     matrices for one of a matrix."""
     parts = ", ".join(value_text(shader, part) for part in operation.parts)
     if is_cooperative_vector(operation.result):
@@ -21,26 +21,26 @@ def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
 
 
 def emit_extract(shader: Shader, operation: CompositeExtract) -> None:
-    """Writes the part of a value."""
+    """Write the part of a value."""
     composite = operation.composite
     text = value_text(shader, composite) + steps(shader, composite.type, operation.path)
     shader.line(f"{assignee(shader, operation.result)} = {text};")
 
 
 def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
-    """Writes a copy, and an assignment to its part."""
+    """Write a copy, and an assignment to its part."""
     shader.line(f"{assignee(shader, operation.result)} = {value_text(shader, operation.composite)};")
     place = identifier(operation.result.name) + steps(shader, operation.result.type, operation.path)
     shader.line(f"{place} = {value_text(shader, operation.part)};")
 
 
 def emit_copy_object(shader: Shader, operation: CopyObject) -> None:
-    """Writes an initialization."""
+    """Write an initialization."""
     shader.line(f"{assignee(shader, operation.result)} = {value_text(shader, operation.value)};")
 
 
 def emit_copy_memory(shader: Shader, operation: CopyMemory) -> None:
-    """Writes an assignment, which glslang makes a load and a store."""
+    """Write an assignment, which glslang makes a load and a store."""
     check_movable(part_type(operation.target.type, operation.target_path))
     target, source = (
         part(shader, operation.target, operation.target_path),

@@ -9,7 +9,7 @@ from generators.types import ComponentType
 
 
 def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
-    """Writes a constructor call, or a call of saturatedConvertEXT.
+    """Write a constructor call, or a call of saturatedConvertEXT.
 
     Raises:
         NotExpressible: the constructor reads the components as their types say, and the instruction does not; or the source of a

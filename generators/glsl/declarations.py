@@ -36,7 +36,7 @@ class Declarations:
 
 
 def declare(shader: Shader) -> Declarations:
-    """The declarations of the shader's program, laid out by its interface.
+    """Return the declarations of the shader's program, laid out by its interface.
 
     Raises:
         NotExpressible: no declaration gives an array its stride or its accesses their memory operands.
@@ -110,7 +110,7 @@ def _reference_name(array: Array) -> str:
 
 
 def _elements(shader: Shader, array: Array, name: str) -> str:
-    """The array as the member of a block."""
+    """Return the array as the member of a block."""
     if array.other_stride is not None:
         raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
     if array.pointer_stride is not None:
@@ -137,7 +137,7 @@ def _access(array: Array) -> str:
 
 
 def _layout(array: Array) -> str:
-    """The qualifier of a block whose elements are structs without gaps."""
+    """Return the qualifier of a block whose elements are structs without gaps."""
     has_structs = array.pointee.block is not None or (array.inner is not None and array.inner.head > 0)
     return "scalar, " if has_structs else ""
 
@@ -148,14 +148,14 @@ def _buffer(shader: Shader, binding: int, array: Array) -> Block:
 
 
 def _buffers(shader: Shader, group: DescriptorArray) -> Block:
-    """An array of buffers."""
+    """Return an array of buffers."""
     array = group.arrays[0]
     head = f"layout(set = 0, binding = {group.binding}) {_access(array)} {_title(array)}Buffers"
     return Block(head, (_elements(shader, array, REFERENCE_MEMBER),), f" {identifier(group.name)}[{len(group.arrays)}]")
 
 
 def _shared_block(shader: Shader, array: Array) -> Block:
-    """An array in an explicitly laid out block of shared memory."""
+    """Return an array in an explicitly laid out block of shared memory."""
     shader.require("GL_EXT_shared_memory_block")
     if array.other_stride is not None:
         raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")

@@ -289,7 +289,7 @@ def _frame() -> Template:
 
 
 def emit(program: Program) -> str:
-    """The shader of ``program``: GLSL 4.60 with its extensions, for Vulkan 1.3, laid out by ``generators.program.interface``.
+    """Return the shader of ``program``: GLSL 4.60 with its extensions, for Vulkan 1.3, laid out by ``generators.program.interface``.
 
     Raises:
         NotExpressible: the program says something that GLSL, or glslang, cannot.

@@ -48,14 +48,14 @@ class Qualification:
 
 
 def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
-    """The loads and stores of matrices and cooperative vectors in ``array``, those in loops and branches included."""
+    """Return the loads and stores of matrices and cooperative vectors in ``array``, those in loops and branches included."""
     for operation in flattened(operations):
         if isinstance(operation, Access) and operation.array == array:
             yield operation
 
 
 def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
-    """The qualification of ``array`` that gives each access among ``operations`` its memory operands.
+    """Return the qualification of ``array`` that gives each access among ``operations`` its memory operands.
 
     Raises:
         NotExpressible: there is none.
@@ -79,7 +79,7 @@ def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_access
 
 
 def _widest(operations: Sequence[Operation]) -> MemoryScope:
-    """The widest scope over which memory is handed on."""
+    """Return the widest scope over which memory is handed on."""
     everything = list(flattened(operations))
     atomics = (operation.scope for operation in everything if isinstance(operation, AtomicAdd))
     return max(atomics, default=None) or min(operation.scope for operation in everything if isinstance(operation, Barrier))
@@ -96,7 +96,7 @@ def _scope(access: Access) -> MemoryScope:
 
 
 def _hand_over(access: Access) -> MemoryAccess:
-    """What a coherent access has."""
+    """Return what a coherent access has."""
     load = isinstance(access, MatrixLoad | TensorLoad | CooperativeVectorLoad)
     return MemoryAccess.NON_PRIVATE_POINTER | (MemoryAccess.MAKE_POINTER_VISIBLE if load else MemoryAccess.MAKE_POINTER_AVAILABLE)
 

@@ -42,7 +42,7 @@ def emit_select(shader: Shader, select: Select) -> None:
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:
-    """Writes an if, with an else where there is something to do or to assign."""
+    """Write an if, with an else where there is something to do or to assign."""
     for item in branch.merged:
         _declare(shader, item, None if branch.otherwise else item.sources[1])
     with shader.braces(f"{_attribute(shader, branch.hint)}if ({condition_text(shader, branch.condition)})"):
@@ -53,7 +53,7 @@ def emit_branch(shader: Shader, branch: Branch) -> None:
 
 
 def emit_switch(shader: Shader, switch: Switch) -> None:
-    """Writes a switch, each case with a break."""
+    """Write a switch, each case with a break."""
     for item in switch.merged:
         _declare(shader, item, None)
     with shader.braces(f"{_attribute(shader, switch.hint)}switch ({shader.text(switch.selector)})"):
@@ -69,7 +69,7 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
 
 
 def emit_exit(shader: Shader, operation: Exit) -> None:
-    """Writes an ``if`` that ends with return, break or continue."""
+    """Write an ``if`` that ends with return, break or continue."""
     with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.body)
         value = "" if operation.returned is None else f" {shader.text(operation.returned)}"
@@ -77,7 +77,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
 
 
 def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
-    """Writes an if and an else that end with return."""
+    """Write an if and an else that end with return."""
     with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.then)
         shader.line(f"return {shader.text(operation.then_returned)};")
@@ -101,7 +101,7 @@ def _declare(shader: Shader, item: Merged, initial: FlowingSource | None) -> Non
 
 
 def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[Merged], number: int) -> None:
-    """Writes an arm. A matrix that the arm computes goes straight into the variable of the result."""
+    """Write an arm. A matrix that the arm computes goes straight into the variable of the result."""
     computed = {operation.result for operation in body if isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd)}
     assigned = []
     for item in merged:

@@ -52,17 +52,17 @@ class Shader:
         self._depth = 1
 
     def emit(self, operations: Sequence[Operation]) -> None:
-        """Writes ``operations`` at the present depth."""
+        """Write ``operations`` at the present depth."""
         for operation in operations:
             self._emit_operation(self, operation)
 
     def line(self, text: str) -> None:
-        """Writes one line."""
+        """Write one line."""
         self.lines.append("    " * self._depth + text)
 
     @contextmanager
     def braces(self, head: str) -> Iterator[None]:
-        """A block that begins with ``head``."""
+        """Return a block that begins with ``head``."""
         self.line(f"{head} {{")
         self._depth += 1
         yield
@@ -71,18 +71,18 @@ class Shader:
 
     @contextmanager
     def apart(self) -> Iterator[list[str]]:
-        """What is written inside goes to lines of its own, at depth 0, and not into ``main``."""
+        """Collect what is written inside in lines of its own, at depth 0, and not in ``main``."""
         outside = self.lines, self._depth
         self.lines, self._depth = [], 0
         yield self.lines
         self.lines, self._depth = outside
 
     def require(self, *extensions: str | None) -> None:
-        """Notes that the shader needs ``extensions``; None is none."""
+        """Note that the shader needs ``extensions``; None is none."""
         self.extensions.update(extension for extension in extensions if extension is not None)
 
     def pointee_type(self, pointee: Pointee) -> str:
-        """The type of an array's elements.
+        """Return the type of an array's elements.
 
         Raises:
             NotExpressible: it is a struct that GLSL lays out in another way.
@@ -94,7 +94,7 @@ class Shader:
         return spelling.scalar if pointee.lanes == 1 else f"{spelling.vector}{pointee.lanes}"
 
     def _struct(self, block: BlockType) -> str:
-        """The name of the struct that a block is, which is declared the first time."""
+        """Return the name of the struct that a block is; declare it the first time."""
         name, end, lines = f"{identifier(block.name)}Element", 0, []
         alignment = max(member.component.bytes for member in block.members)
         for i, member in enumerate(block.members):
@@ -110,7 +110,7 @@ class Shader:
         return name
 
     def scalar_type(self, component: ComponentType) -> str:
-        """The type of a scalar."""
+        """Return the type of a scalar."""
         return self.pointee_type(Pointee(component))
 
     def matrix_type(self, type_: MatrixType) -> str:
@@ -135,7 +135,7 @@ class Shader:
         return f"coopvecNV<{spelling.scalar}, {self.extent(type_.length)}>"
 
     def extent(self, value: Extent, suffix: str = "") -> str:
-        """The constant expression that an extent is; a literal gets ``suffix``.
+        """Return the constant expression that an extent is; a literal gets ``suffix``.
 
         Raises:
             NotExpressible: it is no constant.
@@ -149,7 +149,7 @@ class Shader:
         return self.text(value)
 
     def text(self, value: AnyValue | Operand | Selected) -> str:
-        """The expression for a value: of one that the shader computes, the variable that holds it."""
+        """Return the expression for a value: of one that the shader computes, the variable that holds it."""
         if isinstance(value, Selected):
             return self.extent(value)
         if not isinstance(value, Operand) or value.source != "literal":
@@ -159,11 +159,11 @@ class Shader:
         return literal(value.type, value.value)
 
     def assignee(self, result: Matrix) -> str:
-        """What stands left of ``=`` where ``result`` gets its value: a declaration, unless its variable is there already."""
+        """Return what stands left of ``=`` where ``result`` gets its value: a declaration, unless its variable is there already."""
         return self.variables.get(result.name) or f"{self.matrix_type(result.type)} {identifier(result.name)}"
 
     def elements(self, array: Array) -> str:
-        """The expression for the elements of ``array``.
+        """Return the expression for the elements of ``array``.
 
         Raises:
             NotExpressible: the pointers to them are untyped.

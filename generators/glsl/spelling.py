@@ -78,7 +78,7 @@ _SUFFIXES: Mapping[str, str] = MappingProxyType(
 
 
 def literal(component: ComponentType, value: int) -> str:
-    """The number as a constant expression of type ``component``.
+    """Return the number as a constant expression of type ``component``.
 
     Args:
         component: its type.

@@ -34,7 +34,7 @@ from generators.types import ComponentType
 
 
 def type_name(shader: Shader, type_: ValueType) -> str:
-    """The type of a variable or a value; declares a struct that is not declared yet."""
+    """Return the type of a variable or a value; declare a struct that is not declared yet."""
     if isinstance(type_, MatrixType):
         return shader.matrix_type(type_)
     if isinstance(type_, CooperativeVectorType):
@@ -66,17 +66,17 @@ def type_name(shader: Shader, type_: ValueType) -> str:
 
 
 def member_name(index: int) -> str:
-    """The name of a struct's member."""
+    """Return the name of a struct's member."""
     return f"member{index}"
 
 
 def declare_variables(shader: Shader) -> None:
-    """Declares the variables: those of Function storage in main, the others before it."""
+    """Declare the variables: those of Function storage in main, the others before it."""
     declare(shader, shader.program.variables)
 
 
 def declare(shader: Shader, variables: Sequence[Variable]) -> None:
-    """Declares variables; those of Function storage here, the others before all functions."""
+    """Declare variables; those of Function storage here, the others before all functions."""
     for variable in variables:
         start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
         declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"
@@ -100,7 +100,7 @@ def _initializer(shader: Shader, initializer: Initializer) -> str:
 
 
 def steps(shader: Shader, type_: ValueType, path: Path) -> str:
-    """The indices and members that ``path`` takes from a value of ``type_``."""
+    """Return the indices and members that ``path`` takes from a value of ``type_``."""
     text = ""
     for place, index in enumerate(path):
         if isinstance(part_type(type_, path[:place]), StructType):
@@ -112,7 +112,7 @@ def steps(shader: Shader, type_: ValueType, path: Path) -> str:
 
 
 def part(shader: Shader, variable: Variable, path: Path) -> str:
-    """The expression for a part of a variable."""
+    """Return the expression for a part of a variable."""
     return identifier(variable.name) + steps(shader, variable.type, path)
 
 
@@ -124,19 +124,19 @@ def _is_sized_by_a_constant(type_: ValueType) -> bool:
 
 
 def check_movable(type_: ValueType) -> None:
-    """Raises NotExpressible if nothing may be assigned or initialized as a whole of this type."""
+    """Raise NotExpressible if nothing may be assigned or initialized as a whole of this type."""
     if _is_sized_by_a_constant(type_):
         raise NotExpressible("GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them")
 
 
 def value_text(shader: Shader, value: AnyValue | Operand) -> str:
-    """The expression for any value."""
+    """Return the expression for any value."""
     check_movable(value.type)
     return shader.text(value)
 
 
 def assignee(shader: Shader, result: AnyValue) -> str:
-    """What stands left of ``=`` where ``result`` gets its value."""
+    """Return what stands left of ``=`` where ``result`` gets its value."""
     if is_matrix(result):
         return shader.assignee(result)
     check_movable(result.type)
@@ -144,10 +144,10 @@ def assignee(shader: Shader, result: AnyValue) -> str:
 
 
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
-    """Writes a load of a part."""
+    """Write a load of a part."""
     shader.line(f"{assignee(shader, load.result)} = {part(shader, load.variable, load.path)};")
 
 
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
-    """Writes an assignment to a part."""
+    """Write an assignment to a part."""
     shader.line(f"{part(shader, store.variable, store.path)} = {value_text(shader, store.value)};")

@@ -109,16 +109,16 @@ class ProgramBuilder:
         pointer_stride: int | None = None,
         opaque: OpaqueMatrices | None = None,
     ) -> Array:
-        """Declares an array of ``length`` elements."""
+        """Declare an array of ``length`` elements."""
         return self.declare(Array(name, pointee, length, storage, role, array_stride, pointer_stride, opaque=opaque))
 
     def declare(self, array: Array) -> Array:
-        """Declares an array."""
+        """Declare an array."""
         self._arrays.append(array)
         return array
 
     def operand(self, name: str, component: ComponentType, source: Source, value: int | None = None, default: int | None = None) -> Operand:
-        """Declares a scalar from outside; ``value`` for a literal or a specialization constant, whose default in the module is
+        """Declare a scalar from outside; ``value`` for a literal or a specialization constant, whose default in the module is
         ``default``."""
         constant_id = None
         if source == "specialization":
@@ -130,11 +130,11 @@ class ProgramBuilder:
         return operand
 
     def literal(self, value: int, component: ComponentType = U32) -> Operand:
-        """A literal scalar."""
+        """Make a literal scalar."""
         return literal(component, value)
 
     def instance_index(self) -> Scalar:
-        """The number of the scope instance, computed once."""
+        """Return the number of the scope instance, which is computed once."""
         if self._instance is None:
             self._instance = Value("instance", U32)
             self._operations.append(InstanceIndex(self._instance))
@@ -146,14 +146,14 @@ class ProgramBuilder:
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
 
     def built_in(self, name: str, which: BuiltInName) -> Scalar:
-        """A number that the environment gives to each invocation."""
+        """Return a number that the environment gives to each invocation."""
         result = Value(name, U32)
         self._operations.append(BuiltInScalar(result, which))
         return result
 
     def workgroup_index(self, name: str) -> Scalar:
-        """The number of the workgroup in the dispatch: that along x, and where there are workgroups along y or z the number that Vulkan's
-        WorkgroupId gives, x first."""
+        """Return the number of the workgroup in the dispatch: the number along x, or where there are workgroups along y or z the number
+        that Vulkan's WorkgroupId gives, x first."""
         x = self.built_in(name, "workgroup")
         if self._workgroups[1:] == (1, 1):
             return x
@@ -185,31 +185,31 @@ class ProgramBuilder:
         memory: MemoryOperand | None = None,
         robust: bool = False,
     ) -> Matrix:
-        """A matrix loaded from ``array``."""
+        """Load a matrix from ``array``."""
         result = Value(name, type_)
         self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
         return result
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
-        """A matrix of one value."""
+        """Make a matrix of one value."""
         result = Value(name, type_)
         self._operations.append(MatrixSplat(result, value, replicated))
         return result
 
     def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
-        """A constant matrix of the module; ``value`` is a literal or a specialization constant."""
+        """Make a constant matrix of the module; ``value`` is a literal or a specialization constant."""
         result = Value(name, type_)
         self._operations.append(MatrixConstant(result, value, replicated, specializable))
         return result
 
     def null(self, name: str, type_: MatrixType) -> Matrix:
-        """A matrix of zeros: OpConstantNull."""
+        """Make a matrix of zeros: OpConstantNull."""
         result = Value(name, type_)
         self._operations.append(MatrixNull(result))
         return result
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
-        """A matrix whose value nothing may depend on."""
+        """Make a matrix whose value nothing may depend on."""
         result = Value(name, type_)
         self._operations.append(MatrixUndefined(result, place))
         return result
@@ -242,11 +242,11 @@ class ProgramBuilder:
         memory: MemoryOperand | None = None,
         robust: bool = False,
     ) -> None:
-        """Stores ``matrix`` to ``array``."""
+        """Store ``matrix`` to ``array``."""
         self._operations.append(MatrixStore(matrix, array, first, stride, layout, memory, robust))
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
-        """``a`` x ``b`` + ``c``."""
+        """Compute ``a`` x ``b`` + ``c``."""
         result = Value(name, type_)
         self._operations.append(MatrixMulAdd(result, a, b, c, operands))
         return result
@@ -276,41 +276,41 @@ class ProgramBuilder:
         return result
 
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
-        """A control barrier, of the workgroup if nothing else is said."""
+        """Add a control barrier, of the workgroup if nothing else is said."""
         self._operations.append(Barrier(scope, handover))
 
     def variable(
         self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: Initializer | None = None
     ) -> Variable:
-        """Declares a variable."""
+        """Declare a variable."""
         variable = Variable(name, type_, storage, initializer)
         self._variables.append(variable)
         return variable
 
     def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
-        """What ``path`` leads to in ``variable``."""
+        """Load what ``path`` leads to in ``variable``."""
         result = Value(name, part_type(variable.type, path))
         self._operations.append(VariableLoad(result, variable, path))
         return result
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
-        """The matrix that ``path`` leads to in ``variable``."""
+        """Load the matrix that ``path`` leads to in ``variable``."""
         result = self.get(name, variable, *path)
         assert is_matrix(result), f"{name}: the path leads to no matrix"
         return result
 
     def get_scalar(self, name: str, variable: Variable, *path: int | ScalarValue) -> Scalar:
-        """The scalar that ``path`` leads to in ``variable``."""
+        """Load the scalar that ``path`` leads to in ``variable``."""
         result = self.get(name, variable, *path)
         assert is_scalar(result), f"{name}: the path leads to no scalar"
         return result
 
     def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:
-        """Stores ``value`` where ``path`` leads to in ``variable``."""
+        """Store ``value`` where ``path`` leads to in ``variable``."""
         self._operations.append(VariableStore(variable, path, value))
 
     def element_pointer(self, name: str, array: Array, index: ScalarValue, strided: bool = False) -> Pointer:
-        """A pointer to an element of ``array``."""
+        """Make a pointer to an element of ``array``."""
         result = Value(name, pointer_type(array, strided))
         self._operations.append(ElementPointer(result, (array,), index))
         return result
@@ -318,27 +318,27 @@ class ProgramBuilder:
     def descriptor_pointer(
         self, name: str, arrays: Sequence[Array], which: ScalarValue, index: ScalarValue, non_uniform: bool = False
     ) -> Pointer:
-        """A pointer to an element of one of ``arrays``, an array of descriptors."""
+        """Make a pointer to an element of one of ``arrays``, an array of descriptors."""
         result = Value(name, pointer_type(arrays[0]))
         self._operations.append(ElementPointer(result, tuple(arrays), index, which, non_uniform))
         return result
 
     def load_through(self, name: str, type_: MatrixType, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> Matrix:
-        """A matrix loaded through a pointer."""
+        """Load a matrix through a pointer."""
         result = Value(name, type_)
         self._operations.append(PointerLoad(result, pointer, stride, layout))
         return result
 
     def store_through(self, matrix: Matrix, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> None:
-        """Stores ``matrix`` through a pointer."""
+        """Store ``matrix`` through a pointer."""
         self._operations.append(PointerStore(matrix, pointer, stride, layout))
 
     def add(self, operation: Operation) -> None:
-        """Adds an operation that has no method of its own."""
+        """Add an operation that has no method of its own."""
         self._operations.append(operation)
 
     def extend(self, operations: Sequence[Operation]) -> None:
-        """Adds operations, for example an arm's."""
+        """Add operations, for example an arm's."""
         self._operations.extend(operations)
 
     @contextmanager
@@ -351,7 +351,7 @@ class ProgramBuilder:
         start: ScalarValue | None = None,
         step: ScalarValue | None = None,
     ) -> Iterator[None]:
-        """The operations added inside become the body; ``carried`` is complete when the block ends. Without a start, from 0; without a
+        """Make the operations added inside a loop's body; ``carried`` is complete when the block ends. Without a start, from 0; without a
         step, by 1."""
         with self.arm() as body:
             yield
@@ -360,14 +360,14 @@ class ProgramBuilder:
 
     @contextmanager
     def stated(self, effect: Effect) -> Iterator[None]:
-        """The operations added inside are code that has ``effect``."""
+        """Make the operations added inside code that has ``effect``."""
         with self.arm() as body:
             yield
         self._operations.append(Stated(effect, tuple(body)))
 
     @contextmanager
     def arm(self) -> Iterator[list[Operation]]:
-        """The operations added inside go to the list: an arm of a branch or switch, or what an exit does first."""
+        """Put the operations added inside on the list: an arm of a branch or switch, or what an exit does first."""
         body: list[Operation] = []
         outer, self._operations = self._operations, body
         yield body
@@ -381,13 +381,13 @@ class ProgramBuilder:
         merged: Sequence[Merged] = (),
         hint: Hint = "none",
     ) -> None:
-        """Runs one of two arms."""
+        """Run one of two arms."""
         self._operations.append(Branch(condition, tuple(then), tuple(otherwise), tuple(merged), hint))
 
     def switch(
         self, selector: ScalarValue, arms: Sequence[Arm], default: Sequence[Operation], merged: Sequence[Merged] = (), hint: Hint = "none"
     ) -> None:
-        """Runs one of several arms."""
+        """Run one of several arms."""
         self._operations.append(Switch(selector, tuple(arms), tuple(default), tuple(merged), hint))
 
     def exit(
@@ -397,12 +397,12 @@ class ProgramBuilder:
         body: Sequence[Operation] = (),
         returned: AnyValue | Operand | None = None,
     ) -> None:
-        """Ends the program or the function, the loop, or the iteration, where the condition holds."""
+        """End the program or the function, the loop, or the iteration, where the condition holds."""
         self._operations.append(Exit(kind, condition, tuple(body), returned))
 
     @contextmanager
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
-        """The operations added inside run in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch: the
+        """Run the operations added inside in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch: the
         ``size`` invocations of a scope instance follow each other, in the order of their SubgroupLocalInvocationId at subgroup scope, and
         of their LocalInvocationIndex at workgroup scope."""
         own: BuiltInName = "subgroup_invocation" if self._scope is Scope.SUBGROUP else "local_invocation"
@@ -416,7 +416,7 @@ class ProgramBuilder:
         self._operations.append(PerInvocation(size, tuple(body)))
 
     def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> AnyValue | None:
-        """What ``function`` returns for ``arguments``, called ``name``."""
+        """Call ``function`` with ``arguments``; its result is called ``name``."""
         returned = function.returned
         result = None if returned is None else replace(returned, name=name)
         self._operations.append(Call(result, function, tuple(arguments)))

@@ -157,7 +157,7 @@ ControlFlow = Branch | Switch | Exit | ReturnBoth
 
 
 def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
-    """The operations inside of ``operation``, one tuple for each way that control may take."""
+    """Return the operations inside of ``operation``, one tuple for each way that control may take."""
     match operation:
         case Loop() | Exit() | LastWorkgroupRan() | PerInvocation() | Stated():
             return (operation.body,)

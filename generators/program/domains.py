@@ -144,7 +144,7 @@ class _Checker:
         self.own: set[str] = set()
 
     def of(self, names: Iterable[str]) -> Domain:
-        """The domain of what depends on values."""
+        """Return the domain of what depends on values."""
         return max((self.domains.get(name, Domain.DISPATCH) for name in names), default=Domain.DISPATCH)
 
     def run(self, operations: Sequence[Operation], around: Domain) -> None:
@@ -206,7 +206,7 @@ class _Checker:
                 self.domains[value.name] = domain
 
     def _variable(self, operation: VariableLoad | VariableStore | CopyMemory, around: Domain) -> None:
-        """A variable of each invocation, which is a value of its own once it has been given one."""
+        """Return a variable of each invocation, which is a value of its own once it has been given one."""
         domain = max(around, self.of(names_read(operation)))
         source = operation.source if isinstance(operation, CopyMemory) else _target(operation)
         if source.name in self.own:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from generators.program.float_controls import FloatControl
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
+from generators.program.pointers import arrays_of
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.values import Operand
 from generators.program.variables import Variable
@@ -99,6 +101,11 @@ class Program:
     def instances(self) -> int:
         """Scope instances in a dispatch."""
         return self.workgroup_count * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
+
+    @cached_property
+    def used_arrays(self) -> tuple[Array, ...]:
+        """Return the arrays that operations name, each once, in the order in which they are first named."""
+        return tuple(dict.fromkeys(array for operation in flattened(self.operations) for array in arrays_of(operation)))
 
     @property
     def robust(self) -> bool:

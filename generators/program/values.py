@@ -56,7 +56,7 @@ specialization constant selects."""
 
 
 def extent(value: Extent) -> int:
-    """The number that an extent stands for in this case."""
+    """Return the number that an extent stands for in this case."""
     if isinstance(value, int):
         return value
     if isinstance(value, Selected):

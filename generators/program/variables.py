@@ -100,7 +100,7 @@ def holds_matrix(type_: ValueType) -> bool:
 
 
 def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
-    """The type that ``path`` leads to.
+    """Return the type that ``path`` leads to.
 
     Raises:
         GeneratorError: it leads nowhere.

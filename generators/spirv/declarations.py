@@ -66,7 +66,7 @@ _MEMORY: Mapping[tuple[StorageClass, int], Capability] = MappingProxyType(
 
 
 def scalar(module: Module, component: ComponentType) -> int:
-    """The scalar type of ``component``."""
+    """Return the scalar type of ``component``."""
     capability = _SCALAR.get(component.name)
     if capability is not None:
         module.require(capability)
@@ -77,7 +77,7 @@ def scalar(module: Module, component: ComponentType) -> int:
 
 
 def scalar_in(module: Module, component: ComponentType, storage: StorageClass) -> int:
-    """The scalar type of ``component``, for an object in ``storage``."""
+    """Return the scalar type of ``component``, for an object in ``storage``."""
     capability = _MEMORY.get((storage, component.bits))
     if capability is not None:
         module.require(capability)
@@ -85,7 +85,7 @@ def scalar_in(module: Module, component: ComponentType, storage: StorageClass) -
 
 
 def pointee_in(module: Module, pointee: Pointee, storage: StorageClass) -> int:
-    """The type of ``pointee``, for an object in ``storage``."""
+    """Return the type of ``pointee``, for an object in ``storage``."""
     if pointee.block is not None:
         return block_struct(module, pointee.block, storage, is_interface=False)
     element = scalar_in(module, pointee.component, storage)
@@ -93,14 +93,14 @@ def pointee_in(module: Module, pointee: Pointee, storage: StorageClass) -> int:
 
 
 def pointer(module: Module, storage: StorageClass, type_: int) -> int:
-    """A pointer type."""
+    """Return a pointer type."""
     if storage is StorageClass.PhysicalStorageBuffer:
         module.require(Capability.PhysicalStorageBufferAddresses)
     return module.type(Op.TypePointer, storage, type_)
 
 
 def untyped_pointer(module: Module, storage: StorageClass) -> int:
-    """A pointer type without a pointee type."""
+    """Return a pointer type without a pointee type."""
     module.require(Capability.UntypedPointersKHR)
     if storage is StorageClass.PhysicalStorageBuffer:
         module.require(Capability.PhysicalStorageBufferAddresses)
@@ -108,7 +108,7 @@ def untyped_pointer(module: Module, storage: StorageClass) -> int:
 
 
 def element_pointer(module: Module, type_: PointerType) -> int:
-    """The type of a pointer to an element of an array."""
+    """Return the type of a pointer to an element of an array."""
     storage = STORAGE[type_.storage]
     if not type_.untyped:
         element = pointee_in(module, Pointee(type_.component, type_.lanes), storage)
@@ -126,7 +126,7 @@ def element_pointer(module: Module, type_: PointerType) -> int:
 
 
 def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: int) -> int:
-    """A pointer type decorated with an ArrayStride, which a matrix access must ignore (KHR-PTR-03)."""
+    """Return a pointer type decorated with an ArrayStride, which a matrix access must ignore (KHR-PTR-03)."""
 
     def declare() -> int:
         result = module.new_type(Op.TypePointer, storage, type_)
@@ -137,7 +137,7 @@ def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: i
 
 
 def block_struct(module: Module, block: BlockType, storage: StorageClass, is_interface: bool) -> int:
-    """The struct of a block, with the decoration Block if it ``is_interface``: such structs cannot be in others that have it."""
+    """Return the struct of a block, with the decoration Block if it ``is_interface``: such structs cannot be in others that have it."""
 
     def declare() -> int:
         types = []
@@ -159,7 +159,7 @@ def block_struct(module: Module, block: BlockType, storage: StorageClass, is_int
 
 
 def sized_array(module: Module, element: int, length: int, stride: int) -> int:
-    """An array with an ArrayStride of ``stride`` bytes; ``length`` is the id of a constant."""
+    """Return an array with an ArrayStride of ``stride`` bytes; ``length`` is the id of a constant."""
 
     def declare() -> int:
         result = module.new_type(Op.TypeArray, element, length)
@@ -170,7 +170,7 @@ def sized_array(module: Module, element: int, length: int, stride: int) -> int:
 
 
 def runtime_array(module: Module, element: int, stride: int) -> int:
-    """A runtime array with an ArrayStride of ``stride`` bytes."""
+    """Return a runtime array with an ArrayStride of ``stride`` bytes."""
 
     def declare() -> int:
         result = module.new_type(Op.TypeRuntimeArray, element)
@@ -181,12 +181,12 @@ def runtime_array(module: Module, element: int, stride: int) -> int:
 
 
 def constant(module: Module, component: ComponentType, value: int) -> int:
-    """A constant; ``value`` is the integer, or the bits of a floating-point number."""
+    """Return a constant; ``value`` is the integer, or the bits of a floating-point number."""
     return module.constant(Op.Constant, scalar(module, component), *literal(component, value))
 
 
 def literal(component: ComponentType, value: int) -> tuple[int, ...]:
-    """The words of a number: low-order word first, a narrow one sign-extended if its type is signed (SPIR-V 2.2.1, Literal)."""
+    """Return the words of a number: low-order word first, a narrow one sign-extended if its type is signed (SPIR-V 2.2.1, Literal)."""
     if component.bits == 64:
         return value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF
     value &= (1 << component.bits) - 1
@@ -218,7 +218,7 @@ def cooperative_vector(module: Module, type_: CooperativeVectorType, count: int)
 
 
 def _size(value: Extent) -> str:
-    """An extent in a name."""
+    """Return an extent in a name."""
     if isinstance(value, int):
         return str(value)
     return value.flag.name if isinstance(value, Selected) else value.name

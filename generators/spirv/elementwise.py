@@ -58,14 +58,14 @@ def _define(shader: Shader, result: Matrix, no_contraction: bool) -> int:
 
 
 def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
-    """Emits OpFNegate or OpSNegate."""
+    """Emit OpFNegate or OpSNegate."""
     op = opcode("negate", operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)
     shader.module.value(op, type_, shader.define(operation.operand), result=shader.define(operation.result))
 
 
 def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
-    """Emits a binary instruction.
+    """Emit a binary instruction.
 
     Raises:
         GeneratorError: no instruction does this to the component type.
@@ -77,7 +77,7 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
 
 
 def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
-    """Emits OpMatrixTimesScalar."""
+    """Emit OpMatrixTimesScalar."""
     _check(operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)
     matrix, scalar = shader.define(operation.matrix), shader.id(operation.scalar)

@@ -220,7 +220,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
 
 
 def emit(program: Program) -> bytes:
-    """The SPIR-V 1.6 module of ``program``, little-endian words, for the Vulkan 1.3 environment.
+    """Return the SPIR-V 1.6 module of ``program``, little-endian words, for the Vulkan 1.3 environment.
 
     Raises:
         GeneratorError: the program says something that no valid module can.
@@ -236,7 +236,7 @@ def emit(program: Program) -> bytes:
 
 
 def _entry_points(program: Program) -> list[tuple[str, Program, tuple[int, int, int] | None]]:
-    """The entry points of the module in their order: name, what it does, and its local size if that is a literal of its own."""
+    """Return the entry points of the module in their order: name, what it does, and its local size if that is a literal of its own."""
     further = [(each.name, each.program, each.local_size) for each in program.further]
     first = sum(each.is_first for each in program.further)
     if not all(each.is_first for each in program.further[:first]):

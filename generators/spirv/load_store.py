@@ -10,7 +10,7 @@ from generators.types import Layout, MemoryAccess, StorageClass
 
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
-    """Emits a load."""
+    """Emit a load."""
     pointer, type_ = shader.element(load.array, shader.id(load.first)), load.result.type
     shader.module.value(
         Op.CooperativeMatrixLoadKHR,
@@ -31,7 +31,7 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
 
 
 def emit_store(shader: Shader, store: MatrixStore) -> None:
-    """Emits a store."""
+    """Emit a store."""
     pointer, type_ = shader.element(store.array, shader.id(store.first)), store.matrix.type
     shader.module.instruction(
         Op.CooperativeMatrixStoreKHR,
@@ -51,16 +51,16 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
 
 
 def layout_id(shader: Shader, layout: MemoryLayout) -> int:
-    """The id of the constant that a layout is."""
+    """Return the id of the constant that a layout is."""
     return shader.u32(layout) if isinstance(layout, Layout) else shader.id(layout)
 
 
 def memory_operands(
     shader: Shader, array: Array, alignment: int, memory: MemoryOperand | None, own_scope: int, writes: bool
 ) -> tuple[int, ...]:
-    """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed. ``alignment`` in bytes is
-    what the access is sure to have, where Aligned must say something; ``own_scope`` is the object's scope, where ``memory`` has
-    none."""
+    """Return the mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed. ``alignment`` in
+    bytes is what the access is sure to have, where Aligned must say something; ``own_scope`` is the object's scope, where ``memory``
+    has none."""
     is_physical = array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
     return access_operands(shader, shader.is_shared(array), is_physical, alignment, memory, own_scope, writes)
 

@@ -33,7 +33,7 @@ _INTERFACE = frozenset({StorageClass.Input, StorageClass.Output})
 
 @functools.lru_cache(maxsize=4096)
 def string_words(text: str) -> tuple[int, ...]:
-    """A literal string: UTF-8, ended by a zero byte, padded to words."""
+    """Encode a literal string: UTF-8, ended by a zero byte, padded to words."""
     data = text.encode()
     data += b"\0" * (4 - len(data) % 4)
     return struct.unpack(f"<{len(data) // 4}I", data)
@@ -71,7 +71,7 @@ class Module:
         self._entries: list[_EntryPoint] = []
 
     def new_id(self, name: str = "") -> int:
-        """A fresh id, with an OpName if ``name`` is not empty."""
+        """Return a fresh id, with an OpName if ``name`` is not empty."""
         result = self._bound
         self._bound += 1
         if name:
@@ -80,11 +80,11 @@ class Module:
         return result
 
     def require(self, *capabilities: Capability) -> None:
-        """Declares capabilities, and their extensions with them."""
+        """Declare capabilities, and their extensions with them."""
         self._capabilities.update(capabilities)
 
     def instruction_set(self, name: str) -> int:
-        """The one import of an extended instruction set."""
+        """Return the one import of an extended instruction set."""
 
         def declare() -> int:
             result = self.new_id()
@@ -112,20 +112,20 @@ class Module:
         self._decorations += (len(parameters) + 4 << 16 | Op.MemberDecorate, type_, member, decoration, *parameters)
 
     def once(self, key: Hashable, declare: Callable[[], int]) -> int:
-        """The id of ``declare()``, which is called the first time that ``key`` is asked for."""
+        """Return the id of ``declare()``, which is called the first time that ``key`` is asked for."""
         result = self._once.get(key)
         if result is None:
             result = self._once[key] = declare()
         return result
 
     def new_type(self, op: Op, *operands: int, name: str = "") -> int:
-        """A type declaration of its own, even if an equal one exists (for decorated aggregates and pointers)."""
+        """Declare a type of its own, even if an equal one exists (for decorated aggregates and pointers)."""
         result = self.new_id(name)
         self._declarations += (len(operands) + 2 << 16 | op, result, *operands)
         return result
 
     def type(self, op: Op, *operands: int) -> int:
-        """The one declaration of a type."""
+        """Return the id of a type, which is declared once."""
         key = (op, *operands)
         result = self._once.get(key)
         if result is None:
@@ -133,14 +133,14 @@ class Module:
         return result
 
     def new_constant(self, op: Op, type_: int, *operands: int, name: str = "", result: int | None = None) -> int:
-        """A constant instruction of its own (for specialization constants); ``result`` if its id has been given out already."""
+        """Add a constant instruction of its own (for specialization constants); ``result`` if its id has been given out already."""
         if result is None:
             result = self.new_id(name)
         self._declarations += (len(operands) + 3 << 16 | op, type_, result, *operands)
         return result
 
     def constant(self, op: Op, type_: int, *operands: int) -> int:
-        """The one declaration of a constant."""
+        """Return the id of a constant, which is declared once."""
         key = (op, type_, *operands)
         result = self._once.get(key)
         if result is None:
@@ -148,7 +148,7 @@ class Module:
         return result
 
     def variable(self, pointer: int, storage: StorageClass, name: str, *initializer: int) -> int:
-        """A variable of the module, which joins the entry point's interface; ``initializer`` is the id of a constant, or nothing."""
+        """Declare a variable of the module, which joins the entry point's interface; ``initializer`` is the id of a constant or absent."""
         return self._declared(self.new_constant(Op.Variable, pointer, storage, *initializer, name=name), storage)
 
     def untyped_variable(self, pointer: int, storage: StorageClass, data: int, name: str) -> int:
@@ -166,11 +166,11 @@ class Module:
             self._globals.append(variable)
 
     def instruction(self, op: Op, *operands: int) -> None:
-        """An instruction without a result, in the function."""
+        """Add an instruction without a result to the function."""
         self._code += (len(operands) + 1 << 16 | op, *operands)
 
     def value(self, op: Op, type_: int, *operands: int, result: int | None = None) -> int:
-        """An instruction with a result, in the function; ``result`` if its id has been given out already."""
+        """Add an instruction with a result to the function; ``result`` if its id has been given out already."""
         if result is None:
             result = self._bound
             self._bound += 1
@@ -179,7 +179,7 @@ class Module:
 
     @contextmanager
     def function(self, result_type: int, type_: int, name: str, control: FunctionControl) -> Iterator[int]:
-        """A further function, which gets what is added inside, from its parameters to its last terminator; its id."""
+        """Add a further function, which gets what is added inside, from its parameters to its last terminator; yield its id."""
         outer, self._code = self._code, []
         result = self.new_id(name)
         self._code += (5 << 16 | Op.Function, result_type, result, control, type_)
@@ -217,7 +217,7 @@ class Module:
         self._code, self._globals, self._modes = [], [], []
 
     def assemble(self) -> bytes:
-        """The module with all entry points that have ended, little-endian.
+        """Return the module with all entry points that have ended, little-endian.
 
         Raises:
             GeneratorError: the module has something that its version does not have, with or without an extension.

@@ -11,7 +11,6 @@ from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
-from generators.program.pointers import arrays_of
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
 from generators.program.workgroup import Barrier
@@ -142,12 +141,12 @@ class Shader:
         self._connect()
 
     def end_entry_point(self, name: str) -> None:
-        """Ends the function, which is the entry point ``name``."""
+        """End the function, which is the entry point ``name``."""
         self.module.instruction(Op.Return)
         self.module.end_entry_point(name, *self._stated_local_size())
 
     def _stated_local_size(self) -> tuple[tuple[int, int, int], bool]:
-        """The local size, and whether it is in literals."""
+        """Return the local size, and whether it is in literals."""
         if self._literal_size is not None:
             return self._literal_size, True
         match self.program.shape.local_size:
@@ -159,7 +158,7 @@ class Shader:
                 return self.local_size, False
 
     def invocations(self) -> int:
-        """The id of the number of invocations of a workgroup, computed where there is more than x to it."""
+        """Return the id of the number of invocations of a workgroup, computed where there is more than x to it."""
         module, shape = self.module, self.program.shape
         x, y, z = self.local_size
         total = x
@@ -169,7 +168,7 @@ class Shader:
         return total
 
     def emit(self, operations: tuple[Operation, ...]) -> None:
-        """Emits operations in order into the current block and those that they open."""
+        """Emit operations in order into the current block and those that they open."""
         for operation in operations:
             self._emit(self, operation)
 
@@ -179,7 +178,7 @@ class Shader:
         self.module.label(label)
 
     def u32(self, value: int) -> int:
-        """A u32 constant."""
+        """Return a u32 constant."""
         return constant(self.module, U32, value)
 
     def enter(self) -> dict[str, int]:
@@ -194,14 +193,14 @@ class Shader:
         self._in_function -= 1
 
     def define(self, value: AnyValue) -> int:
-        """The id of a value that the shader computes, which may be asked for before its definition."""
+        """Return the id of a value that the shader computes, which may be asked for before its definition."""
         result = self._values.get(value.name)
         if result is None:
             result = self._values[value.name] = self.module.new_id(value.name)
         return result
 
     def id(self, value: AnyValue | Operand | Selected) -> int:
-        """The id of a value, wherever it comes from."""
+        """Return the id of a value, wherever it comes from."""
         if isinstance(value, Selected):
             return self._selected(value)
         if isinstance(value, Value):
@@ -216,13 +215,13 @@ class Shader:
         return found
 
     def base(self, array: Array) -> int:
-        """The pointer to the block of an array in physical storage, which a function other than the entry point loads for itself."""
+        """Return the pointer to the block of an array in physical storage, which a function other than the entry point loads for itself."""
         if self._in_function:
             return self._load_member(self._outside[array.name], array.name)
         return self._base(array).base
 
     def matrix_type(self, type_: MatrixType) -> int:
-        """The id of a matrix type."""
+        """Return the id of a matrix type."""
         result = self._matrix_types.get(type_)
         if result is None:
             rows, columns = self.extent(type_.rows), self.extent(type_.columns)
@@ -235,12 +234,12 @@ class Shader:
         return result
 
     def vector_type(self, type_: CooperativeVectorType) -> int:
-        """The id of a cooperative vector type."""
+        """Return the id of a cooperative vector type."""
         count = self.extent(type_.length)
         return self.module.once(("cooperative vector", type_.component.name, count), lambda: cooperative_vector(self.module, type_, count))
 
     def built_in(self, which: BuiltIn, name: str) -> int:
-        """A u32 (or, of WorkgroupId and NumWorkgroups, three) that the environment provides, loaded."""
+        """Load a u32 (or, of WorkgroupId and NumWorkgroups, three) that the environment provides."""
         module = self.module
         type_ = scalar(module, U32)
         if which in (BuiltIn.WorkgroupId, BuiltIn.NumWorkgroups):
@@ -258,7 +257,7 @@ class Shader:
         return module.value(Op.Load, type_, variable)
 
     def pointee(self, array: Array) -> int:
-        """The type of an element of ``array``."""
+        """Return the type of an element of ``array``."""
         storage = STORAGE[array.storage]
         if array.block is not None:
             self.module.require(Capability.WorkgroupMemoryExplicitLayoutKHR)
@@ -267,7 +266,7 @@ class Shader:
         return pointee_in(self.module, array.pointee, storage)
 
     def element(self, array: Array, index: int) -> int:
-        """A pointer to the element of ``array`` whose number is in the id ``index``."""
+        """Make a pointer to the element of ``array`` whose number is in the id ``index``."""
         at = self._base(array)
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
@@ -278,14 +277,14 @@ class Shader:
         return self._chain(array, at, at.element, self.base(array) if physical else at.base, index)
 
     def element_pointer(self, array: Array, index: int, type_: PointerType, result: int) -> int:
-        """``result``, a pointer of ``type_`` to the element of ``array`` whose number is in the id ``index``."""
+        """Make ``result`` a pointer of ``type_`` to the element of ``array`` whose number is in the id ``index``."""
         at = self._base(array)
         return self._chain(array, at, element_pointer(self.module, type_), at.base, index, result)
 
     def descriptor_pointer(
         self, array: Array, which: int, is_constant: bool, index: int, type_: PointerType, non_uniform: bool, result: int
     ) -> None:
-        """``result``, a pointer of ``type_`` to an element of the buffer of a descriptor.
+        """Make ``result`` a pointer of ``type_`` to an element of the buffer of a descriptor.
 
         Args:
             array: any array of the array of descriptors.
@@ -311,7 +310,7 @@ class Shader:
         return self.module.value(Op.AccessChain, element, base, *indices, result=result)
 
     def _within(self, inner: Inner | None, index: int) -> tuple[int, ...]:
-        """The indices that lead to the element whose number is in the id ``index``."""
+        """Return the indices that lead to the element whose number is in the id ``index``."""
         if inner is None:
             return (index,)
         module, u32, pitch = self.module, scalar(self.module, U32), self.u32(inner.pitch)
@@ -339,7 +338,7 @@ class Shader:
         return result
 
     def elements(self, array: Array) -> int:
-        """A pointer to ``array`` as a whole, which has the type of an array."""
+        """Return a pointer to ``array`` as a whole, which has the type of an array."""
         at = self._base(array)
         if array.is_untyped or array.block is not None:
             raise GeneratorError(f"array {array.name}: a pointer to the whole array needs a typed pointer to plain memory")
@@ -394,14 +393,14 @@ class Shader:
         return self.program.subgroups // (shape.y * shape.z) * shape.subgroup_size, shape.y, shape.z
 
     def boolean(self, value: bool | Operand) -> int:
-        """The id of a boolean constant; a specialization constant (u32) is true if it is not 0."""
+        """Return the id of a boolean constant; a specialization constant (u32) is true if it is not 0."""
         type_ = self.module.type(Op.TypeBool)
         if isinstance(value, Operand):
             return self.module.constant(Op.SpecConstantOp, type_, Op.INotEqual, self.id(value), self.u32(0))
         return self.module.constant(Op.ConstantTrue if value else Op.ConstantFalse, type_)
 
     def extent(self, value: Extent) -> int:
-        """The id of the constant that an extent is."""
+        """Return the id of the constant that an extent is."""
         if isinstance(value, int):
             return self.u32(value)
         return self.id(value)
@@ -414,7 +413,7 @@ class Shader:
         return module.constant(Op.SpecConstantOp, scalar(module, U32), Op.Select, condition, chosen, otherwise)
 
     def _connect(self) -> None:
-        """Declares the interface and loads operands and addresses, in the function's first block, which dominates all others."""
+        """Declare the interface and loads operands and addresses, in the function's first block, which dominates all others."""
         module, places = self.module, interface(self.program)
         aliased = aliased_arrays(self.program)
         for operand in places.specialization:
@@ -485,7 +484,7 @@ class Shader:
         return module.value(Op.Load, place.type, member, result=module.new_id(name))
 
     def _shared_array(self, array: Array, is_aliased: bool) -> _ArrayBase:
-        """Declares an array of workgroup memory, in a block of its own where its layout is explicit."""
+        """Declare an array of workgroup memory, in a block of its own where its layout is explicit."""
         module, storage = self.module, StorageClass.Workgroup
         if array.block is None:
             if array.array_stride is not None or array.pointer_stride is not None:
@@ -505,7 +504,7 @@ class Shader:
         return result
 
     def _shared_block(self, array: Array) -> int:
-        """The type of an explicitly laid out block of workgroup memory that has ``array``."""
+        """Return the type of an explicitly laid out block of workgroup memory that has ``array``."""
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride
         elements = sized_array(self.module, self.pointee(array), self.extent(array.length), stride)
         return self._block(f"{array.name}_block", [("elements", elements, array.block or 0)])
@@ -519,7 +518,7 @@ class Shader:
         return strided_pointer(self.module, storage, type_, array.ignored_stride)
 
     def _inner_array(self, array: Array, inner: Inner, element: int) -> int:
-        """The type of an inner array, or of the struct that has it."""
+        """Return the type of an inner array, or of the struct that has it."""
         module, size = self.module, array.pointee.bytes
         members = sized_array(module, element, self.u32(inner.length), size)
         if not inner.head:
@@ -567,9 +566,8 @@ _Member = tuple[str, int, int]
 
 
 def aliased_arrays(program: Program) -> frozenset[Array]:
-    """The arrays of workgroup memory whose bytes another block has as well."""
-    used = {array for operation in flattened(program.operations) for array in arrays_of(operation)}
-    shared = [array for array in used if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
+    """Return the arrays of workgroup memory whose bytes another block has as well."""
+    shared = [array for array in program.used_arrays if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
     return frozenset(array.alias_of for array in shared if array.alias_of is not None)
 
 
@@ -580,7 +578,7 @@ def _fixed(operand: Operand) -> int:
 
 
 def _handover_scope(operations: Sequence[Operation]) -> MemoryScope | None:
-    """The widest scope that a write must reach by the operands of accesses."""
+    """Return the widest scope that a write must reach by the operands of accesses."""
     atomics = {operation.scope for operation in operations if isinstance(operation, AtomicAdd)}
     barriers = {operation.scope for operation in operations if isinstance(operation, Barrier) and operation.handover == "access"}
     return max(atomics, default=None) or min(barriers, default=None)

@@ -25,7 +25,7 @@ _VIEW_SETTINGS: Mapping[ViewSetting, Op] = MappingProxyType(
 
 
 def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> int:
-    """The id of a tensor layout's or view's type."""
+    """Return the id of a tensor layout's or view's type."""
     module = shader.module
     module.require(Capability.TensorAddressingNV)
     if isinstance(type_, TensorLayoutType):
@@ -37,13 +37,13 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> int
 
 
 def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
-    """Emits the creation of a layout or view."""
+    """Emit the creation of a layout or view."""
     op = Op.CreateTensorLayoutNV if isinstance(create, LayoutCreate) else Op.CreateTensorViewNV
     shader.module.value(op, tensor_type(shader, create.result.type), result=shader.define(create.result))
 
 
 def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
-    """Emits a copy of a layout with another setting."""
+    """Emit a copy of a layout with another setting."""
     operands = [shader.id(operand) for operand in change.operands]
     shader.module.value(
         _LAYOUT_SETTINGS[change.setting],
@@ -55,7 +55,7 @@ def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
 
 
 def emit_view_set(shader: Shader, change: ViewSet) -> None:
-    """Emits a copy of a view with another setting."""
+    """Emit a copy of a view with another setting."""
     operands = [shader.id(operand) for operand in change.operands]
     shader.module.value(
         _VIEW_SETTINGS[change.setting],

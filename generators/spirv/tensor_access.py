@@ -10,7 +10,7 @@ from generators.spirv.shader import Shader
 
 
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
-    """Emits a load. Both masks are always there (CM2-LT-03)."""
+    """Emit a load. Both masks are always there (CM2-LT-03)."""
     shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)
     shader.module.value(
         Op.CooperativeMatrixLoadTensorNV,
@@ -25,7 +25,7 @@ def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
 
 
 def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
-    """Emits a store."""
+    """Emit a store."""
     shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)
     shader.module.instruction(
         Op.CooperativeMatrixStoreTensorNV,
@@ -38,7 +38,7 @@ def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
 
 
 def _addressing(shader: Shader, access: TensorLoad | TensorStore) -> tuple[int, ...]:
-    """The mask and what follows it, in the order of the mask's bits."""
+    """Return the mask and what follows it, in the order of the mask's bits."""
     mask = 0
     operands: list[int] = []
     if access.view is not None:

@@ -33,7 +33,7 @@ _STORAGE = {"function": StorageClass.Function, "private": StorageClass.Private}
 
 
 def type_id(shader: Shader, type_: ValueType) -> int:
-    """The id of any type that a variable can have."""
+    """Return the id of any type that a variable can have."""
     module = shader.module
     if isinstance(type_, MatrixType):
         return shader.matrix_type(type_)
@@ -59,17 +59,17 @@ def type_id(shader: Shader, type_: ValueType) -> int:
 
 
 def declare_variables(shader: Shader) -> None:
-    """Declares every variable of the program, where those of Function storage must be: first in the function's first block."""
+    """Declare every variable of the program, where those of Function storage must be: first in the function's first block."""
     declare(shader, shader.program.variables)
 
 
 def variable_pointer(shader: Shader, variable: Variable) -> int:
-    """The id of the type of a pointer to ``variable``."""
+    """Return the id of the type of a pointer to ``variable``."""
     return pointer(shader.module, _STORAGE[variable.storage], type_id(shader, variable.type))
 
 
 def declare(shader: Shader, variables: Sequence[Variable]) -> None:
-    """Declares variables; those of Function storage in the current block, which must be the first of its function."""
+    """Declare variables; those of Function storage in the current block, which must be the first of its function."""
     module = shader.module
     for variable in variables:
         start = () if variable.initializer is None else (_initializer(shader, variable.type, variable.initializer),)
@@ -81,7 +81,7 @@ def declare(shader: Shader, variables: Sequence[Variable]) -> None:
 
 
 def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> int:
-    """The id of a constant of ``type_``."""
+    """Return the id of a constant of ``type_``."""
     match initializer:
         case MatrixConstant():
             emit_constant(shader, initializer)
@@ -115,7 +115,7 @@ def _is_specialized(initializer: Initializer) -> bool:
 
 
 def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
-    """A pointer to what ``path`` leads to.
+    """Return a pointer to what ``path`` leads to.
 
     Raises:
         GeneratorError: the program does not list the variable.
@@ -131,13 +131,13 @@ def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
 
 
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
-    """Emits a load of a part."""
+    """Emit a load of a part."""
     place = part_pointer(shader, load.variable, load.path)
     type_ = type_id(shader, part_type(load.variable.type, load.path))
     shader.module.value(Op.Load, type_, place, result=shader.define(load.result))
 
 
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
-    """Emits a store to a part."""
+    """Emit a store to a part."""
     place = part_pointer(shader, store.variable, store.path)
     shader.module.instruction(Op.Store, place, shader.id(store.value))

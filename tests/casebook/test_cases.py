@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generators.casebook import Family, build, expand, load_family
+from generators.casebook import Family, build, expand, full_ids, load_family
 from generators.casebook.constraints import Exclusion
 from generators.casebook.ids import parse_labels
 from generators.errors import CasebookError
@@ -39,6 +39,10 @@ def test_the_full_tier_is_the_union_of_the_products(toy: Family) -> None:
     full = ids(toy, "full")
     assert len(full) == len(set(full))
     assert set(full) == expected
+
+
+def test_ids_of_the_full_tier_are_those_of_its_cases(toy: Family) -> None:
+    assert list(full_ids(toy)) == ids(toy, "full")
 
 
 def test_smaller_tiers_are_parts_of_larger_ones_in_the_same_order(toy: Family) -> None:

@@ -41,7 +41,7 @@ def single(allowed: ValueSet, value: Any) -> np.ndarray:
 
 
 def outcome(program: Program, subcase: Subcase, expected: Expected) -> tuple[np.ndarray, np.ndarray]:
-    """What the embedded device leaves in ``d_out``, and what was there before: bytes."""
+    """Return what the embedded device leaves in ``d_out``, and what was there before: bytes."""
     before = initial_contents(program, subcase, expected)
     device = EmbeddedDevice(load_profile("universal"))
     (found,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
@@ -49,7 +49,7 @@ def outcome(program: Program, subcase: Subcase, expected: Expected) -> tuple[np.
 
 
 def is_undefined(program: Program, subcase: Subcase, why: str) -> None:
-    """The reference model refuses the program for this reason, and the embedded device stops it."""
+    """Expect that the reference model refuses the program for this reason, and the embedded device stops it."""
     with pytest.raises(GeneratorError, match=why):
         evaluate(program, subcase)
     with pytest.raises(UndefinedBehaviour, match=why):
@@ -101,7 +101,7 @@ def test_load(vector: dict[str, Any]) -> None:
 
 
 def written(expected: Expected, memory: list[int | None], component: ComponentType) -> None:
-    """The reference model writes ``memory``, and nothing where it has None."""
+    """Expect that the reference model writes ``memory``, and nothing where it has None."""
     (placed,) = expected.placed
     found: list[int | None] = [None] * len(memory)
     for offset, bits in zip(placed.offsets.flat, placed.permitted.bits.flat, strict=True):
@@ -176,7 +176,7 @@ def test_conversion(vector: dict[str, Any]) -> None:
 
 
 def is_refused(program: Program, subcase: Subcase, why: str) -> None:
-    """The reference model refuses the program for this reason; a device may have an answer."""
+    """Expect that the reference model refuses the program for this reason; a device may have an answer."""
     with pytest.raises(GeneratorError, match=why):
         evaluate(program, subcase)
 

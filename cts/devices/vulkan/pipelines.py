@@ -30,7 +30,7 @@ class Layouts:
 
 
 def shape_of(kernel: Kernel) -> Shape:
-    """The shape of a kernel's interface."""
+    """Return the shape of a kernel's interface."""
     counts = Counter(slot.binding for slot in kernel.buffers if slot.binding is not None)
     return Shape(tuple(sorted(counts.items())), -(-kernel.push_constant_bytes // 4) * 4)
 
@@ -57,7 +57,7 @@ class Pipelines:
         self._stage_flags = full if features.get("computeFullSubgroups", False) else 0
 
     def layouts(self, shape: Shape) -> Layouts:
-        """The layouts for a shape, made once."""
+        """Return the layouts for a shape, made once."""
         known = self._layouts.get(shape)
         if known is None:
             known = self._layouts[shape] = self._make_layouts(shape)
@@ -99,7 +99,7 @@ class Pipelines:
         return Layouts(set_layout[0] if shape.bindings else None, pipeline_layout[0])
 
     def create(self, kernel: Kernel) -> CData:
-        """A VkPipeline, to be destroyed with ``destroy``.
+        """Make a VkPipeline, to be destroyed with ``destroy``.
 
         Raises:
             DeviceFailure: the driver does not make it.
@@ -123,7 +123,7 @@ class Pipelines:
         self._vulkan.lib.vkDestroyPipeline(self._device, pipeline, self._vulkan.ffi.NULL)
 
     def _through_cache(self, kernel: Kernel, module: CData) -> CData:
-        """The pipeline made with a cache of the data that making it the first time left in another one."""
+        """Make the pipeline with a cache of the data that making it the first time left in another one."""
         with pipeline_cache(self._device) as first:
             self.destroy(self._compile(kernel, module, first))
             data = cache_data(self._device, first)

@@ -157,7 +157,7 @@ def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> di
 
 
 def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
-    """The UUID and the driver in words, as far as the device's version tells them."""
+    """Return the UUID and the driver in words, as far as the device's version tells them."""
     nodes = {structure.name: node for structure, node in properties.nodes.items()}
     identity, driver = (nodes.get(f"VkPhysicalDeviceVulkan{version}Properties") for version in (11, 12))
     uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
@@ -221,7 +221,7 @@ def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) 
 
 
 def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any, s_type: int) -> list[CData]:
-    """The entries that a property query of the device tells, asked again while they become more.
+    """Return the entries that a property query of the device tells; ask again while they become more.
 
     Raises:
         DeviceFailure: the query fails; that is not a device without entries.

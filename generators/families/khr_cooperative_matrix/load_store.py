@@ -202,16 +202,20 @@ def _array(builder: ProgramBuilder, access: Access, tiles: Tiles) -> MatrixArray
     return MatrixArray(array, array, builder, name, tiles, "element")
 
 
-def _aligned(parameters: Parameters) -> bool:
+def _fits(name: Literal["load", "store"]) -> Callable[[Parameters], bool]:
+    """Return the predicate that the load, or the store, is aligned and its array fits in memory. It reads the parameters of that access
+    alone, so there are few combinations to look at."""
+    return lambda parameters: _tiles(Access(parameters, name)) is not None
+
+
+def _adjacent(parameters: Parameters) -> bool:
+    """Tell whether source and target are aligned where both are in workgroup memory: its arrays may follow each other without a gap
+    (F-KHR-22)."""
     accesses = Access(parameters, "load"), Access(parameters, "store")
+    if any(access.storage is not StorageClass.WORKGROUP for access in accesses):
+        return True
     placed = [_tiles(access) for access in accesses]
-    if None in placed:
-        return False
-    shared = [
-        tiles for tiles, access in zip(placed, accesses, strict=True) if tiles is not None and access.storage is StorageClass.WORKGROUP
-    ]
-    # Arrays of workgroup memory may follow each other without a gap (F-KHR-22).
-    return len(shared) < 2 or not any(tiles.bytes % access.alignment for tiles in shared for access in accesses)
+    return not any(tiles is not None and tiles.bytes % access.alignment for tiles in placed for access in accesses)
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
@@ -221,7 +225,12 @@ def _pointee_fits(parameters: Parameters) -> bool:
     return not (parameters.store_pointee == "u32" and parameters.component is U32)
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": _aligned, "pointee_fits": _pointee_fits}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
+    "load_fits": _fits("load"),
+    "store_fits": _fits("store"),
+    "adjacent_arrays_aligned": _adjacent,
+    "pointee_fits": _pointee_fits,
+}
 
 
 def _operands(array: MatrixArray, access: Access) -> tuple[ScalarValue, ScalarValue]:

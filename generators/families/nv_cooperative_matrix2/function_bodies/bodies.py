@@ -128,7 +128,7 @@ def _switch_constant(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _switch_default(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """The same, where no arm has the number."""
+    """Build the same function where no arm has the number."""
     return _switched(writer, given, given.around.number("mode", 5, 2))
 
 

@@ -122,7 +122,7 @@ def _switch_constant(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _switch_default(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """The same, where no arm has the number."""
+    """Build the same function where no arm has the number."""
     return _switched(writer, pair, pair.around.number("mode", 5, 0))
 
 

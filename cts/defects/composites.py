@@ -14,7 +14,7 @@ from cts.reference.elements import components_updated
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue
 from cts.reference.variables import changed, indices, part, variable_load, variable_store
-from cts.verdict.elements import gather
+from cts.verdict.compare import wrong_elements
 from cts.verdict.expected import Expected, OneOf
 from generators.errors import GeneratorError
 from generators.program.elements import ComponentsUpdated
@@ -91,30 +91,32 @@ def _leaving(left: Left) -> Substitute:
     return step
 
 
-def _share_of_left(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> tuple[int, int]:
+def _share_of_left(
+    expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+) -> tuple[int, int]:
     """Return how many elements may have been left out of how many, counting those that are not as expected."""
     left = total = 0
     for right, wrong in zip(expected.placed, other.placed, strict=True):
         if isinstance(wrong.expected, OneOf):
-            got = gather(outputs[right.array], right.offsets, right.component)
-            left += int(np.count_nonzero(~right.permitted.contains(got)))
-            total += got.size
+            missed = wrong_elements(right, before, outputs)
+            left += int(np.count_nonzero(missed))
+            total += missed.size
     return left, total
 
 
-def _one_in_each(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
+def _one_in_each(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
     """Return whether as many elements are left as there may be invocations."""
-    left, total = _share_of_left(expected, other, outputs)
+    left, total = _share_of_left(expected, other, before, outputs)
     return left > 0 and total % left == 0
 
 
-def _all_but_one_in_each(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
-    left, total = _share_of_left(expected, other, outputs)
+def _all_but_one_in_each(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
+    left, total = _share_of_left(expected, other, before, outputs)
     return left < total and total % (total - left) == 0
 
 
-def _another_number(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
-    return not _one_in_each(expected, other, outputs) and not _all_but_one_in_each(expected, other, outputs)
+def _another_number(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
+    return not _one_in_each(expected, other, before, outputs) and not _all_but_one_in_each(expected, other, before, outputs)
 
 
 def _component_defects(program: Program) -> Iterator[Defect]:

@@ -16,7 +16,7 @@ from generators.program.operation import Operation
 from generators.program.values import Matrix
 
 Kind = TypeVar("Kind", bound=Operation)
-Condition = Callable[[Expected, Expected, Mapping[str, np.ndarray]], bool]
+Condition = Callable[[Expected, Expected, Mapping[str, np.ndarray], Mapping[str, np.ndarray]], bool]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Defect:
         substitutes: the wrong steps.
         parameters: where in the program it is, and what kind of mistake: what the entry's text has in braces.
         also: what else holds of the outputs of a device with it, where single elements do not say it: given what is expected, what the
-            defect gives, and the outputs. None for nothing.
+            defect gives, and the buffers before and after. None for nothing.
     """
 
     id: str

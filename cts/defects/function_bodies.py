@@ -25,7 +25,7 @@ from generators.numerics.formats import encode
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.blocks import BlockLoad
 from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, flattened
-from generators.program.extended import Extended
+from generators.program.extended import BOUNDED, Extended, ExtendedName
 from generators.program.functions import Call, Function
 from generators.program.operation import Operation
 from generators.program.per_element import PerElement
@@ -378,6 +378,15 @@ def _in_words(operation: Operation) -> Sequence[Operation]:
     )
 
 
+def _other_base(operation: Extended) -> Sequence[Operation]:
+    others: Mapping[ExtendedName, ExtendedName] = {"exponential": "power_of_two", "power_of_two": "exponential"}
+    return (replace(operation, which=others.get(operation.which, operation.which)),)
+
+
+def _argument_of_bounded(operation: Extended) -> Sequence[Operation]:
+    return _unchanged(operation) if operation.which in BOUNDED else (operation,)
+
+
 _CHANGES: Mapping[str, Change] = MappingProxyType(
     {
         "early_return_ignored": _leaving("return", lambda _: ()),
@@ -400,6 +409,8 @@ _CHANGES: Mapping[str, Change] = MappingProxyType(
         "absolute_ignored": _extended("absolute", _unchanged),
         "floor_toward_zero": _extended("floor", _toward_zero),
         "addend_ignored": _extended("fused", _without_addend),
+        "base_exchanged": _instead(Extended, _other_base),
+        "bounded_function_ignored": _instead(Extended, _argument_of_bounded),
         "cast_index_in_words": _in_words,
         "stores_dropped": _instead(ArrayStore, lambda _: ()),
         "bits_not_set": _instead(AtomicOr, lambda _: ()),

@@ -37,7 +37,7 @@ from cts.defects.vector_elementwise import vector_elementwise_defects
 from cts.defects.vector_multiply import vector_multiply_defects
 from cts.defects.vector_training import vector_training_defects
 from cts.defects.vectors import vector_defects
-from cts.verdict.compare import is_permitted
+from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
 from cts.verdict.failure import Fit, Match
@@ -89,14 +89,14 @@ def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], o
     return is_permitted(program, as_expected(other), before, outputs)
 
 
-def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
+def _explains_wrong_ones(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
     """Tell whether ``other`` allows all elements that ``expected`` does not, where both place the same elements."""
     wrong = 0
     for placed, mutant in zip(expected.placed, other.placed, strict=False):
         if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
             return False
         got = gather(outputs[placed.array], placed.offsets, placed.component)
-        bad = ~placed.permitted.contains(got)
+        bad = wrong_elements(placed, before, outputs)
         if not mutant.expected.contains(got)[bad].all():
             return False
         wrong += int(np.count_nonzero(bad))
@@ -104,7 +104,12 @@ def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[s
 
 
 def _explained_apart_from_beyond(
-    program: Program, subcase: Subcase, defect: Defect, expected: Expected, outputs: Mapping[str, np.ndarray]
+    program: Program,
+    subcase: Subcase,
+    defect: Defect,
+    expected: Expected,
+    before: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
 ) -> int:
     """Return how many failing elements a defect explains that reads beyond an array: all that do not depend on what it finds there; 0 if it
     does not explain them all, or they are few.
@@ -125,7 +130,7 @@ def _explained_apart_from_beyond(
         if not first.expected.contains(got)[known].all():
             return 0
         total += known.size
-        explained += int(np.count_nonzero(known & ~placed.permitted.contains(got)))
+        explained += int(np.count_nonzero(known & wrong_elements(placed, before, outputs)))
     return explained if explained >= max(_TELLING, total // 8) else 0
 
 
@@ -149,7 +154,7 @@ def diagnose(
     outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
     if any(len(outputs[name]) != len(before[name]) for name in before):
         return ()
-    failing = failing_elements(expected, outputs)
+    failing = failing_elements(expected, before, outputs)
     wanted = None if only is None else {(match.id, match.sentence) for match in only}
     whole: dict[Match, Defect] = {}
     partly: dict[Match, None] = {}
@@ -163,12 +168,12 @@ def diagnose(
             # A defect may run into overflow where the specification's reading does not.
             with np.errstate(all="ignore"):
                 other = evaluate_defect(program, subcase, defect.substitutes)
-                if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, outputs)):
+                if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, before, outputs)):
                     whole[_match(defect, Fit.ALL, failing, failing)] = defect
-                elif not whole and _explains_wrong_ones(expected, other, outputs):
+                elif not whole and _explains_wrong_ones(expected, other, before, outputs):
                     partly[_match(defect, Fit.WRONG_ELEMENTS, failing, failing)] = None
         except (GeneratorError, LookupError, ValueError):
-            if explained := _explained_apart_from_beyond(program, subcase, defect, expected, outputs):
+            if explained := _explained_apart_from_beyond(program, subcase, defect, expected, before, outputs):
                 whole[_match(defect, Fit.BEYOND_ARRAY, explained, failing)] = defect
         if len(whole) == _LISTED:
             break
@@ -180,12 +185,9 @@ def diagnose(
     return (*related, *_ranked(list(partly)))[:_LISTED]
 
 
-def failing_elements(expected: Expected, outputs: Mapping[str, np.ndarray]) -> int:
+def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:
     """Return how many elements are not what they may be."""
-    return sum(
-        int(np.count_nonzero(~placed.permitted.contains(gather(outputs[placed.array], placed.offsets, placed.component))))
-        for placed in expected.placed
-    )
+    return sum(int(np.count_nonzero(wrong_elements(placed, before, outputs))) for placed in expected.placed)
 
 
 def _ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
@@ -208,7 +210,7 @@ def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Ma
     found: dict[Match, None] = {}
     for placed in expected.placed:
         got = gather(outputs[placed.array], placed.offsets, placed.component)
-        bad = ~placed.permitted.contains(got)
+        bad = wrong_elements(placed, before, outputs)
         same = gather(before[placed.array], placed.offsets, placed.component) == got
         if (bad & ~same).any():
             explained = int(np.count_nonzero(bad))

@@ -12,6 +12,7 @@ from cts.reference.memory import Memory
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.trees import taken
+from cts.reference.values import MatrixValue, Range
 from generators.errors import GeneratorError
 from generators.program.functions import Function
 from generators.program.values import Aggregate, ArrayType, MatrixType, StructType, ValueType, is_aggregate, is_block_pointer, is_scalar
@@ -31,8 +32,33 @@ Argument = np.ndarray | Sequence[np.ndarray] | BlockPointers
 """Numbers, as ``numbers`` gives them; numbers of the parts of a vector, struct or array; or pointers."""
 
 
+@dataclass(frozen=True)
+class Returned:
+    """What a function returns for each element.
+
+    Attributes:
+        numbers: of the function's type.
+        range: where the specification leaves more than one value of some of them, of the same shape; None elsewhere.
+    """
+
+    numbers: np.ndarray
+    range: Range | None = None
+
+
 def applied(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> np.ndarray:
-    """Return what ``function`` returns for each element, as numbers of its type.
+    """Return what ``function`` returns for each element, as numbers of its type. Arguments are as of ``applied_within_bounds``.
+
+    Raises:
+        GeneratorError: as of ``applied_within_bounds``; or the specification leaves a range of values.
+    """
+    returned = applied_within_bounds(state, function, arguments, owners)
+    if returned.range is not None:
+        raise GeneratorError(f"{function.name} returns numbers of which the specification leaves a range, where one value is needed")
+    return returned.numbers
+
+
+def applied_within_bounds(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> Returned:
+    """Return what ``function`` returns for each element.
 
     Args:
         state: of the program.
@@ -42,7 +68,8 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
             variable of the module and no workgroup memory.
 
     Raises:
-        GeneratorError: the arguments are not as many as the parameters; a float result is not exact; or what is read is undefined.
+        GeneratorError: the arguments are not as many as the parameters; a float step is not exact and has no bounds; or what is read is
+            undefined.
     """
     if len(arguments) != len(function.parameters):
         raise GeneratorError(f"{function.name} has {len(function.parameters)} parameters and gets {len(arguments)} arguments")
@@ -69,11 +96,28 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
             assert is_aggregate(parameter), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
             inside.aggregates[parameter.name] = tuple(lanes(part, _component(parameter, i)) for i, part in enumerate(_arrays(argument)))
     assert is_scalar(function.returned), "instructions call functions that return scalars"
-    result = np.zeros(count, np.uint64)
+    component = function.returned.type
+    result, ranges = np.zeros(count, np.uint64), list[tuple[np.ndarray, Range]]()
     for where, value in run_body(inside, function):
-        assert isinstance(value, np.ndarray)
-        result[where] = value
-    return numbers(result, function.returned.type).reshape(shape)
+        if isinstance(value, MatrixValue):
+            assert isinstance(value.known, Range), "a scalar has one value or a range"
+            ranges.append((where, value.known))
+            result[where] = value.bits.reshape(-1)
+        else:
+            assert isinstance(value, np.ndarray)
+            result[where] = value
+    found = numbers(result, component).reshape(shape)
+    return Returned(found, _ends(found, ranges) if ranges else None)
+
+
+def _ends(found: np.ndarray, ranges: Sequence[tuple[np.ndarray, Range]]) -> Range:
+    """Return ranges of all elements, of which those of some lanes are known and the others have one value."""
+    ends = [found.reshape(-1).astype(np.float64) for _ in range(3)]
+    for where, known in ranges:
+        for end, part in zip(ends, (known.low, known.high, known.center), strict=True):
+            end[where] = part.reshape(-1)
+    low, high, center = (end.reshape(found.shape) for end in ends)
+    return Range(low, high, center)
 
 
 def _private(state: State) -> Iterator[Variable]:

@@ -1,13 +1,14 @@
-"""Extended instructions: what they choose is one of their operands, and what they compute is exact."""
+"""Extended instructions: what they choose is one of their operands, and what they compute is exact or has Vulkan's bounds."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from cts.reference.scalar_ranges import bounded, chosen, has_range
 from cts.reference.scalars import bits_of, exact, numbers
 from cts.reference.state import State
 from generators.errors import GeneratorError
-from generators.program.extended import Extended, check_extended
+from generators.program.extended import BOUNDED, Extended, check_extended
 
 
 def extended(state: State, operation: Extended) -> None:
@@ -19,6 +20,12 @@ def extended(state: State, operation: Extended) -> None:
     """
     check_extended(operation)
     component, name = operation.result.type, operation.result.name
+    if operation.which in BOUNDED:
+        bounded(state, operation.result, BOUNDED[operation.which], operation.operands)
+        return
+    if has_range(state, *operation.operands):
+        chosen(state, operation.result, operation.which, operation.operands)
+        return
     given = [numbers(state.scalar(operand), component) for operand in operation.operands]
     if component.is_float and any(np.isnan(one).any() for one in given):
         raise GeneratorError(f"{name}: an operand is NaN; use other data")

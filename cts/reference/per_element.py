@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cts.reference.callbacks import Argument, applied
+from cts.reference.callbacks import Argument, applied_within_bounds
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import CERTAIN, Knowledge, MatrixValue, Range
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, values
@@ -45,9 +45,13 @@ def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> Non
     if operation.result.type != type_ or function.returned.type is not type_.component:
         raise GeneratorError(f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)")
     shape = len(state.instances), *type_.shape
-    result = np.broadcast_to(applied(state, function, given, state.instances[:, None, None]), shape)
-    bits = encode(type_.component, result)
-    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, type_.component.is_float, authority=APPLIED)
+    returned = applied_within_bounds(state, function, given, state.instances[:, None, None])
+    bits = encode(type_.component, np.broadcast_to(returned.numbers, shape))
+    known: Knowledge = CERTAIN
+    if returned.range is not None:
+        found = returned.range
+        known = Range(np.broadcast_to(found.low, shape), np.broadcast_to(found.high, shape), np.broadcast_to(found.center, shape))
+    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, type_.component.is_float, known, authority=APPLIED)
 
 
 def _extra(state: State, operand: ExtraOperand) -> Argument:

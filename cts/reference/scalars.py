@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.reference.scalar_ranges import combined, has_range
 from cts.reference.state import State
 from generators.errors import GeneratorError
 from generators.numerics import formats
@@ -76,13 +77,17 @@ def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
 
 
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
-    """Compute with integers modulo two to the width, or with floats where the result is exact, so no rounding or order decides.
+    """Compute with integers modulo two to the width, with floats where the result is exact, so no rounding or order decides, or with
+    floats that have a range of values.
 
     Raises:
         GeneratorError: it divides by 0, takes the remainder of a negative number, shifts by the width or more, or a float result is not
             exact.
     """
     component, name = operation.result.type, operation.result.name
+    if has_range(state, operation.left, operation.right):
+        combined(state, operation.result, operation.operator, operation.left, operation.right)
+        return
     left, right = (numbers(state.scalar(value), component) for value in (operation.left, operation.right))
     with np.errstate(over="ignore"):
         match operation.operator:

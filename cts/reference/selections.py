@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cts.reference.scalar_ranges import bounds, has_range, selected
 from cts.reference.scalars import numbers
 from cts.reference.state import State
 from cts.reference.variables import merge, value_of
@@ -37,15 +38,40 @@ def holds(state: State, condition: Condition) -> np.ndarray:
     component = condition.left.type
     if component != condition.right.type:
         raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
+    if has_range(state, condition.left, condition.right):
+        found, certain = _compared(state, condition)
+        if not certain.all():
+            raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared, and their ranges overlap; use other data")
+        return found
     left, right = (numbers(state.scalar(value), component) for value in (condition.left, condition.right))
     if component.is_float and (np.isnan(left) | np.isnan(right)).any():
         raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared, and one is NaN; use other data")
     return np.asarray(_RELATIONS[condition.relation](left, right))
 
 
+def _compared(state: State, condition: Condition) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether a condition on ranges holds, and whether that is certain: the ranges do not overlap, or have one value each."""
+    left, right = bounds(state, condition.left), bounds(state, condition.right)
+    single = (left.low == left.high) & (right.low == right.high)
+    return np.asarray(_RELATIONS[condition.relation](left.center, right.center)), single | (left.high < right.low) | (right.high < left.low)
+
+
 def select(state: State, operation: Select) -> None:
-    """Choose by the condition."""
+    """Choose by the condition, which nobody needs to know where both are equal.
+
+    Raises:
+        GeneratorError: as of ``holds``.
+    """
+    condition = operation.condition
+    if has_range(state, operation.then, operation.otherwise):
+        selected(state, operation.result, holds(state, condition), operation.then, operation.otherwise)
+        return
     then, otherwise = state.scalar(operation.then), state.scalar(operation.otherwise)
+    if has_range(state, condition.left, condition.right):
+        found, certain = _compared(state, condition)
+        if (certain | (then == otherwise)).all():
+            state.scalars[operation.result.name] = np.where(found, then, otherwise)
+            return
     state.scalars[operation.result.name] = np.where(holds(state, operation.condition), then, otherwise)
 
 

@@ -48,7 +48,8 @@ class State:
         activation: the function that is running.
         outside: the state that this one is a part of, None for the program's own.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
-            numbers in two's complement of the scalar's own width.
+            numbers in two's complement of the scalar's own width. One of which the specification leaves a range is a matrix of one
+            element (cts.reference.scalar_ranges).
         owners: where the state is of calls for single elements, each a lane: the scope instances that they belong to; ``instances`` then
             numbers the lanes. None elsewhere.
         invocations: what single invocations have computed so far, a lane for each.
@@ -172,10 +173,20 @@ class State:
         self.outside.set_variable(name, replaced(before, positions, tree, len(self.outside.instances)))
 
     def scalar(self, value: ScalarValue) -> np.ndarray:
-        """Return the value in every executing scope instance, uint64, (instances,)."""
+        """Return the value in every executing scope instance, uint64, (instances,).
+
+        Raises:
+            GeneratorError: the specification leaves a range of values.
+        """
         if isinstance(value, Operand):
             return np.full(len(self.instances), self.operand(value), np.uint64)
+        if self.has_range(value):
+            raise GeneratorError(f"{value.name} has a range of values, and something needs one value; use exact data")
         return self.scalars[value.name]
+
+    def has_range(self, value: ScalarValue) -> bool:
+        """Return whether the specification leaves a range of the scalar, which is among the matrices then."""
+        return not isinstance(value, Operand) and value.name in self.matrices
 
     def operand(self, operand: Operand) -> int:
         """Return the value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.reference.components import component_bits
 from cts.reference.values import MatrixValue, join, select
+from generators.types import ComponentType
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,15 @@ def component(vector: Tree, index: int) -> Tree:
     return component_bits(vector, index)
 
 
+def _single(scalar: np.ndarray, type_: ComponentType) -> MatrixValue:
+    """Return a scalar beside others of which the specification leaves a range."""
+    return MatrixValue(type_, scalar.astype(type_.bits_dtype)[:, None, None])
+
+
 def _joined(pieces: Sequence[tuple[np.ndarray, MatrixValue | np.ndarray]]) -> MatrixValue | np.ndarray:
     matrices = [(where, value) for where, value in pieces if isinstance(value, MatrixValue)]
     if matrices:
-        return join(matrices)
+        component = matrices[0][1].component
+        return join([(where, value if isinstance(value, MatrixValue) else _single(value, component)) for where, value in pieces])
     order = np.argsort(np.concatenate([where for where, _ in pieces]))
     return np.concatenate([value for _, value in pieces if isinstance(value, np.ndarray)])[order]

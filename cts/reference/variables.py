@@ -38,7 +38,7 @@ Index = np.ndarray
 
 def value_of(state: State, value: AnyValue | Operand) -> Tree:
     """Return what a name stands for."""
-    if is_matrix(value) or is_cooperative_vector(value):
+    if is_matrix(value) or is_cooperative_vector(value) or (is_scalar(value) and state.has_range(value)):
         return state.matrices[value.name]
     return state.scalar(value) if is_scalar(value) else state.aggregates[value.name]
 

@@ -2,50 +2,27 @@
 Instructions" leaves of each result.
 
 A component has one value where the table says "correct result" (minimum, maximum, clamp) or a rounding that nothing needs (step), a few
-where a denormal may be flushed, and else a range that is computed in float64. Its ends move outward by what float64 may lose, 2**-50 of the
-result.
+where a denormal may be flushed, and else a range (cts.reference.function_bounds).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 
 import numpy as np
 
-from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
+from cts.reference.function_bounds import readings, within_bounds
+from cts.reference.values import CERTAIN, Choice, MatrixValue
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.numerics.error_bounds import least_distance
-from generators.numerics.error_free import two_sum
-from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
-from generators.numerics.rounding import nearest, neighbours, ulp
+from generators.numerics.formats import denormals, encode, integers
 from generators.program.cooperative_vector_elementwise import VectorFunction
+from generators.program.extended import BoundedFunction
 from generators.program.float_controls import NO_MODES, Modes
-from generators.types import ComponentType
 
 BY_FUNCTION = Authority("CV-ARI-04")
-
-_LOST = 2.0**-50
-"""What float64 functions and the sums of their bounds may lose, relative to the result."""
-
-_DIVISION_ULP = 2.5
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What results may be, float64 arrays of one shape.
-
-    Attributes:
-        low, high: the ends, inclusive.
-        center: the true value, rounded to float64.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    center: np.ndarray
 
 
 def function_of(function: VectorFunction, arguments: Sequence[MatrixValue], modes: Modes = NO_MODES) -> MatrixValue:
@@ -64,15 +41,13 @@ def function_of(function: VectorFunction, arguments: Sequence[MatrixValue], mode
         return _of_integers(function, arguments)
     if function in _SELECTIONS or function in ("FClamp", "NClamp"):
         return _selected(function, arguments, modes)
-    if modes != NO_MODES:
-        raise GeneratorError(f"{function} under execution modes of floats has bounds that nobody has worked out; use none (facts.md C28)")
-    if component.bits == 64:
-        raise GeneratorError(f"{function} of {component} has bounds that nobody has worked out; use f16 or f32 (facts.md C28)")
-    readings = [tuple(_readings(one, modes)) for one in arguments]
-    every = [_BOUNDED[function](component, *chosen) for chosen in product(*readings)]
-    low, high = np.minimum.reduce([one.low for one in every]), np.maximum.reduce([one.high for one in every])
-    return _ranged(component, Bounds(low, high, every[0].center), function)
+    return within_bounds(_BOUNDED[function], arguments, BY_FUNCTION, modes)
 
+
+_BOUNDED: Mapping[VectorFunction, BoundedFunction] = MappingProxyType(
+    {"Exp": "Exp", "Log": "Log", "Tanh": "Tanh", "Atan": "Atan", "Fma": "Fma"}
+)
+"""Functions of floats whose results have bounds."""
 
 # Integers
 
@@ -102,24 +77,6 @@ def _undefined_clamp(function: str) -> GeneratorError:
 # Floats of which one is chosen
 
 
-def _readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
-    """Yield every float64 array that an argument may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
-
-    Raises:
-        GeneratorError: it has a range of values, or one of which nothing is promised.
-    """
-    if not value.component.is_float:
-        raise GeneratorError(f"a function of floats does not take {value.component} (CV-ARI-04)")
-    for bits in value.every_bits:
-        numbers = values(bits, value.component)
-        if not np.isfinite(numbers).all():
-            raise GeneratorError("an argument is NaN or infinite, of which nothing is promised, with N functions too (facts.md C30)")
-        yield numbers
-        flushed = denormals(numbers, value.component)
-        if flushed.any() and modes.denormals != "kept":
-            yield np.where(flushed, 0.0, numbers)
-
-
 _SELECTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
     {
         "FMin": lambda x, y: np.where(y < x, y, x),
@@ -141,12 +98,12 @@ def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> 
     if function == "Step" and modes.denormals == "kept":
         # DenormPreserve does not name it.
         modes = NO_MODES
-    readings = [tuple(_readings(one, modes)) for one in arguments]
-    if function.endswith("Clamp") and any((low > high).any() for low, high in product(*readings[1:])):
+    possible = [tuple(readings(one, modes)) for one in arguments]
+    if function.endswith("Clamp") and any((low > high).any() for low, high in product(*possible[1:])):
         raise _undefined_clamp(function)
     select = _clamped if function.endswith("Clamp") else _SELECTIONS[function]
     results: list[np.ndarray] = []
-    for chosen in product(*readings):
+    for chosen in product(*possible):
         result = select(*chosen)
         flushed = denormals(result, component)
         if modes.denormals != "flushed" or not flushed.any():
@@ -160,118 +117,3 @@ def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> 
             others.append(result)
     known = Choice(tuple(encode(component, one) for one in others)) if others else CERTAIN
     return MatrixValue(component, encode(component, results[0]), True, known, authority=BY_FUNCTION)
-
-
-# Floats within bounds
-
-
-def _ranged(component: ComponentType, bounds: Bounds, what: str) -> MatrixValue:
-    """Return results within bounds, to which zero belongs wherever one of them may be denormal (facts.md C29); those with equal ends are
-    exact.
-
-    Raises:
-        GeneratorError: one may overflow.
-    """
-    tiny = (bounds.low < smallest_normal(component)) & (bounds.high > -smallest_normal(component))
-    tiny &= (bounds.low != 0) | (bounds.high != 0)
-    low, high = np.where(tiny, np.minimum(bounds.low, 0.0), bounds.low), np.where(tiny, np.maximum(bounds.high, 0.0), bounds.high)
-    if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
-        raise GeneratorError(f"{what} may overflow {component}; make its arguments smaller (facts.md C30)")
-    bits = encode(component, nearest(component, bounds.center))
-    known = CERTAIN if (low == high).all() else Range(low, high, bounds.center)
-    return MatrixValue(component, bits, True, known, authority=BY_FUNCTION)
-
-
-def _around(center: np.ndarray, distance: np.ndarray) -> Bounds:
-    """Return what is no farther than ``distance`` from results of which ``center`` is the nearest float64."""
-    lost = np.abs(center) * _LOST
-    return Bounds(center - distance - lost, center + distance + lost, center)
-
-
-def _exponential_ulp(component: ComponentType, x: np.ndarray, result: np.ndarray) -> np.ndarray:
-    """Return the bound of exp(x): 3 + 2|x| ULP in f32, 1 + 2|x| ULP in f16."""
-    step = least_distance(component, result)
-    # A result above 1 that float64 rounds to 1 is in the upper binade.
-    step = np.where((result == 1) & (x > 0), ulp(component, result), step)
-    return np.asarray(((1 if component.bits == 16 else 3) + 2 * np.abs(x)) * step)
-
-
-def _exp(component: ComponentType, x: np.ndarray) -> Bounds:
-    with np.errstate(over="ignore"):
-        result = np.exp(x)
-    if (result > largest_finite(component)).any():
-        raise GeneratorError(f"Exp may overflow {component}; make its arguments smaller (facts.md C30)")
-    return _around(result, _exponential_ulp(component, x, result))
-
-
-def _log(component: ComponentType, x: np.ndarray) -> Bounds:
-    """3 ULP outside of [0.5, 2]; inside an absolute error below 2**-21 in f32, 2**-7 in f16."""
-    if (x < smallest_normal(component)).any():
-        raise GeneratorError("Log of a number that is not positive is undefined, and a denormal may be taken for zero; use larger numbers")
-    result = np.log(x)
-    inside = (x >= 0.5) & (x <= 2.0)
-    absolute = 2.0 ** -(7 if component.bits == 16 else 21)
-    bounds = _around(result, np.where(inside, absolute, 3 * least_distance(component, result)))
-    # The bound itself is excluded, which only matters where the result is exact.
-    exact = x == 1.0
-    below = np.nextafter(absolute, 0.0)
-    return Bounds(np.where(exact, -below, bounds.low), np.where(exact, below, bounds.high), result)
-
-
-def _atan(component: ComponentType, x: np.ndarray) -> Bounds:
-    """4096 ULP in f32, 5 ULP in f16."""
-    result = np.arctan(x)
-    return _around(result, (5 if component.bits == 16 else 4096) * least_distance(component, result))
-
-
-def _inherited(exact: np.ndarray, low: np.ndarray, high: np.ndarray) -> Bounds:
-    """Return what is no farther from ``exact`` than what a formula may give, from ``low`` to ``high``."""
-    return _around(exact, np.maximum(np.abs(exact - low), np.abs(exact - high)))
-
-
-def _representable(component: ComponentType, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest number of the component type within bounds, zero in place of a denormal."""
-    low, high = neighbours(component, bounds.low)[1], neighbours(component, bounds.high)[0]
-    return np.where(np.abs(low) < smallest_normal(component), np.minimum(low, 0.0), low), high
-
-
-def _half(component: ComponentType, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the half of sums between ``low`` and ``high``, each rounded in any direction."""
-    return neighbours(component, low)[0] / 2, neighbours(component, high)[1] / 2
-
-
-def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
-    """Inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x)) * 0.5."""
-    largest = 2.0 ** (14 if component.bits == 16 else 126)
-    # Compared before the function overflows float64.
-    if (np.abs(x) > np.log(largest)).any():
-        raise GeneratorError("Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)")
-    (up_low, up_high), (down_low, down_high) = (_representable(component, _exp(component, each)) for each in (x, -x))
-    sinh = _inherited(np.sinh(x), *_half(component, up_low - down_high, up_high - down_low))
-    cosh = _inherited(np.cosh(x), *_half(component, up_low + down_low, up_high + down_high))
-    if (cosh.high > largest).any():
-        raise GeneratorError("Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)")
-    quotients = [numerator / divisor for numerator in (sinh.low, sinh.high) for divisor in (cosh.low, cosh.high)]
-    low, high = np.minimum.reduce(quotients), np.maximum.reduce(quotients)
-    return _inherited(
-        np.tanh(x), low - _DIVISION_ULP * least_distance(component, low), high + _DIVISION_ULP * least_distance(component, high)
-    )
-
-
-def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Bounds:
-    """Inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
-    exact = a * b
-    value, rest = two_sum(exact, c)
-    lows, highs = [], []
-    products = neighbours(component, exact)
-    for rounded in (*products, *(np.where(denormals(each, component), 0.0, each) for each in products)):
-        low, high = neighbours(component, *two_sum(rounded, c))
-        lows.append(low)
-        highs.append(high)
-    low, high = np.minimum.reduce(lows), np.maximum.reduce(highs)
-    inexact = (low != value) | (high != value) | (rest != 0)
-    bounds = _inherited(value, low, high)
-    return Bounds(np.where(inexact, np.minimum(bounds.low, low), value), np.where(inexact, np.maximum(bounds.high, high), value), value)
-
-
-_BOUNDED: Mapping[str, Callable[..., Bounds]] = MappingProxyType({"Exp": _exp, "Log": _log, "Tanh": _tanh, "Atan": _atan, "Fma": _fma})

@@ -10,7 +10,19 @@ from generators.glsl.spelling import identifier
 from generators.program.extended import Extended, ExtendedName, check_extended
 
 _FUNCTIONS: Mapping[ExtendedName, str] = MappingProxyType(
-    {"minimum": "min", "maximum": "max", "clamp": "clamp", "absolute": "abs", "floor": "floor", "fused": "fma"}
+    {
+        "minimum": "min",
+        "maximum": "max",
+        "clamp": "clamp",
+        "absolute": "abs",
+        "floor": "floor",
+        "fused": "fma",
+        "exponential": "exp",
+        "power_of_two": "exp2",
+        "logarithm": "log",
+        "inverse_root": "inversesqrt",
+        "hyperbolic_tangent": "tanh",
+    }
 )
 
 

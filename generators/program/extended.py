@@ -1,4 +1,4 @@
-"""Extended instructions of GLSL.std.450 on scalars whose results are exact."""
+"""Extended instructions of GLSL.std.450 on scalars."""
 
 from __future__ import annotations
 
@@ -11,17 +11,49 @@ from generators.errors import GeneratorError
 from generators.program.operation import Operation
 from generators.program.values import Scalar, ScalarValue
 
-ExtendedName = Literal["minimum", "maximum", "clamp", "absolute", "floor", "fused"]
-"""``fused`` is Fma, of floats; ``floor`` is of floats, and ``absolute`` of floats and signed integers."""
+ExtendedName = Literal[
+    "minimum", "maximum", "clamp", "absolute", "floor", "fused",
+    "exponential", "power_of_two", "logarithm", "inverse_root", "hyperbolic_tangent",
+]  # fmt: skip
+"""``fused`` is Fma, of floats; ``floor`` is of floats, and ``absolute`` of floats and signed integers. Those in the second line are
+of f16 and f32."""
 
-OPERANDS: Mapping[ExtendedName, int] = MappingProxyType({"minimum": 2, "maximum": 2, "clamp": 3, "absolute": 1, "floor": 1, "fused": 3})
+OPERANDS: Mapping[ExtendedName, int] = MappingProxyType(
+    {
+        "minimum": 2,
+        "maximum": 2,
+        "clamp": 3,
+        "absolute": 1,
+        "floor": 1,
+        "fused": 3,
+        "exponential": 1,
+        "power_of_two": 1,
+        "logarithm": 1,
+        "inverse_root": 1,
+        "hyperbolic_tangent": 1,
+    }
+)
 """By instruction: the number of its operands."""
+
+BoundedFunction = Literal["Exp", "Exp2", "Log", "InverseSqrt", "Tanh", "Atan", "Fma"]
+"""Instructions of GLSL.std.450, by their names, whose float results have bounds (facts.md C28)."""
+
+BOUNDED: Mapping[ExtendedName, BoundedFunction] = MappingProxyType(
+    {
+        "exponential": "Exp",
+        "power_of_two": "Exp2",
+        "logarithm": "Log",
+        "inverse_root": "InverseSqrt",
+        "hyperbolic_tangent": "Tanh",
+    }
+)
+"""Those of scalars that are not exact."""
 
 
 @dataclass(frozen=True)
 class Extended(Operation):
     """``result`` is what the instruction ``which`` gives for ``operands``, all of one type. ``clamp`` has the value, the least and the
-    greatest result; a float result is exact."""
+    greatest result. A float result is exact, except of those of ``BOUNDED``."""
 
     result: Scalar
     which: ExtendedName
@@ -41,5 +73,7 @@ def check_extended(operation: Extended) -> None:
         raise GeneratorError(f"{name}: give all operands of {which} the type {component}")
     if not component.has_arithmetic or (which in ("floor", "fused") and not component.is_float):
         raise GeneratorError(f"{name}: {component} has no {which}; use another type")
+    if which in BOUNDED and not (component.is_float and component.bits in (16, 32)):
+        raise GeneratorError(f"{name}: {component} has no {which}; use f16 or f32")
     if which == "absolute" and not component.is_signed and not component.is_float:
         raise GeneratorError(f"{name}: {component} has no {which}; use another type")

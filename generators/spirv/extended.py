@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.program.extended import Extended, ExtendedName, check_extended
+from generators.program.extended import BOUNDED, Extended, ExtendedName, check_extended
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import GlslStd450, Op
 from generators.spirv.shader import Shader
@@ -18,6 +18,7 @@ _FLOAT: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
         "absolute": GlslStd450.FAbs,
         "floor": GlslStd450.Floor,
         "fused": GlslStd450.Fma,
+        **{name: GlslStd450.named(function) for name, function in BOUNDED.items()},
     }
 )
 _SIGNED: Mapping[ExtendedName, GlslStd450] = MappingProxyType(

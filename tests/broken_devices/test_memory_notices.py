@@ -7,8 +7,9 @@ import pytest
 
 from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.load_store import element_offsets
+from cts.devices.embedded.memory import Memory
 from generators.spirv.enumerants import MemoryAccess, MemorySemantics, Op
-from tests.broken_devices.smoke import noticed, wrong
+from tests.broken_devices.smoke import fails, noticed, prepared, smoke_cases, wrong
 
 TODAY = ("llvmpipe", "nvidia-h200")
 _CACHE_LINE = 64
@@ -166,3 +167,108 @@ def test_interleaved_matrices_show_visibility_that_is_dropped(profile):
     labels = {"form": "interleaved", "storage": "storage_buffer"}
     assert not noticed("memory", wrong(profile, Caches(dropped=False).faults), **labels)
     assert noticed("memory", wrong(profile, Caches(dropped=True).faults), **labels)
+
+
+class SubgroupCaches:
+    """Each subgroup reads matrices through a cache of whole lines of its own, and writes through it to memory.
+
+    Args:
+        dropped: whether memory operands and barriers make nothing visible.
+    """
+
+    def __init__(self, dropped: bool) -> None:
+        self.dropped = dropped
+        self.caches: dict[int, dict[tuple[Memory, int], np.ndarray]] = {}
+        self.workgroup = (0, 0, 0)
+
+    def clear(self) -> None:
+        if not self.dropped:
+            self.caches.clear()
+
+    def places(self, translation, matrix, pointer, layout, stride):
+        """Return the memory that is accessed, and for each subgroup the byte of each element in it."""
+        machine, values = translation.machine, translation.values
+        if machine.workgroup != self.workgroup:
+            # Workgroups run one after the other, each on idle processors.
+            self.workgroup = machine.workgroup
+            self.caches.clear()
+        found = values[pointer]
+        memory = found.resolve(machine).memory
+        place = found.address - memory.base if hasattr(found, "address") else found.offset
+        at = machine.uniform(place, matrix.scope, "the pointer")
+        size = matrix.number.bytes
+        offsets = element_offsets(matrix.rows, matrix.columns, translation.constant(layout) == 0, number(values[stride]) * size, size)
+        starts = np.broadcast_to(at, machine.instances(matrix.scope)).tolist()
+        active = machine.active_instances(matrix.scope)
+        return memory, {i: start + offsets for i, start in enumerate(starts) if active is None or i in active}
+
+    def load(self, right):
+        def handler(translation, words):
+            run, matrix = right(translation, words), translation.types[words[0]]
+            visible = len(words) > 5 and bool(words[5] & MemoryAccess.MakePointerVisible)
+
+            def cached():
+                memory, places = self.places(translation, matrix, *words[2:5])
+                result = run().copy()
+                if visible:
+                    self.clear()
+                for subgroup, offsets in places.items():
+                    held, seen = self.caches.setdefault(subgroup, {}), memory.data.copy()
+                    for line in np.unique(offsets // _CACHE_LINE).tolist():
+                        part = slice(line * _CACHE_LINE, (line + 1) * _CACHE_LINE)
+                        seen[part] = held.setdefault((memory, line), memory.data[part].copy())
+                    bytes_ = seen[offsets[..., None] + np.arange(matrix.number.bytes)]
+                    result[subgroup] = np.ascontiguousarray(bytes_).view(matrix.number.dtype)[..., 0]
+                return result
+
+            return cached
+
+        return handler
+
+    def store(self, right):
+        def handler(translation, words):
+            run, matrix = right(translation, words), translation.type_of[words[1]]
+
+            def through():
+                memory, places = self.places(translation, matrix, words[0], *words[2:4])
+                run()
+                for subgroup, offsets in places.items():
+                    for byte in np.unique(offsets[..., None] + np.arange(matrix.number.bytes)).tolist():
+                        held = self.caches.get(subgroup, {}).get((memory, byte // _CACHE_LINE))
+                        if held is not None:
+                            held[byte % _CACHE_LINE] = memory.data[byte]
+
+            return through
+
+        return handler
+
+    def barrier(self, right):
+        def handler(translation, words):
+            run = right(translation, words)
+            visible = bool(translation.constant(words[-1]) & MemorySemantics.MakeVisible)
+
+            def barrier():
+                if visible:
+                    self.clear()
+                return run()
+
+            return barrier
+
+        return handler
+
+    @property
+    def faults(self) -> Faults:
+        barriers = dict.fromkeys((Op.ControlBarrier, Op.MemoryBarrier), self.barrier)
+        return Faults({Op.CooperativeMatrixLoadKHR: self.load, Op.CooperativeMatrixStoreKHR: self.store} | barriers)
+
+
+@pytest.mark.parametrize("profile", TODAY)
+@pytest.mark.parametrize("form", ["relay", "reload_other"])
+def test_caches_of_subgroups_that_stay_old(profile, form):
+    several = [case.id for case in smoke_cases("memory") if case.named["form"] == form and case.named["subgroups"] != "1"]
+    right = wrong(profile, SubgroupCaches(dropped=False).faults)
+    supported = [case_id for case_id in several if not right.missing(prepared(case_id)[0])]
+    assert supported
+    for case_id in supported:
+        assert not fails(case_id, right)
+        assert fails(case_id, wrong(profile, SubgroupCaches(dropped=True).faults)), case_id

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from cts.diagnosis.diagnose import diagnose
+from cts.verdict.compare import compare
+from cts.verdict.elements import gather, scatter
 from cts.verdict.expected import Exact, Expected, one_set
 from cts.verdict.failure import Match, explanations
 from generators.casebook import build, find_case
@@ -49,3 +51,23 @@ def _found(kept: int) -> list[str]:
 @pytest.mark.parametrize(("kept", "id_"), [(1, "component.last_left"), (7, "component.first_only"), (3, "component.some_left")])
 def test_components_that_are_left_as_they_were_are_counted(kept: int, id_: str) -> None:
     assert _found(kept) == [id_]
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_dropped_stores_that_are_permitted_are_not_counted_as_failing(count: int) -> None:
+    case = find_case(casebook(), "robustness[component:f16/use:acc/shape:8x8/access:store/subgroups:2]")
+    (program, subcase, expected, before), *_ = prepared(case, build(case).program)
+    (placed,) = expected.placed
+    dropped = placed.expectation.may_be_dropped
+    assert dropped is not None
+    outcome = outcome_of(program, expected, before)
+    contents = outcome.outputs[placed.array]
+    scatter(contents, placed.offsets[dropped], gather(before[placed.array], placed.offsets, placed.component)[dropped])
+    assert compare(program, expected, before, outcome) == ()
+    others = placed.offsets[~dropped][:count]
+    scatter(contents, others, np.zeros(count, np.uint16))
+    assert sum(mismatch.count for mismatch in compare(program, expected, before, outcome)) == count
+    found = diagnose(program, subcase, expected, before, outcome)
+    assert found
+    assert {match.failing for match in found} == {count}
+    assert all(match.explains <= count for match in found)

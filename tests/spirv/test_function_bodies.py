@@ -46,6 +46,21 @@ def test_extended_instructions_go_by_the_sign_of_their_type(component, names):
     assert re.findall(r"OpExtInst %\S+ %\S+ (\w+)", module("element", "extended", component)) == names
 
 
+@pytest.mark.parametrize(
+    ("body", "instruction", "called"),
+    [
+        ("exponential", "Exp", "exp"),
+        ("power", "Exp2", "exp2"),
+        ("tangent", "Tanh", "tanh"),
+        ("root", "InverseSqrt", "inversesqrt"),
+        ("logarithm", "Log", "log"),
+    ],
+)
+def test_functions_with_bounds_are_written_in_both_languages(body, instruction, called):
+    assert instruction in re.findall(r"OpExtInst %\S+ %\S+ (\w+)", module("element", body, "f32"))
+    assert f" = {called}(" in print_glsl(program("element", body, "f32"))
+
+
 def test_glsl_calls_its_built_in_functions():
     text = print_glsl(program("element", "extended", "f16"))
     assert all(f" = {name}(" in text for name in ("min", "max", "clamp", "abs", "floor", "fma"))

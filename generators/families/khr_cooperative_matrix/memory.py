@@ -30,7 +30,9 @@ from generators.routines.workgroup import copy, copy_part, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _ROUNDS = 23
-"""Times that matrices change hands in the form ``relay``: no multiple of any number of subgroups."""
+"""Times that matrices change hands in the form ``relay``, less the number of the run. In the first run they are a multiple of every number
+of subgroups, so a matrix is back where it was: the first contents of other places, which a cache may have kept, are wrong then. In the
+second run they are not, so a matrix that never moves is wrong."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _REACH: Mapping[str, MemoryScope] = MappingProxyType(
@@ -486,6 +488,6 @@ def build(parameters: Parameters) -> Built:
                 inputs[array.name] = np.zeros(array.bytes, np.uint8)
             elif array.role in ("input", "inout"):
                 inputs[array.name] = random_bits(component, array.count, rng).view(np.uint8)
-        return Subcase(name, inputs, {"rounds": _ROUNDS} if parameters.form == "relay" else {})
+        return Subcase(name, inputs, {"rounds": _ROUNDS + parameters.run} if parameters.form == "relay" else {})
 
     return Built(builder.build(), draw)

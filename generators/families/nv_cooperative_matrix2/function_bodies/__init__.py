@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.families.nv_cooperative_matrix2.function_bodies.bodies import BODIES, TABLE, Given
+from generators.families.nv_cooperative_matrix2.function_bodies.bodies import BODIES, TABLE, Body, Given
 from generators.families.nv_cooperative_matrix2.function_bodies.combinations import COMBINATIONS, Combination, Pair
 from generators.families.nv_cooperative_matrix2.function_bodies.combinations import TABLE as GROUP_TABLE
 from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import WORDS, Mark, Storage, Surroundings
@@ -34,6 +34,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode, Storage
 BodyName = Literal[
     "early_return", "both_return", "branch", "switch_constant", "switch_default", "switch_element", "loop", "loop_return", "extended",
     "division", "vector", "bytes", "reference", "number", "private", "table", "call", "store", "first", "mark",
+    "exponential", "power", "tangent", "root", "logarithm",
 ]  # fmt: skip
 
 _VERBS: Mapping[str, str] = {"element": "apply", "reduce": "combine", "decode": "decode"}
@@ -97,10 +98,11 @@ class SubcaseParameters(Parameters):
 
 
 def _has_body(parameters: Parameters) -> bool:
-    """Return whether functions of the instruction have that body."""
-    if parameters.instruction == "reduce":
-        return parameters.body in COMBINATIONS
-    return parameters.body in BODIES and not (BODIES[parameters.body].only_elements and parameters.instruction == "decode")
+    """Return whether functions of the instruction and the component type have that body."""
+    body = (COMBINATIONS if parameters.instruction == "reduce" else BODIES).get(parameters.body)
+    if body is None or (body.only_floats and not parameters.component.is_float):
+        return False
+    return not (isinstance(body, Body) and body.only_elements and parameters.instruction == "decode")
 
 
 def _fits(parameters: Parameters) -> bool:
@@ -279,6 +281,8 @@ def _elements(parameters: SubcaseParameters, rng: np.random.Generator) -> np.nda
         if component.is_float:
             return np.asarray((rng.integers(-64, 64, shape, endpoint=True) / 2).astype(component.dtype))
         return rng.integers(-100 if component.is_signed else 0, 100, shape).astype(component.dtype)
+    if parameters.body in ("exponential", "power", "tangent", "root", "logarithm"):
+        return np.asarray((rng.integers(-16, 16, shape, endpoint=True) / 4).astype(component.dtype))
     if component.is_float:
         return rng.integers(-1024, 1024, shape, endpoint=True).astype(component.dtype)
     return np.frombuffer(rng.bytes(int(np.prod(shape)) * component.bytes), component.dtype).reshape(shape)

@@ -13,6 +13,7 @@ from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.builder import U32
 from generators.program.control_flow import Arm, Carried, ReturnBoth
 from generators.program.values import BlockPointer, Scalar, ScalarValue, StructType, Value, VectorType
+from generators.types import ComponentType
 
 TABLE = tuple((0x9E3779B1 * (2 * i + 1) ^ 0x5BD1E995 >> i) % (1 << 32) for i in range(16))
 """Sixteen numbers of 32 bits that differ in their low bits."""
@@ -56,6 +57,7 @@ class Body:
         has_table: whether it looks something up in a table.
         has_number: whether it has numbers that the module's environment gives.
         only_elements: whether only operations on elements have it.
+        only_floats: whether only floats have it.
     """
 
     write: Write
@@ -63,6 +65,7 @@ class Body:
     has_table: bool = False
     has_number: bool = False
     only_elements: bool = False
+    only_floats: bool = False
 
 
 def _early_return(writer: FunctionWriter, given: Given) -> ScalarValue:
@@ -308,6 +311,60 @@ def _mark(writer: FunctionWriter, given: Given) -> ScalarValue:
     return given.lower(writer, writer.weighted((3, number), (5, given.x), (1, given.q)))
 
 
+class _Floats:
+    """Makes floats of one type in a body."""
+
+    def __init__(self, writer: FunctionWriter, type_: ComponentType) -> None:
+        self._writer = writer
+        self._type = type_
+
+    def constant(self, number: float) -> ScalarValue:
+        return self._writer.builder.literal(bits_of(self._type, number), self._type)
+
+    def place(self, number: ScalarValue, mask: int, unit: float) -> ScalarValue:
+        """Return the bits of ``mask`` of a number of the place, times ``unit``."""
+        writer = self._writer
+        return writer.do("multiply", writer.convert(writer.do("and", number, word(mask)), self._type), self.constant(unit))
+
+
+def _exponential(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return a weight of attention, which is 0 where a mask says: exp of the element less a number of its row."""
+    floats = _Floats(writer, given.value.type)
+    writer.leave(condition(given.q, "greater", writer.do("add", given.p, word(4))), floats.constant(0))
+    weight = writer.extended("exponential", writer.do("subtract", given.value, floats.place(given.p, 3, 0.5)))
+    return writer.do("multiply", weight, writer.do("add", floats.place(given.q, 1, 1.0), floats.constant(1)))
+
+
+def _power(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return a weight in base 2, of a product and a sum, that is kept between two numbers."""
+    floats = _Floats(writer, given.value.type)
+    exponent = writer.extended("fused", given.value, floats.constant(0.5), floats.place(given.q, 7, -0.25))
+    weight = writer.extended("clamp", writer.extended("power_of_two", exponent), floats.constant(0.125), floats.constant(3))
+    return writer.do("multiply", weight, writer.do("add", floats.place(given.p, 3, 1.0), floats.constant(1)))
+
+
+def _tangent(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return an activation: the element times one more than tanh, plus a number of its row."""
+    floats = _Floats(writer, given.value.type)
+    argument = writer.do("add", writer.do("multiply", given.value, floats.constant(0.25)), floats.place(given.q, 3, 0.25))
+    gate = writer.do("add", writer.extended("hyperbolic_tangent", argument), floats.constant(1))
+    return writer.do("add", writer.do("multiply", given.value, gate), floats.place(given.p, 3, 1.0))
+
+
+def _root(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return the element divided by a root, as a normalization does."""
+    total = writer.convert(writer.weighted((3, given.p), (1, writer.do("add", given.q, word(2)))), given.value.type)
+    return writer.do("multiply", given.value, writer.extended("inverse_root", total))
+
+
+def _logarithm(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return a logarithm of the magnitude of the element and its row, less a number of its column, but not less than 0."""
+    floats = _Floats(writer, given.value.type)
+    magnitude = writer.do("add", writer.extended("absolute", given.value), writer.convert(given.p, given.value.type))
+    logarithm = writer.extended("logarithm", writer.do("add", magnitude, floats.constant(1)))
+    return writer.extended("maximum", writer.do("subtract", logarithm, floats.place(given.q, 3, 0.5)), floats.constant(0))
+
+
 BODIES: Mapping[str, Body] = MappingProxyType(
     {
         "early_return": Body(_early_return),
@@ -329,6 +386,11 @@ BODIES: Mapping[str, Body] = MappingProxyType(
         "call": Body(_call),
         "store": Body(_store, ("log",), only_elements=True),
         "mark": Body(_mark, ("marks",), only_elements=True),
+        "exponential": Body(_exponential, only_elements=True, only_floats=True),
+        "power": Body(_power, only_elements=True, only_floats=True),
+        "tangent": Body(_tangent, only_elements=True, only_floats=True),
+        "root": Body(_root, only_elements=True, only_floats=True),
+        "logarithm": Body(_logarithm, only_elements=True, only_floats=True),
     }
 )
 """By name."""

@@ -60,6 +60,7 @@ class Combination:
         has_number: whether it has numbers that the module's environment gives.
         constant: whether all elements of a group are equal.
         negative: whether elements of signed types have both signs.
+        only_floats: whether only floats have it.
     """
 
     write: Write
@@ -70,6 +71,7 @@ class Combination:
     multiples: bool = False
     constant: bool = False
     negative: bool = False
+    only_floats: bool = False
 
 
 def _early_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
@@ -270,6 +272,13 @@ def _first(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     return pair.lower(writer, pair.a)
 
 
+def _exponential(writer: FunctionWriter, pair: Pair) -> ScalarValue:
+    """Return the number of which the exponential of a negative multiple is less: the greater one."""
+    quarter = writer.builder.literal(bits_of(pair.first.type, -0.25), pair.first.type)
+    left, right = (writer.extended("exponential", writer.do("multiply", value, quarter)) for value in (pair.first, pair.second))
+    return writer.select(condition(right, "less", left), pair.second, pair.first)
+
+
 COMBINATIONS: Mapping[str, Combination] = MappingProxyType(
     {
         "early_return": Combination(_early_return, 2000),
@@ -290,6 +299,7 @@ COMBINATIONS: Mapping[str, Combination] = MappingProxyType(
         "table": Combination(_table, 8, table=TABLE),
         "call": Combination(_call, 2048),
         "first": Combination(_first, 2000, constant=True),
+        "exponential": Combination(_exponential, 24, only_floats=True),
     }
 )
 """By name."""

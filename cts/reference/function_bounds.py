@@ -1,0 +1,216 @@
+"""Functions of GLSL.std.450 on floats whose results have bounds (facts.md C28): what Vulkan's "Precision of GLSL.std.450 Instructions"
+leaves of each result, of scalars and of the components of vectors.
+
+Ranges are computed in float64. Their ends move outward by what float64 may lose, 2**-50 of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.reference.values import CERTAIN, MatrixValue, Range
+from cts.verdict.expected import Authority
+from generators.errors import GeneratorError
+from generators.numerics.error_bounds import least_distance
+from generators.numerics.error_free import two_sum
+from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
+from generators.numerics.rounding import nearest, neighbours, ulp
+from generators.program.extended import BoundedFunction
+from generators.program.float_controls import NO_MODES, Modes
+from generators.types import ComponentType
+
+_LOST = 2.0**-50
+"""What float64 functions and the sums of their bounds may lose, relative to the result."""
+
+_DIVISION_ULP = 2.5
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What results may be, float64 arrays of one shape.
+
+    Attributes:
+        low, high: the ends, inclusive.
+        center: the true value, rounded to float64.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    center: np.ndarray
+
+
+def within_bounds(
+    function: BoundedFunction, arguments: Sequence[MatrixValue], authority: Authority, modes: Modes = NO_MODES
+) -> MatrixValue:
+    """Return ``function`` of ``arguments``, all of one component type and shape, element by element.
+
+    Args:
+        authority: what says that the elements are these.
+        modes: what execution modes say of floats of this type.
+
+    Raises:
+        GeneratorError: the specification leaves a result undefined, nothing is promised of it, or an argument has a range of values.
+    """
+    component = arguments[0].component
+    if modes != NO_MODES:
+        raise GeneratorError(f"{function} under execution modes of floats has bounds that nobody has worked out; use none (facts.md C28)")
+    if component.bits == 64:
+        raise GeneratorError(f"{function} of {component} has bounds that nobody has worked out; use f16 or f32 (facts.md C28)")
+    possible = [tuple(readings(one, modes)) for one in arguments]
+    every = [_BOUNDED[function](component, *chosen) for chosen in product(*possible)]
+    low, high = np.minimum.reduce([one.low for one in every]), np.maximum.reduce([one.high for one in every])
+    return ranged(component, Bounds(low, high, every[0].center), function, authority)
+
+
+def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
+    """Yield every float64 array that an argument may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
+
+    Raises:
+        GeneratorError: it has a range of values, or one of which nothing is promised.
+    """
+    if not value.component.is_float:
+        raise GeneratorError(f"a function of floats does not take {value.component} (CV-ARI-04)")
+    for bits in value.every_bits:
+        numbers = values(bits, value.component)
+        if not np.isfinite(numbers).all():
+            raise GeneratorError("an argument is NaN or infinite, of which nothing is promised, with N functions too (facts.md C30)")
+        yield numbers
+        flushed = denormals(numbers, value.component)
+        if flushed.any() and modes.denormals != "kept":
+            yield np.where(flushed, 0.0, numbers)
+
+
+def ranged(component: ComponentType, bounds: Bounds, what: str, authority: Authority) -> MatrixValue:
+    """Return results within bounds, to which zero belongs wherever one of them may be denormal (facts.md C29); those with equal ends are
+    exact.
+
+    Raises:
+        GeneratorError: one may overflow.
+    """
+    tiny = (bounds.low < smallest_normal(component)) & (bounds.high > -smallest_normal(component))
+    tiny &= (bounds.low != 0) | (bounds.high != 0)
+    low, high = np.where(tiny, np.minimum(bounds.low, 0.0), bounds.low), np.where(tiny, np.maximum(bounds.high, 0.0), bounds.high)
+    if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
+        raise GeneratorError(f"{what} may overflow {component}; make its arguments smaller (facts.md C30)")
+    bits = encode(component, nearest(component, bounds.center))
+    known = CERTAIN if (low == high).all() else Range(low, high, bounds.center)
+    return MatrixValue(component, bits, True, known, authority=authority)
+
+
+def _around(center: np.ndarray, distance: np.ndarray) -> Bounds:
+    """Return what is no farther than ``distance`` from results of which ``center`` is the nearest float64."""
+    lost = np.abs(center) * _LOST
+    return Bounds(center - distance - lost, center + distance + lost, center)
+
+
+def _exponential_ulp(component: ComponentType, x: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """Return the bound of exp(x): 3 + 2|x| ULP in f32, 1 + 2|x| ULP in f16."""
+    step = least_distance(component, result)
+    # A result above 1 that float64 rounds to 1 is in the upper binade.
+    step = np.where((result == 1) & (x > 0), ulp(component, result), step)
+    return np.asarray(((1 if component.bits == 16 else 3) + 2 * np.abs(x)) * step)
+
+
+def _exp(component: ComponentType, x: np.ndarray) -> Bounds:
+    with np.errstate(over="ignore"):
+        result = np.exp(x)
+    if (result > largest_finite(component)).any():
+        raise GeneratorError(f"Exp may overflow {component}; make its arguments smaller (facts.md C30)")
+    return _around(result, _exponential_ulp(component, x, result))
+
+
+def _exp2(component: ComponentType, x: np.ndarray) -> Bounds:
+    """Return what exp2 leaves, which has the bound of exp."""
+    with np.errstate(over="ignore"):
+        result = np.exp2(x)
+    if (result > largest_finite(component)).any():
+        raise GeneratorError(f"Exp2 may overflow {component}; make its arguments smaller (facts.md C30)")
+    return _around(result, _exponential_ulp(component, x, result))
+
+
+def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
+    """2 ULP."""
+    if (x < smallest_normal(component)).any():
+        raise GeneratorError("InverseSqrt of a number that is not positive is undefined, and a denormal may be taken for zero")
+    result = 1.0 / np.sqrt(x)
+    return _around(result, 2 * least_distance(component, result))
+
+
+def _log(component: ComponentType, x: np.ndarray) -> Bounds:
+    """3 ULP outside of [0.5, 2]; inside an absolute error below 2**-21 in f32, 2**-7 in f16."""
+    if (x < smallest_normal(component)).any():
+        raise GeneratorError("Log of a number that is not positive is undefined, and a denormal may be taken for zero; use larger numbers")
+    result = np.log(x)
+    inside = (x >= 0.5) & (x <= 2.0)
+    absolute = 2.0 ** -(7 if component.bits == 16 else 21)
+    bounds = _around(result, np.where(inside, absolute, 3 * least_distance(component, result)))
+    # The bound itself is excluded, which only matters where the result is exact.
+    exact = x == 1.0
+    below = np.nextafter(absolute, 0.0)
+    return Bounds(np.where(exact, -below, bounds.low), np.where(exact, below, bounds.high), result)
+
+
+def _atan(component: ComponentType, x: np.ndarray) -> Bounds:
+    """4096 ULP in f32, 5 ULP in f16."""
+    result = np.arctan(x)
+    return _around(result, (5 if component.bits == 16 else 4096) * least_distance(component, result))
+
+
+def _inherited(exact: np.ndarray, low: np.ndarray, high: np.ndarray) -> Bounds:
+    """Return what is no farther from ``exact`` than what a formula may give, from ``low`` to ``high``."""
+    return _around(exact, np.maximum(np.abs(exact - low), np.abs(exact - high)))
+
+
+def _representable(component: ComponentType, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest number of the component type within bounds, zero in place of a denormal."""
+    low, high = neighbours(component, bounds.low)[1], neighbours(component, bounds.high)[0]
+    return np.where(np.abs(low) < smallest_normal(component), np.minimum(low, 0.0), low), high
+
+
+def _half(component: ComponentType, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the half of sums between ``low`` and ``high``, each rounded in any direction."""
+    return neighbours(component, low)[0] / 2, neighbours(component, high)[1] / 2
+
+
+def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
+    """Inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x)) * 0.5."""
+    largest = 2.0 ** (14 if component.bits == 16 else 126)
+    # Compared before the function overflows float64.
+    if (np.abs(x) > np.log(largest)).any():
+        raise GeneratorError("Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)")
+    (up_low, up_high), (down_low, down_high) = (_representable(component, _exp(component, each)) for each in (x, -x))
+    sinh = _inherited(np.sinh(x), *_half(component, up_low - down_high, up_high - down_low))
+    cosh = _inherited(np.cosh(x), *_half(component, up_low + down_low, up_high + down_high))
+    if (cosh.high > largest).any():
+        raise GeneratorError("Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)")
+    quotients = [numerator / divisor for numerator in (sinh.low, sinh.high) for divisor in (cosh.low, cosh.high)]
+    low, high = np.minimum.reduce(quotients), np.maximum.reduce(quotients)
+    return _inherited(
+        np.tanh(x), low - _DIVISION_ULP * least_distance(component, low), high + _DIVISION_ULP * least_distance(component, high)
+    )
+
+
+def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Bounds:
+    """Inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
+    exact = a * b
+    value, rest = two_sum(exact, c)
+    lows, highs = [], []
+    products = neighbours(component, exact)
+    for rounded in (*products, *(np.where(denormals(each, component), 0.0, each) for each in products)):
+        low, high = neighbours(component, *two_sum(rounded, c))
+        lows.append(low)
+        highs.append(high)
+    low, high = np.minimum.reduce(lows), np.maximum.reduce(highs)
+    inexact = (low != value) | (high != value) | (rest != 0)
+    bounds = _inherited(value, low, high)
+    return Bounds(np.where(inexact, np.minimum(bounds.low, low), value), np.where(inexact, np.maximum(bounds.high, high), value), value)
+
+
+_BOUNDED: Mapping[BoundedFunction, Callable[..., Bounds]] = MappingProxyType(
+    {"Exp": _exp, "Exp2": _exp2, "Log": _log, "InverseSqrt": _inverse_sqrt, "Tanh": _tanh, "Atan": _atan, "Fma": _fma}
+)

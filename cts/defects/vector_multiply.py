@@ -23,7 +23,7 @@ from cts.reference.cooperative_vector_matmul import (
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, reshaped
 from generators.errors import GeneratorError
-from generators.numerics.formats import encode, integers, values
+from generators.numerics.formats import encode, integers, is_nan, values
 from generators.numerics.rounding import nearest
 from generators.program.conversion import is_float8
 from generators.program.cooperative_vector_matmul import (
@@ -42,13 +42,40 @@ Change = Callable[[State, CooperativeVectorMatMul, Operands], Operands]
 """From what a multiply takes to what a device takes in its place."""
 
 
+def _without_nan(value: MatrixValue) -> tuple[MatrixValue, np.ndarray]:
+    """Return a value with zeros in place of NaN, and where those are, bool."""
+    nans = is_nan(value.bits, value.component)
+    return (replace(value, bits=np.where(nans, 0, value.bits).astype(value.bits.dtype)) if nans.any() else value), nans
+
+
+def _give(state: State, operation: CooperativeVectorMatMul, operands: Operands, poisoned: np.ndarray | None = None) -> None:
+    """Compute the result of wrong operands. A NaN in the matrix or the bias, which may be what is around the right ones, makes one of its
+    component.
+
+    Args:
+        poisoned: components that are NaN besides, bool, (invocations, M).
+
+    Raises:
+        GeneratorError: the result cannot be told: a number is infinite, or sums round and a component is NaN.
+    """
+    (matrix, in_row), (bias, in_bias) = _without_nan(operands.matrix), _without_nan(operands.bias)
+    value = replace(multiplied(replace(operands, matrix=matrix, bias=bias, wide=None)), permitted=None)
+    nans = in_row.any(axis=2) | in_bias[:, :, 0]
+    if poisoned is not None:
+        nans |= poisoned
+    if nans.any():
+        if not value.is_certain:
+            raise GeneratorError("sums that round have components that are NaN")
+        bits = np.where(nans[:, None], encode(value.component, np.array(np.nan)), value.bits).astype(value.bits.dtype)
+        value = MatrixValue(value.component, bits, computed=True, authority=value.authority)
+    state.matrices[operation.result.name] = value
+
+
 def _with(change: Change) -> Substitute:
     """Return the multiply of other operands."""
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
-        operands = change(state, operation, operands_of(state, operation))
-        value = multiplied(replace(operands, wide=None))
-        state.matrices[operation.result.name] = replace(value, permitted=None)
+        _give(state, operation, change(state, operation, operands_of(state, operation)))
 
     return step
 
@@ -57,8 +84,7 @@ def _of_other(change: Callable[[State, CooperativeVectorMatMul], CooperativeVect
     """Return the multiply that another instruction asks for."""
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
-        value = multiplied(replace(operands_of(state, change(state, operation)), wide=None))
-        state.matrices[operation.result.name] = replace(value, permitted=None)
+        _give(state, operation, operands_of(state, change(state, operation)))
 
     return step
 
@@ -160,6 +186,36 @@ def _beyond_columns(state: State, operation: CooperativeVectorMatMul) -> None:
     state.matrices[operation.result.name] = multiplied(replace(operands, vector=column))
 
 
+def _padding_read(multiple: int) -> Substitute:
+    """Return the multiply over a multiple of so many columns, the input continued by zeros: NaN and infinity make NaN of them."""
+
+    def step(state: State, operation: CooperativeVectorMatMul) -> None:
+        operands, given, columns = operands_of(state, operation), operation.matrix, extent(operation.columns)
+        component, layout, memory = operands.matrix.component, vector_layout_value(given.layout), state.memories[given.array.name]
+        offsets = matrix_offsets(state, given, extent(operation.rows), columns, layout)
+        further = np.arange(columns, -(-columns // multiple) * multiple, dtype=np.int64)
+        assert given.stride is not None, "a matrix whose rows or columns are contiguous has a stride"
+        step_ = state.scalar(given.stride).astype(np.int64)[:, None, None]
+        places = offsets[:, :, :1] + further * (component.bytes if layout is VectorMatrixLayout.ROW_MAJOR else step_)
+        # Beyond its buffer nothing is read.
+        inside = places <= len(memory.contents) - component.bytes
+        numbers = values(memory.load(np.where(inside, places, 0), component), component)
+        _give(state, operation, operands, (inside & ~np.isfinite(numbers)).any(axis=2))
+
+    return step
+
+
+def _columns_lost(multiple: int) -> Change:
+    """Return the multiply without the last columns, which fill no multiple of so many."""
+
+    def change(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
+        bits = operands.matrix.bits.copy()
+        bits[:, :, extent(operation.columns) // multiple * multiple :] = 0
+        return replace(operands, matrix=replace(operands.matrix, bits=bits))
+
+    return change
+
+
 # The matrix and the bias
 
 
@@ -203,7 +259,7 @@ def _tight(state: State, operation: CooperativeVectorMatMul) -> None:
         offsets = first[:, None, None] + (places if layout is VectorMatrixLayout.ROW_MAJOR else places.T)
         return MatrixValue(component, state.memories[given.array.name].load(offsets, component))
 
-    state.matrices[operation.result.name] = replace(multiplied(operands_of(state, operation, matrix=matrix)), permitted=None)
+    _give(state, operation, operands_of(state, operation, matrix=matrix))
 
 
 def _transposed_otherwise(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
@@ -221,18 +277,22 @@ def _without_bias(_: State, __: CooperativeVectorMatMul, operands: Operands) -> 
     return replace(operands, bias=MatrixValue(operands.result, np.zeros(operands.bias.bits.shape, operands.result.bits_dtype)))
 
 
+def _first_bias(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    bits = np.broadcast_to(operands.bias.bits[:, :1], operands.bias.bits.shape)
+    return replace(operands, bias=replace(operands.bias, bits=bits))
+
+
 def _bias_as(name: str) -> Substitute:
     """Return the multiply with a bias that is read as numbers of another type."""
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
         def bias(state: State, given: BiasInMemory, rows: int) -> MatrixValue:
             read = loaded_bias(state, replace(given, interpretation=INTERPRETATIONS[name]), rows)
-            if not read.component.is_float or np.isfinite(values(read.bits, read.component)).all():
+            if not read.component.is_float or not np.isinf(values(read.bits, read.component)).any():
                 return read
-            raise GeneratorError("a bias that is read as another type is not finite")
+            raise GeneratorError("a bias that is read as another type is infinite")
 
-        value = multiplied(replace(operands_of(state, operation, bias=bias), wide=None))
-        state.matrices[operation.result.name] = replace(value, permitted=None)
+        _give(state, operation, operands_of(state, operation, bias=bias))
 
     return step
 
@@ -249,7 +309,7 @@ def _of_result_type(state: State, operation: CooperativeVectorMatMul) -> None:
     def matrix(state: State, given: MatrixInMemory, rows: int, columns: int) -> MatrixValue:
         return loaded_matrix(state, replace(given, interpretation=interpretation), rows, columns)
 
-    state.matrices[operation.result.name] = replace(multiplied(operands_of(state, operation, matrix=matrix)), permitted=None)
+    _give(state, operation, operands_of(state, operation, matrix=matrix))
 
 
 _OTHER_FLOAT8 = {COMPONENT_TYPES["e4m3"]: COMPONENT_TYPES["e5m2"], COMPONENT_TYPES["e5m2"]: COMPONENT_TYPES["e4m3"]}
@@ -313,6 +373,13 @@ def vector_multiply_defects(program: Program) -> Iterator[Defect]:
     yield from of(packed, "packed_by_other_sign", _with(_packed_by_other_sign))
     linear = [o for o in products if not vector_layout_value(o.matrix.layout).is_optimal]
     yield from of([o for o in packed if o in linear and extent(o.columns) % 4], "beyond_columns", _beyond_columns)
+    floats = [o for o in linear if interpretation_value(o.matrix.interpretation).component.is_float]
+    for multiple in (4, 8, 16):
+        # Where a smaller multiple is as large, it has the name.
+        up = [o for o in floats if -extent(o.columns) % multiple >= multiple // 2 or (multiple == 4 and extent(o.columns) % 4)]
+        yield from of(up, "padding_read", _padding_read(multiple), multiple=str(multiple))
+        down = [o for o in products if extent(o.columns) % multiple >= multiple // 2 or (multiple == 4 and extent(o.columns) % 4)]
+        yield from of(down, "columns_lost", _with(_columns_lost(multiple)), multiple=str(multiple))
     yield from _of_memory(products, linear, of)
     yield from of([o for o in products if not o.result.type.component.is_float], "sum_saturates", _saturated)
 
@@ -346,6 +413,7 @@ def _of_memory(
     yield from of([o for o in products if extent(o.rows) > 1], "one_row", _with(_of_first_row))
     biased = [o for o in products if o.bias is not None]
     yield from of(biased, "bias_dropped", _with(_without_bias))
+    yield from of([o for o in biased if extent(o.rows) > 1], "first_bias", _with(_first_bias))
     yield from of([o for o in biased if o.bias and o.bias.array.pointee.bytes > 1], "bias_offset_in_elements", _bias_in_elements)
     yield from of(biased, "bias_offset_ignored", _moved_bias(zero))
     yield from of(biased, "bias_of_first_invocation", _moved_bias(of_first))

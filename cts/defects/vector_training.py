@@ -9,13 +9,14 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
-from cts.defects.vectors import Bend, bent, in_elements, zero
-from cts.reference.cooperative_vector_training import SUMS, Added, add, outer_product_terms, reduce_sum_terms
+from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
+from cts.reference.cooperative_vector_training import Added, add, outer_product_terms, reduce_sum_terms
 from cts.reference.memory import Memory
 from cts.reference.state import State
+from cts.verdict.elements import scatter
 from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError
-from generators.numerics.formats import encode, values
+from generators.numerics.formats import encode, is_nan, sign_bit, values
 from generators.numerics.rounding import nearest
 from generators.program.control_flow import Branch, Exit, Loop, Switch, bodies
 from generators.program.cooperative_vector_matmul import interpretation_value
@@ -39,8 +40,15 @@ def _in_place(memory: Memory, added: Added, results: np.ndarray) -> None:
     """Write results, one for each term; of several for an element the last one stays."""
     flat, numbers = added.offsets.ravel(), results.ravel()
     places, last = np.unique(flat[::-1], return_index=True)
-    bits = encode(added.component, numbers[::-1][last])
-    memory.store(places.reshape(1, 1, -1), one_set(Exact(added.component, bits.reshape(1, 1, -1), True)), SUMS)
+    # One store has all sums of an array: adding nothing makes it, or leaves it as it is.
+    add(memory, replace(added, offsets=places, terms=np.zeros(len(places))))
+    sums = memory.placed[-1]
+    expected = sums.expected
+    assert isinstance(expected, Exact), "sums have one value"
+    bits = expected.bits.copy()
+    bits.reshape(-1)[np.searchsorted(sums.offsets.ravel(), places)] = encode(added.component, numbers[::-1][last])
+    memory.placed[-1] = replace(sums, expectation=one_set(replace(expected, bits=bits), sums.expectation.authority))
+    scatter(memory.contents, sums.offsets, bits)
 
 
 def _before(memory: Memory, added: Added) -> np.ndarray:
@@ -66,6 +74,48 @@ def _first_only(state: State, operation: Accumulation) -> None:
     """Add the terms of the first invocation alone."""
     added = _terms(state, operation)
     add(_memory(state, operation), replace(added, offsets=added.offsets[:1], terms=added.terms[:1]))
+
+
+def _added_twice(state: State, operation: Accumulation) -> None:
+    """Add each term twice."""
+    added = _terms(state, operation)
+    add(_memory(state, operation), replace(added, terms=2 * added.terms))
+
+
+def _last_workgroup_only(state: State, operation: Accumulation) -> None:
+    """Lose the terms of all workgroups except the last one, as additions do that are atomic in a workgroup alone."""
+    added, size = _terms(state, operation), state.program.shape.invocations
+    assert size is not None, "workgroups of invocations that add have a size"
+    workgroups = state.instances // size
+    own = workgroups == workgroups.max()
+    if own.all():
+        raise GeneratorError("one workgroup alone executes the instruction")
+    add(_memory(state, operation), replace(added, offsets=added.offsets[own], terms=added.terms[own]))
+
+
+def _last_component_lost(state: State, operation: Accumulation) -> None:
+    """Lose the last component, or column, where their number is odd, as pairs do that are added at once."""
+    added = _terms(state, operation)
+    terms = added.terms.copy()
+    terms[..., -1] = 0
+    add(_memory(state, operation), replace(added, terms=terms))
+
+
+def _neighbour_changed(state: State, operation: ReduceSumAccumulate) -> None:
+    """Also add zero to the element after the last one, with which it is a pair: -0 becomes 0, and a NaN another one."""
+    memory, added = _memory(state, operation), _terms(state, operation)
+    add(memory, added)
+    component = added.component
+    after = np.unique(added.offsets.max(axis=1) + component.bytes)
+    assert memory.terms is not None, "sums have terms"
+    after = after[after <= len(memory.contents) - component.bytes]
+    after = after[~memory.terms.counted[after]]
+    bits = memory.load(after, component)
+    sign = component.bits_dtype.type(sign_bit(component))
+    zero_added = np.where(is_nan(bits, component), sign - 1, np.where(bits == sign, 0, bits)).astype(bits.dtype)
+    changed = zero_added != bits
+    if changed.any():
+        memory.write(after[changed], component, zero_added[changed], "the neighbour of a sum")
 
 
 def _inactive_too(state: State, operation: Accumulation) -> None:
@@ -97,6 +147,10 @@ def _factors_exchanged(state: State, operation: OuterProductAccumulate) -> None:
 def _moved(state: State, operation: Accumulation, bend: Bend) -> None:
     offset = bent(state, operation.offset, bend)
     add(_memory(state, operation), _terms(state, replace(operation, offset=offset)))
+
+
+def _offset_of_first_invocation(state: State, operation: Accumulation) -> None:
+    _moved(state, operation, of_first)
 
 
 def _offset_ignored(state: State, operation: Accumulation) -> None:
@@ -134,13 +188,25 @@ def vector_training_defects(program: Program) -> Iterator[Defect]:
         ("last_writer_wins", _last_writer),
         ("overwritten", _overwritten),
         ("first_invocation_only", _first_only),
+        ("added_twice", _added_twice),
         ("offset_ignored", _offset_ignored),
+        ("offset_of_first_invocation", _offset_of_first_invocation),
     ):
         yield from of(accumulations, name, step)
+    if program.workgroup_count > 1:
+        yield from of(accumulations, "last_workgroup_only", _last_workgroup_only)
+    yield from of([o for o in accumulations if _last_extent(o) % 2], "last_component_lost", _last_component_lost)
+    halves = [o for o in sums if o.vector.type.component is COMPONENT_TYPES["f16"] and _last_extent(o) % 2]
+    yield from of(halves, "neighbour_changed", _neighbour_changed)
     yield from of(list(dict.fromkeys(_divergent(program.operations))), "inactive_too", _inactive_too)
     yield from of([o for o in outer if min(o.a.type.count, o.b.type.count) > 1], "factors_exchanged", _factors_exchanged)
     yield from of([o for o in accumulations if _is_wide(o)], "in_f16", _rounded_to_half)
     yield from of([o for o in sums if o.array.pointee.bytes > 1], "offset_in_elements", _offset_in_elements)
+
+
+def _last_extent(operation: Accumulation) -> int:
+    """Return the components of the vector that is added, or the columns of the outer product."""
+    return (operation.b if isinstance(operation, OuterProductAccumulate) else operation.vector).type.count
 
 
 def _is_wide(operation: Accumulation) -> bool:

@@ -1,8 +1,9 @@
 """Conversion cases: a device converts matrices between layouts and component types, and what it leaves in memory is compared.
 
-Each conversion has memory of its own with room around it. A row-major or column-major destination starts as poison, and every byte of it is
-judged: elements by what the reference model allows, all others by what they held before. Bytes of an optimal layout mean nothing here: they
-are the source of the next conversion, and the last form of a case is one that everybody can read.
+Each conversion has memory of its own with room around it. A row-major or column-major destination starts as poison: elements are judged by
+what the reference model allows, and bytes beyond the size that the device asks for by what they held before. Bytes between two rows or
+columns may hold anything afterwards (F-CV-18), and get a pattern before they are a source. Bytes of an optimal layout mean nothing here:
+they are the source of the next conversion, and the last form of a case is one that everybody can read.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from cts.reference.layout_conversion import Elements, evaluate, placed
 from cts.repro.folder import CONVERSIONS, README, heading, writing
 from cts.verdict.codes import Code
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
-from cts.verdict.elements import scatter
+from cts.verdict.elements import byte_offsets, scatter
 from cts.verdict.expected import Expected
 from cts.verdict.failure import Failure, Mismatch
 from cts.verdict.poison import background, poison
@@ -106,8 +107,9 @@ def _warned(case: Case, findings: Findings) -> Judgement:
     lines.append("The specification permits this: nothing has failed.")
     failures = tuple(Failure(where, mismatch) for where, mismatch in findings.warned)
     position = findings.doubts[0][0] if findings.doubts else findings.warned[0][1].position
+    reason = lines[0] if findings.doubts else f"{findings.warned[0][0]}: {findings.warned[0][1].summary}"
     return Judgement(
-        Verdict.QUALITY_WARNING, Code.QUALITY_WARNING.of(position), one_line(lines[0]), "\n".join(lines), findings.made, "", failures
+        Verdict.QUALITY_WARNING, Code.QUALITY_WARNING.of(position), one_line(reason), "\n".join(lines), findings.made, "", failures
     )
 
 
@@ -163,8 +165,9 @@ class _Run:
             assert answer.source is not None
             assert answer.destination is not None
             self._found.made += 1
-            self._judge(place, number, expected, (source, answer.source), (memory, answer.destination), needed)
-            converted.append(answer.destination[GUARD : GUARD + needed].copy())
+            left = self._without_padding(place + 1, memory, answer.destination, needed)
+            self._judge(place, number, expected, (source, answer.source), (memory, left), needed)
+            converted.append(left[GUARD : GUARD + needed].copy())
         return converted
 
     def _info(self, place: int, source: Region | None, destination: Region | None, from_: MatrixForm | None = None) -> ConversionInfo:
@@ -254,6 +257,16 @@ class _Run:
             self._found.warned += [
                 (where, mismatch) for mismatch in compare_quality(mine, {name: old[inside]}, Outcome({name: new[inside]}))
             ]
+
+    def _without_padding(self, place: int, old: np.ndarray, new: np.ndarray, needed: int) -> np.ndarray:
+        """Return the memory of a converted matrix, with bytes between rows or columns as they were before (F-CV-18)."""
+        form = self._case.forms[place]
+        if form.layout.is_optimal:
+            return new
+        between = np.zeros(len(new), bool)
+        between[GUARD : GUARD + needed] = True
+        between[GUARD + byte_offsets(form.offsets(self._case.rows, self._case.columns), form.component.bytes)] = False
+        return np.where(between, old, new)
 
     def _room(self, place: int, needed: int) -> int:
         """Return the bytes in which a matrix in a form may be: with the padding of its last row or column."""
@@ -436,6 +449,6 @@ def _step(conversion: LayoutConversion, place: int, forms: tuple[MatrixForm, Mat
 _README = """`0-given/N.bin` has matrix N as it is given, bytes between rows or columns included. `conversions.json` has the fields of each
 VkConvertCooperativeVectorMatrixInfoNV in the order of the conversions: the bytes that one has written are the source of the next.
 `K-expected/N.bin` has matrix N after conversion K (from 1 on), where its layout is row-major or column-major; bytes between rows or columns
-there are only a pattern, and must stay what they were.
+there are only a pattern, and a conversion may leave anything in them.
 
 A size query (dstData null) comes before each conversion. With the suite, which says what came back:"""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators.numerics.formats import signalling_nans
 from generators.program.builder import ProgramBuilder
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import MATRIX_ALIGNMENT, Array, Pointee
@@ -78,7 +79,8 @@ class VectorMatrices:
         return builder.array(name, element, self.bytes // element.bytes, storage, "input")
 
     def contents(self, matrices: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the contents of the array, uint8, with random bytes around rows (columns).
+        """Return the contents of the array, uint8, with random bytes around rows (columns). Of floats, half of the elements that there is
+        room for between rows (columns) are NaN: a device that multiplies them by zero shows that it reads them.
 
         Args:
             matrices: (count, rows, columns), of the component's dtype.
@@ -91,7 +93,11 @@ class VectorMatrices:
         lines, length = self.lines
         data = stored.view(np.uint8).reshape(self.count, lines, -1)
         for matrix, first in enumerate(range(self.first, self.bytes, self.pitch)):
-            for line in range(lines):
-                begin = first + line * self.stride
-                contents[begin : begin + length * self.component.bytes] = data[matrix, line]
+            # A view of whole rows (columns), with what follows each.
+            whole = contents[first : first + lines * self.stride].reshape(lines, self.stride)
+            if self.component.is_float and self.component.bits > 8:
+                padding = np.ascontiguousarray(whole[:, length * self.component.bytes :]).view(self.component.bits_dtype)
+                nans = signalling_nans(padding, self.component)
+                whole[:, length * self.component.bytes :] = np.where(rng.random(padding.shape) < 0.5, nans, padding).view(np.uint8)
+            whole[:, : length * self.component.bytes] = data[matrix]
         return contents

@@ -71,3 +71,11 @@ def largest_whole(component: ComponentType) -> int:
 def denormals(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
     """Return which numbers are denormal in ``component``: an implementation may take them for zero (facts.md C29)."""
     return np.asarray((numbers != 0) & (np.abs(numbers) < smallest_normal(component)))
+
+
+def signalling_nans(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return signalling NaNs of a float type of at least 16 bits, with sign and payload of ``bits`` (unsigned), of that shape."""
+    quiet = 1 << component.precision - 2
+    exponent = (1 << component.bits - 1) - (quiet << 1)
+    number = component.bits_dtype.type
+    return np.asarray((bits & ~number(quiet)) | number(exponent | 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from cts.devices.embedded.machine import Run
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.translation import Translation, Words
 from cts.verdict.verdict import Verdict
+from generators.casebook import find_case
+from generators.families.nv_cooperative_vector.vector_muladd import Parameters
+from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged
 from tests.suite import casebook
@@ -161,6 +165,36 @@ def test_a_wrong_device_fails(what):
 def test_the_right_device_passes():
     for id_ in {f"vector_muladd[row:{NUMBERS[row]}{parameters}]" for _, row, cases in WRONG.values() for parameters in cases}:
         assert judged(id_, Broken()).verdict is Verdict.PASS, id_
+
+
+def over_padding(id_: str, multiple: int) -> Broken:
+    """Return a device that multiplies whole multiples of columns of the one row-major matrix of a case, and the input's zeros."""
+    parameters = find_case(casebook(), id_).parameters
+    assert isinstance(parameters, Parameters)
+    rows, columns = parameters.size
+    first, stride = 64, -(-columns * 2 // 16) * 16 + 16
+
+    def outcome(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
+        weights = dispatch.contents[[slot.name for slot in kernel.buffers].index("weights")]
+        lines = weights[first : first + rows * stride].reshape(rows, stride).view(np.float16)
+        poisoned = ~np.isfinite(lines[:, columns : -(-columns // multiple) * multiple].astype(np.float64)).all(axis=1)
+        target = outcome.outputs["target"].copy()
+        results = target[16:].reshape(parameters.invocations, -1)[:, : rows * 2].copy().view(np.float16)
+        results[:, poisoned] = np.nan
+        target[16:].reshape(parameters.invocations, -1)[:, : rows * 2] = results.view(np.uint8)
+        return replace(outcome, outputs={**outcome.outputs, "target": target})
+
+    return Broken(outcome=outcome)
+
+
+@pytest.mark.parametrize("size", ["5x7", "13x13", "31x33", "3x2"])
+@pytest.mark.parametrize("multiple", [4, 8])
+def test_a_multiply_that_reads_padding_is_named(size: str, multiple: int) -> None:
+    id_ = f"vector_muladd[row:f16.f16.f16.f16.f16{'' if size == '5x7' else f'/size:{size}'}]"
+    with np.errstate(invalid="ignore"):
+        result = judged(id_, over_padding(id_, multiple))
+    assert result.verdict is Verdict.FAIL
+    assert "vector_multiply.padding_read" in {match.id for match in result.failures[0].matches}
 
 
 @pytest.mark.parametrize("profile", ["universal", "nvidia-h200"])

@@ -90,6 +90,20 @@ def to_the_neighbour(add: Add) -> Add:
     return broken
 
 
+def in_pairs(add: Add) -> Add:
+    """Add zero to the element after the last one of an odd number."""
+
+    def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
+        add(memory, elements, addends, type_)
+        contents, index = view(memory, elements, type_)
+        last = int(index.max()) + 1
+        if addends.size % 2 and last < len(contents):
+            with np.errstate(invalid="ignore"):
+                contents[last] += contents.dtype.type(0)
+
+    return broken
+
+
 def rows_as_columns(add: Add) -> Add:
     """Add the transposed product of vectors of one length."""
 
@@ -180,6 +194,20 @@ def test_a_wrong_device_fails(what: str) -> None:
     where, fault, cases = WRONG[what]
     for parameters in cases:
         assert judged(f"vector_training[{parameters}]", broken(where, fault)).verdict is Verdict.FAIL, parameters
+
+
+PAIRED = [f"{SUMS}component:f16/m:{m}" for m in (1, 3, 13, 33)] + [
+    f"{SUMS}component:f16/m:7/spread:turns",
+    "operation:both/component:f16/m:5",
+]
+
+
+@pytest.mark.parametrize("parameters", PAIRED)
+def test_an_addition_in_pairs_is_named(parameters: str) -> None:
+    result = judged(f"vector_training[{parameters}]", broken(added, in_pairs))
+    assert result.code == "fail.padding"
+    matches = {match.id for failure in result.failures for match in failure.matches}
+    assert matches == {"vector_training.neighbour_changed"}
 
 
 def test_the_right_device_passes() -> None:

@@ -23,7 +23,7 @@ from cts.kinds.conversion import digests, judge, lines, reproduce, show
 from cts.kinds.kind import Judgement, Stopwatch
 from cts.repro.folder import CONVERSIONS, README
 from cts.verdict.verdict import Verdict
-from generators.casebook import Case, expand, find_case
+from generators.casebook import Case, build_conversion, expand, find_case
 from generators.layout_conversion import MatrixForm
 from generators.numerics.formats import is_nan, largest_finite, values
 from generators.numerics.rounding import toward_zero
@@ -120,14 +120,23 @@ def as_training(right):
     return wrong
 
 
-def pads(right):
-    def wrong(memory, places, elements, form):
-        if not form.layout.is_optimal:
-            first, last = int(places.min()), int(places.max()) + form.component.bytes
-            memory[first:last] = 0
-        right(memory, places, elements, form)
+def pads(value: int, after_the_last: bool = False):
+    """Every byte between two rows or columns gets a value; those after the last one too, if asked."""
 
-    return wrong
+    def fault(right):
+        def wrong(memory, places, elements, form):
+            if not form.layout.is_optimal:
+                first = int(places.min())
+                last = first + form.whole_bytes(*places.shape) if after_the_last else int(places.max()) + form.component.bytes
+                memory[first:last] = value
+            right(memory, places, elements, form)
+
+        return wrong
+
+    return fault
+
+
+pads_the_last = pads(0, after_the_last=True)
 
 
 def spills(right):
@@ -171,7 +180,7 @@ def loses_zeros(right):
         (places_of_elements, transposed, "fail.value"),
         (places_of_elements, tight, "fail.value"),
         (places_of_elements, as_training, "fail.value"),
-        (written, pads, "fail.padding"),
+        (written, pads_the_last, "fail.padding"),
         (written, spills, "fail.padding"),
         (written, drops_the_last, "fail.unwritten"),
         (size_of_matrix, size_plus(-1), "fail.conversion.size"),
@@ -186,11 +195,18 @@ def test_a_device_that_does_it_wrong(operation: Callable[..., object], fault, co
     assert all(result.message for result in failed)
 
 
+@pytest.mark.parametrize("value", [0x00, 0xFF])
+def test_bytes_between_rows_are_unspecified(value):
+    assert found(embedded(Faults(operations={written: pads(value)}))) == {}
+
+
 class Changed:
     """The embedded device, with answers that a function changes."""
 
-    def __init__(self, change: Callable[[ConversionCall, ConversionInfo, ConversionAnswer], ConversionAnswer]) -> None:
-        self._device = embedded()
+    def __init__(
+        self, change: Callable[[ConversionCall, ConversionInfo, ConversionAnswer], ConversionAnswer], device: EmbeddedDevice | None = None
+    ) -> None:
+        self._device = device or embedded()
         self._change = change
         self.description = self._device.description
 
@@ -199,6 +215,23 @@ class Changed:
 
     def close(self) -> tuple[()]:
         return ()
+
+
+def test_a_source_has_its_padding_again_whatever_a_conversion_wrote_there():
+    seen = []
+
+    def recorded(_, info, answer):
+        if not is_query(info) and not info.from_.layout.is_optimal and info.from_.stride > info.from_.line(info.rows, info.columns):
+            end = info.source.start + info.from_.line(info.rows, info.columns)
+            seen.append(info.source.memory[end : info.source.start + info.from_.stride].any())
+        return answer
+
+    chains = [case for case in smoke() if any(not form.layout.is_optimal for form in build_conversion(case).forms[1:-1])]
+    assert chains
+    for case in chains:
+        judged(case, Changed(recorded, embedded(Faults(operations={written: pads(0)}))))
+    assert seen
+    assert all(seen)
 
 
 def is_query(info: ConversionInfo) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from generators.layouts.vector_matrices import VectorMatrices
+from generators.numerics.formats import is_nan
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from generators.vector_rows import parse_vector_row
 
@@ -25,6 +26,21 @@ def test_every_element_is_at_first_and_pitch_and_stride(layout: VectorMatrixLayo
         line, within = (row, column) if layout is VectorMatrixLayout.ROW_MAJOR else (column, row)
         at = 64 + matrix * matrices.pitch + line * stride + 2 * within
         assert int.from_bytes(data[at : at + 2].tobytes(), "little") == VALUES[matrix, row, column]
+
+
+@pytest.mark.parametrize("layout", [VectorMatrixLayout.ROW_MAJOR, VectorMatrixLayout.COLUMN_MAJOR])
+@pytest.mark.parametrize("name", ["f16", "f32"])
+def test_about_half_of_the_padding_of_floats_is_nan(name: str, layout: VectorMatrixLayout) -> None:
+    component = COMPONENT_TYPES[name]
+    matrices = VectorMatrices(component, 13, 13, layout, 3, first=64, padding=208)
+    numbers = np.arange(3 * 13 * 13).reshape(3, 13, 13).astype(component.dtype)
+    data = matrices.contents(numbers, np.random.default_rng(1))
+    for first in range(64, matrices.bytes, matrices.pitch):
+        lines = data[first : first + 13 * matrices.stride].reshape(13, matrices.stride).view(component.bits_dtype)
+        nans = is_nan(lines, component)
+        assert not nans[:, :13].any()
+        assert 0.4 < nans[:, 13:].mean() < 0.7
+        assert nans[:, 13:].any(axis=1).all()
 
 
 @pytest.mark.parametrize("transpose", [False, True])

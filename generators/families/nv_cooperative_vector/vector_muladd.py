@@ -543,7 +543,8 @@ def build(parameters: Parameters) -> Built:
             shape = layer.shape
             drawn = _drawn(chosen, Multiplies(parameters.row, shape.rows, shape.columns, writer.count, writer.lanes), rng)
             if not arrays:
-                arrays["source"] = writer.sources.pack(drawn.inputs)
+                # Of floats, NaN follows each input.
+                arrays["source"] = writer.sources.pack(drawn.inputs, 0xFF if parameters.row.input.is_float else 0xA5)
             arrays[layer.weights.name] = shape.contents(drawn.matrices, rng)
             if layer.bias is not None:
                 arrays[layer.bias.name] = layer.biases.pack(drawn.biases)

@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.layouts.placement import PointeeName, pointee_of
 from generators.layouts.vector_arrays import VectorArray
-from generators.numerics.formats import encode
+from generators.numerics.formats import encode, sign_bit, signalling_nans
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
@@ -346,10 +346,14 @@ def build(parameters: Parameters) -> Built:
 
 
 def _among(writer: _VectorTrainingWriter, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the contents of the array of sums: random bytes before, between and after them."""
+    """Return the contents of the array of sums: before, between and after them signalling NaNs, and -0 in the place of some. Every addition
+    to one of these changes its bits, also that of zero."""
     packed = writer.sums.pack(sums, 0)
     free = writer.sums.pack(np.full_like(sums, np.iinfo(sums.dtype).max), 0) == 0
-    packed[free] = rng.integers(0, 256, int(free.sum()), np.uint8)
+    component = writer.parameters.component
+    around = signalling_nans(rng.integers(0, 1 << component.bits, len(packed) // component.bytes, component.bits_dtype), component)
+    around[rng.random(len(around)) < 0.25] = sign_bit(component)
+    packed[free] = around.view(np.uint8)[free]
     assert writer.totals is not None, "there are sums"
     contents = np.zeros(writer.totals.bytes, np.uint8)
     contents[:] = packed[: len(contents)]

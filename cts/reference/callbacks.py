@@ -14,7 +14,17 @@ from cts.reference.state import State
 from cts.reference.trees import taken
 from generators.errors import GeneratorError
 from generators.program.functions import Function
-from generators.program.values import Aggregate, ArrayType, MatrixType, StructType, ValueType, is_aggregate, is_block_pointer, is_scalar
+from generators.program.values import (
+    Aggregate,
+    ArrayType,
+    MatrixType,
+    StructType,
+    ValueType,
+    VectorType,
+    is_aggregate,
+    is_block_pointer,
+    is_scalar,
+)
 from generators.program.variables import Variable, part_type
 from generators.types import ComponentType
 
@@ -32,11 +42,19 @@ Argument = np.ndarray | Sequence[np.ndarray] | BlockPointers
 
 
 def applied(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> np.ndarray:
-    """Return what ``function`` returns for each element, as numbers of its type.
+    """Return what ``function`` returns for each element, as numbers of its type, which is a scalar. Parameters as of ``applied_parts``."""
+    (result,) = applied_parts(state, function, arguments, owners)
+    return result
+
+
+def applied_parts(
+    state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    """Return what ``function`` returns for each element, as numbers: one array for a scalar, one for each component of a vector.
 
     Args:
         state: of the program.
-        function: returns a scalar, and calls with matrices or pointers to variables are not in it.
+        function: returns a scalar or a vector, and calls with matrices or pointers to variables are not in it.
         arguments: of its parameters; their shapes broadcast to the result's shape.
         owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts. Without them the function reads no
             variable of the module and no workgroup memory.
@@ -68,12 +86,16 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
         else:
             assert is_aggregate(parameter), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
             inside.aggregates[parameter.name] = tuple(lanes(part, _component(parameter, i)) for i, part in enumerate(_arrays(argument)))
-    assert is_scalar(function.returned), "instructions call functions that return scalars"
-    result = np.zeros(count, np.uint64)
+    assert function.returned is not None, "instructions call functions that return something"
+    type_ = function.returned.type
+    assert isinstance(type_, ComponentType | VectorType), "instructions call functions that return scalars or vectors"
+    component = type_ if isinstance(type_, ComponentType) else type_.component
+    results = np.zeros((1 if isinstance(type_, ComponentType) else type_.lanes, count), np.uint64)
     for where, value in run_body(inside, function):
-        assert isinstance(value, np.ndarray)
-        result[where] = value
-    return numbers(result, function.returned.type).reshape(shape)
+        for result, part in zip(results, value if isinstance(value, tuple) else (value,), strict=True):
+            assert isinstance(part, np.ndarray), "the returned value is defined"
+            result[where] = part
+    return tuple(numbers(result, component).reshape(shape) for result in results)
 
 
 def _private(state: State) -> Iterator[Variable]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.families.nv_cooperative_matrix2.tensor_block.parameters import Parameters, SubcaseParameters
-from generators.families.nv_cooperative_matrix2.tensor_block.tensors import block_of, blocked_tensor, slice_of
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
+from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block, slice_of
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
+from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
@@ -36,9 +37,19 @@ _RECORD = BlockType("Record", (BlockMember(COMPONENT_TYPES["u32"], 0), BlockMemb
 _MULTIPLIED = tuple(COMPONENT_TYPES[name] for name in ("f16", "bf16", "s8", "u8"))
 
 
+def _tensor(parameters: Parameters) -> BlockedTensor | None:
+    """Return the tensor and the slice of a case; None where the parameters contradict each other."""
+    rows, columns = parameters.shape
+    rank = parameters.rank
+    block = full_block(parameters.block, rank)
+    if block is None or (rank == 5 and rows % 4):
+        return None
+    return blocked_tensor(block, matrix_spans(rows, columns, rank), parameters.last, parameters.place, parameters.setting)
+
+
 def _has_format(parameters: Parameters) -> bool:
     """Return whether blocks have as many elements as the format, and results a type that it has."""
-    decode, block = parameters.decode, block_of(parameters)
+    decode, block = parameters.decode, full_block(parameters.block, parameters.rank)
     if block is None:
         return False
     if not isinstance(decode, BlockFormat):
@@ -48,7 +59,7 @@ def _has_format(parameters: Parameters) -> bool:
 
 
 def _fits(parameters: Parameters) -> bool:
-    tensor = blocked_tensor(parameters)
+    tensor = _tensor(parameters)
     most = _MOST_BYTES_DEEP if parameters.place == "deep" else _MOST_BYTES
     return tensor is not None and tensor.blocks * _unit(parameters, tensor.block) * parameters.instances <= most
 
@@ -59,12 +70,8 @@ def _multiplies(parameters: Parameters) -> bool:
 
 
 def _rounds_strides(parameters: Parameters) -> bool:
-    """Return whether default strides count blocks of which the last of a line is not whole (TA-DIM-03). The first dimension has no part in
-    them."""
-    tensor = blocked_tensor(parameters)
-    if tensor is None or parameters.setting.strided or parameters.setting.when == "after":
-        return False
-    return any(size % block for size, block in zip(tensor.sizes[1:], tensor.block[1:], strict=True))
+    tensor = _tensor(parameters)
+    return tensor is not None and tensor.rounds_strides
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
@@ -102,7 +109,7 @@ def _view(writer: TensorWriter, parameters: Parameters) -> TensorView | None:
 def build(parameters: Parameters) -> Built:
     """Build a load of blocks, and a plain store of the matrix or of a multiply-add with it."""
     type_, component, decode = parameters.matrix_type, parameters.component, parameters.decode
-    tensor = blocked_tensor(parameters)
+    tensor = _tensor(parameters)
     if tensor is None:
         raise GeneratorError("tensor_block: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.layouts.tensor_writer import LayoutStep, slice_step
+from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_step
 from generators.layouts.tensors import row_major, tensor_elements
+from generators.program.values import TensorView, TensorViewType
 
 _BEFORE = {"far": 259, "deep": (1 << 16) + 259}
 """Blocks before a slice that is far from the beginning: more than 8 bits count, or 16."""
@@ -32,6 +33,19 @@ class BlockSetting:
 
     when: Literal["before", "after", "again"]
     strided: bool = False
+
+
+@dataclass(frozen=True)
+class ViewUse:
+    """The tensor view of a case: whether it permutes dimensions, and whether it has a clip window."""
+
+    permuted: bool = False
+    clipped: bool = False
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the case has a view at all."""
+        return self.permuted or self.clipped
 
 
 @dataclass(frozen=True)
@@ -126,3 +140,14 @@ def blocked_tensor(block: tuple[int, ...], spans: Sequence[int], last: Last, pla
 def slice_of(tensor: BlockedTensor) -> LayoutStep:
     """Return the step that selects the slice."""
     return slice_step(tensor.offsets, tensor.spans)
+
+
+def matrix_view(writer: TensorWriter, shape: tuple[int, int], rank: int, use: ViewUse) -> TensorView | None:
+    """Return the view of a load of a matrix of ``shape``, None for none. A clip window leaves out the matrix's first and last rows and
+    columns."""
+    if not use.is_there:
+        return None
+    rows, columns = shape
+    order = tuple(range(rank))
+    type_ = TensorViewType(order[::-1] if use.permuted else order)
+    return writer.view("view", type_, ("clip", (1, rows - 3, 2, columns - 3))) if use.clipped else writer.view("view", type_)

@@ -6,25 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from generators.layouts.blocked_tensors import BlockSetting, Last, Place, parse_block
+from generators.layouts.blocked_tensors import BlockSetting, Last, Place, ViewUse, parse_block
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES, STORAGE_CLASSES
 from generators.types import ClampMode, StorageClass
-
-
-@dataclass(frozen=True)
-class ViewUse:
-    """The tensor view of a case: whether it permutes dimensions, and whether it has a clip window."""
-
-    permuted: bool = False
-    clipped: bool = False
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the case has a view at all."""
-        return self.permuted or self.clipped
-
 
 _SETTINGS: Mapping[str, BlockSetting] = MappingProxyType(
     {

@@ -31,6 +31,7 @@ Rule = Literal[
     "vector_required",
     "vector_stages",
     "vector_components",
+    "decode_blocks",
 ]
 
 

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-shrink", action="store_true", help="report draws as they were drawn")
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules (default: spirv)")
     parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
-    parser.add_argument("--embedded-mapping", metavar="NAME", help="mapping of the embedded device")
+    parser.add_argument("--embedded-mapping", metavar="NAME:SEED", help="mapping of the embedded device, and seed of what it may choose")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
     parser.add_argument(
         "--known",

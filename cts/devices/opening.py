@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from cts.devices.device import Device
+from cts.devices.device import Device, DeviceError
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 
 
@@ -33,11 +33,13 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
 
 
 def _open_embedded(spec: DeviceSpec) -> Device:
-    from cts.devices.embedded.device import EmbeddedDevice
+    from cts.devices.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
     from cts.devices.embedded.profile import load_profile
 
-    profile = load_profile(spec.name)
-    return EmbeddedDevice(profile, mapping=spec.mapping) if spec.mapping else EmbeddedDevice(profile)
+    mapping, colon, seed = spec.mapping.partition(":")
+    if colon and not seed.isdecimal():
+        raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': after ':' is a seed, a whole number")
+    return EmbeddedDevice(load_profile(spec.name), mapping=mapping or DEFAULT_MAPPING, choices=int(seed or 0))
 
 
 def list_profiles() -> list[str]:

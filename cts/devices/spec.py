@@ -20,7 +20,7 @@ class DeviceSpec:
         kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).
         name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory.
         index: of a Vulkan device in the loader's order, in case several have the UUID.
-        mapping: of the embedded device; empty for its default.
+        mapping: of the embedded device, ``NAME:SEED``; empty for its default.
         validation: whether to load the validation layer.
         submission_seconds: how long a Vulkan device may take for one submission. Some drivers compile in it.
         driver_files: the manifests of the drivers that a Vulkan loader is to load, as VK_DRIVER_FILES has them; empty for all that there

@@ -17,6 +17,7 @@ from cts.kinds.authorities import binding
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
+from cts.verdict.choices import decode_choices
 from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
 from cts.verdict.expected import Expected, as_expected
@@ -80,7 +81,16 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> 
     if warned:
         with watch.step("diagnose"):
             return _warned(case, plan, warned, policy)
-    return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy)
+    return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
+
+
+def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:
+    """Return what the device chose in each subcase where the specification leaves a choice that can be told; empty for nothing."""
+    lines: list[str] = []
+    for subcase, want, outcome in zip(plan.subcases, plan.expected, outcomes, strict=True):
+        if told := decode_choices(want, outcome.outputs):
+            lines += [f"subcase {subcase.name}:", *told]
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,11 @@ def _vector_components(asked: Commanded) -> Iterator[str]:
         yield f"maxCooperativeVectorComponents is {'not told' if most is None else most}, and must be {_LEAST_COMPONENTS} at least"
 
 
+def _decode_blocks(asked: Commanded) -> Iterator[str]:
+    if not asked.description.features.get("cooperativeMatrixBlockLoads"):
+        yield "the device has the feature cooperativeMatrixDecodeVector, and lacks cooperativeMatrixBlockLoads"
+
+
 @dataclass(frozen=True)
 class PropertyRule:
     """A rule that what a device says of itself keeps.
@@ -321,6 +326,13 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "a cooperative vector may have 128 components, at least",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
             _vector_components,
+        ),
+        "decode_blocks": PropertyRule(
+            "cooperativeMatrixDecodeVector comes with cooperativeMatrixBlockLoads",
+            "vkGetPhysicalDeviceFeatures2 with VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV and "
+            "VkPhysicalDeviceCooperativeMatrix2FeaturesNV, instead of the command",
+            _decode_blocks,
+            "cooperativeMatrixDecodeVector",
         ),
     }
 )

@@ -15,7 +15,17 @@ from cts.reference.trees import taken
 from cts.reference.values import MatrixValue, Range
 from generators.errors import GeneratorError
 from generators.program.functions import Function
-from generators.program.values import Aggregate, ArrayType, MatrixType, StructType, ValueType, is_aggregate, is_block_pointer, is_scalar
+from generators.program.values import (
+    Aggregate,
+    ArrayType,
+    MatrixType,
+    StructType,
+    ValueType,
+    VectorType,
+    is_aggregate,
+    is_block_pointer,
+    is_scalar,
+)
 from generators.program.variables import Variable, part_type
 from generators.types import ComponentType
 
@@ -46,23 +56,35 @@ class Returned:
 
 
 def applied(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> np.ndarray:
-    """Return what ``function`` returns for each element, as numbers of its type. Arguments are as of ``applied_within_bounds``.
+    """Return what ``function`` returns for each element, as numbers of its type, which is a scalar. Arguments are as of ``results``.
 
     Raises:
-        GeneratorError: as of ``applied_within_bounds``; or the specification leaves a range of values.
+        GeneratorError: as of ``applied_parts``.
     """
-    returned = applied_within_bounds(state, function, arguments, owners)
-    if returned.range is not None:
+    (result,) = applied_parts(state, function, arguments, owners)
+    return result
+
+
+def applied_parts(
+    state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    """Return the numbers of ``results``.
+
+    Raises:
+        GeneratorError: as of ``results``; or the specification leaves a range of values.
+    """
+    parts = results(state, function, arguments, owners)
+    if any(part.range is not None for part in parts):
         raise GeneratorError(f"{function.name} returns numbers of which the specification leaves a range, where one value is needed")
-    return returned.numbers
+    return tuple(part.numbers for part in parts)
 
 
-def applied_within_bounds(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> Returned:
-    """Return what ``function`` returns for each element.
+def results(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> tuple[Returned, ...]:
+    """Return what ``function`` returns for each element: one part for a scalar, one for each component of a vector.
 
     Args:
         state: of the program.
-        function: returns a scalar, and calls with matrices or pointers to variables are not in it.
+        function: returns a scalar or a vector, and calls with matrices or pointers to variables are not in it.
         arguments: of its parameters; their shapes broadcast to the result's shape.
         owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts. Without them the function reads no
             variable of the module and no workgroup memory.
@@ -95,19 +117,23 @@ def applied_within_bounds(state: State, function: Function, arguments: Sequence[
         else:
             assert is_aggregate(parameter), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
             inside.aggregates[parameter.name] = tuple(lanes(part, _component(parameter, i)) for i, part in enumerate(_arrays(argument)))
-    assert is_scalar(function.returned), "instructions call functions that return scalars"
-    component = function.returned.type
-    result, ranges = np.zeros(count, np.uint64), list[tuple[np.ndarray, Range]]()
+    assert function.returned is not None, "instructions call functions that return something"
+    type_ = function.returned.type
+    assert isinstance(type_, ComponentType | VectorType), "instructions call functions that return scalars or vectors"
+    component = type_ if isinstance(type_, ComponentType) else type_.component
+    width = 1 if isinstance(type_, ComponentType) else type_.lanes
+    bits, ranges = np.zeros((width, count), np.uint64), [list[tuple[np.ndarray, Range]]() for _ in range(width)]
     for where, value in run_body(inside, function):
-        if isinstance(value, MatrixValue):
-            assert isinstance(value.known, Range), "a scalar has one value or a range"
-            ranges.append((where, value.known))
-            result[where] = value.bits.reshape(-1)
-        else:
-            assert isinstance(value, np.ndarray)
-            result[where] = value
-    found = numbers(result, component).reshape(shape)
-    return Returned(found, _ends(found, ranges) if ranges else None)
+        for place, part in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(part, MatrixValue):
+                assert isinstance(part.known, Range), "a scalar has one value or a range"
+                ranges[place].append((where, part.known))
+                bits[place][where] = part.bits.reshape(-1)
+            else:
+                assert isinstance(part, np.ndarray), "the returned value is defined"
+                bits[place][where] = part
+    found = [numbers(part, component).reshape(shape) for part in bits]
+    return tuple(Returned(part, _ends(part, known) if known else None) for part, known in zip(found, ranges, strict=True))
 
 
 def _ends(found: np.ndarray, ranges: Sequence[tuple[np.ndarray, Range]]) -> Range:

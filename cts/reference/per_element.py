@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cts.reference.callbacks import Argument, applied_within_bounds
+from cts.reference.callbacks import Argument, results
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Knowledge, MatrixValue, Range
 from cts.verdict.expected import Authority
@@ -45,7 +45,7 @@ def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> Non
     if operation.result.type != type_ or function.returned.type is not type_.component:
         raise GeneratorError(f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)")
     shape = len(state.instances), *type_.shape
-    returned = applied_within_bounds(state, function, given, state.instances[:, None, None])
+    (returned,) = results(state, function, given, state.instances[:, None, None])
     bits = encode(type_.component, np.broadcast_to(returned.numbers, shape))
     known: Knowledge = CERTAIN
     if returned.range is not None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.reference.callbacks import BlockPointers, applied
-from cts.reference.memory import Memory, part_of, stored
+from cts.reference.decode import check_groups, decoded, decoded_by_groups, located, whole_groups
+from cts.reference.memory import part_of, stored
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
-from cts.reference.values import MatrixValue
+from cts.reference.values import CERTAIN, Choice, MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.numerics.formats import encode
-from generators.program.functions import Function
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, moved_matrix, unit_bytes
-from generators.program.values import MatrixType
+from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, block_bytes, moved_matrix, unit_bytes
+
+PARTIAL_GROUPS = "F-DV-2"
+_EITHER_FUNCTION = Authority("DV-SEM-01")
 
 
 def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
@@ -42,10 +43,12 @@ class Place:
     Attributes:
         start: byte of its first element, int64, (instances,).
         unit: bytes that addresses count.
+        group_unit: bytes that addresses count for the vector decode function; 0 without one.
     """
 
     start: np.ndarray
     unit: int
+    group_unit: int = 0
 
 
 def place(state: State, operation: TensorLoad | TensorStore) -> Place:
@@ -58,22 +61,25 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
     start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes + array.start
     if (start % POINTER_ALIGNMENT).any():
         raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
-    return Place(start, unit_bytes(operation))
+    groups = operation.decode_vector if isinstance(operation, TensorLoad) else None
+    return Place(start, unit_bytes(operation), 0 if groups is None else block_bytes(groups))
 
 
-def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place) -> np.ndarray:
+def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place, size: int) -> np.ndarray:
     """Return the byte offsets in the array, int64, (instances, rows, columns); for elements that are not accessed, the offset of the
     tensor's beginning.
+
+    Args:
+        size: bytes that are accessed for an element.
 
     Raises:
         GeneratorError: an element is beyond the array.
     """
-    array, unit = operation.array, unit_bytes(operation)
-    memory = state.memories[array.owner.name]
+    array, memory = operation.array, state.memories[operation.array.owner.name]
     offsets = at.start[:, None, None] + found.index * at.unit
-    inside = (offsets >= array.start) & (offsets + unit <= array.start + array.bytes)
+    inside = (offsets >= array.start) & (offsets + size <= array.start + array.bytes)
     if not inside[found.accessed].all():
-        end = int(offsets[found.accessed].max()) + unit
+        end = int(offsets[found.accessed].max()) + size
         memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
@@ -90,15 +96,27 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
 def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) -> None:
     """Load the elements at ``found`` of the tensor at ``at``."""
     type_ = operation.result.type
-    offsets = _offsets(state, operation, found, at)
+    offsets = _offsets(state, operation, found, at, unit_bytes(operation))
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
+    by_groups: np.ndarray | None = None
+    whole = np.ones(offsets.shape, bool)
     computed = False
     if found.accessed.any():
         memory = state.memories[operation.array.owner.name]
         if operation.decode is None:
             bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
         else:
-            bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
+            elements = located(state, memory, found)
+            bits[found.accessed] = decoded(state, operation.decode, elements, offsets[found.accessed], type_.component)
+            if operation.decode_vector is not None:
+                check_groups(layout_state(state, operation.layout).block_size[:, -1], operation.decode_vector)
+                group_at, size = replace(at, unit=at.group_unit), block_bytes(operation.decode_vector)
+                places = _offsets(state, operation, found, group_at, size)[found.accessed]
+                groups = decoded_by_groups(state, operation.decode_vector, elements, places, type_.component)
+                if (groups != bits[found.accessed]).any():
+                    by_groups = bits.copy()
+                    by_groups[found.accessed] = groups
+                    whole[found.accessed] = whole_groups(elements, operation.decode_vector)
             computed = type_.component.is_float
     if found.outside.any():
         if type_.component.bits > 32:
@@ -106,6 +124,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
         mask = np.uint64((1 << type_.component.bits) - 1)
         value = (layout_state(state, operation.layout).clamp_value & mask).astype(type_.component.bits_dtype)
         bits = np.where(found.outside, value[:, None, None], bits)
+        by_groups = None if by_groups is None else np.where(found.outside, bits, by_groups)
     if found.clipped.any():
         before = state.matrices.get(operation.before.name)
         if before is None:
@@ -113,18 +132,25 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
         if not before.is_certain:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
-    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
+        by_groups = None if by_groups is None else np.where(found.clipped, bits, by_groups)
+    state.matrices[operation.result.name] = _either(MatrixValue(type_.component, bits, computed), by_groups, whole)
 
 
-def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarray, found: Addresses, type_: MatrixType) -> np.ndarray:
-    """Return what the decode function gives for the accessed elements, of shape (count,): its pointer is to the element's block, its second
-    and third parameters are the block's coordinates and those in the block (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the
-    clamp value do not depend on it (F-TA-17)."""
-    at = found.accessed
-    coordinates = [[values[at][:, i] for i in range(values.shape[-1])] for values in (found.block, found.within)]
-    owners = np.broadcast_to(state.instances[:, None, None], at.shape)[at]
-    result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates], owners)
-    return encode(type_.component, result)
+def _either(value: MatrixValue, by_groups: np.ndarray | None, whole: np.ndarray) -> MatrixValue:
+    """Return a matrix each of whose elements may also be what the vector decode function gives (DV-SEM-01, DV-SEM-02). Where the matrix
+    has only a part of the element's group, this is permitted and not expected (F-DV-2).
+
+    Args:
+        by_groups: bits that the vector function gives; None where both functions agree on all elements.
+        whole: whether the matrix has all of an element's group.
+    """
+    if by_groups is None:
+        return value
+    expected = np.where(whole, by_groups, value.bits)
+    known = Choice((expected,)) if (expected != value.bits).any() else CERTAIN
+    if (expected == by_groups).all():
+        return replace(value, known=known, authority=_EITHER_FUNCTION)
+    return replace(value, known=known, permitted=Choice((by_groups,)), authority=replace(_EITHER_FUNCTION, quality=PARTIAL_GROUPS))
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:
@@ -140,7 +166,7 @@ def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) 
     """Store the elements to ``found`` of the tensor at ``at``."""
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
-    offsets = _offsets(state, operation, found, at)
+    offsets = _offsets(state, operation, found, at, unit_bytes(operation))
     expectation = stored(state.matrices[operation.matrix.name].expectation(), "CM2-ST-01")
     written = found.accessed
     memory = state.memories[operation.array.owner.name]

@@ -85,7 +85,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("repeat", "judge each case N times (default: 1)", metavar="N")
     add("require-vulkan", "exit with 2 where there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
     add("validation", "load the Vulkan validation layer; any message of it is an error of the suite", action="store_true")
-    add("embedded-mapping", "how the embedded device spreads a matrix over invocations", metavar="NAME")
+    add(
+        "embedded-mapping",
+        "how the embedded device spreads a matrix over invocations, and after a colon a seed of what it may choose (default: 0)",
+        metavar="NAME:SEED",
+    )
     add(
         "step-timeout",
         "seconds that an isolated device may take to make a pipeline, and to run a shader; time that it spends waiting for a processor is "

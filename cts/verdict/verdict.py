@@ -58,7 +58,7 @@ class CaseResult:
     Attributes:
         id, family: of the case. ``tier``: the tier of the run that selected it.
         verdict: one of Verdict. ``reason``: one line; empty on pass.
-        message: the whole explanation of a failure, several lines; empty on pass.
+        message: the whole explanation of a failure, several lines; on pass what the device chose where a choice is told, mostly empty.
         device, driver, front_end: what judged it.
         requirements: ids that the case covers.
         subcases: how many dispatches ran.

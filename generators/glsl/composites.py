@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import assignee, check_movable, part, steps, value_text
+from generators.glsl.variables import assignee, check_movable, part, steps, type_name, value_text
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
-from generators.program.values import is_cooperative_vector
+from generators.program.values import MOST_PLAIN_LANES, VectorType, is_cooperative_vector
 from generators.program.variables import part_type
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
-    """Write a constructor of a cooperative vector, an initializer list of all else: glslang 16.6 takes a constructor of an array of
-    matrices for one of a matrix."""
+    """Write a constructor of a cooperative or long vector, an initializer list of all else: glslang 16.6 takes a constructor of an array
+    of matrices for one of a matrix, and has no initializer lists of long vectors."""
     parts = ", ".join(value_text(shader, part) for part in operation.parts)
     if is_cooperative_vector(operation.result):
         shader.line(f"{assignee(shader, operation.result)} = {shader.vector_type(operation.result.type)}({parts});")
+        return
+    type_ = operation.result.type
+    if isinstance(type_, VectorType) and type_.lanes > MOST_PLAIN_LANES:
+        shader.line(f"{assignee(shader, operation.result)} = {type_name(shader, type_)}({parts});")
         return
     shader.line(f"{assignee(shader, operation.result)} = {{{parts}}};")
 

@@ -10,7 +10,18 @@ from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, litera
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import AnyValue, BlockType, CooperativeVectorType, Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
+from generators.program.values import (
+    MOST_PLAIN_LANES,
+    AnyValue,
+    BlockType,
+    CooperativeVectorType,
+    Extent,
+    Matrix,
+    MatrixType,
+    Operand,
+    ScalarValue,
+    Selected,
+)
 from generators.types import ComponentType, Scope, StorageClass, Use
 
 REFERENCE_MEMBER = "elements"
@@ -91,6 +102,9 @@ class Shader:
             return self._struct(pointee.block)
         spelling = SPELLINGS[pointee.component.name]
         self.require(spelling.extension)
+        if pointee.lanes > MOST_PLAIN_LANES:
+            self.require("GL_EXT_long_vector")
+            return f"vector<{spelling.scalar}, {pointee.lanes}>"
         return spelling.scalar if pointee.lanes == 1 else f"{spelling.vector}{pointee.lanes}"
 
     def _struct(self, block: BlockType) -> str:

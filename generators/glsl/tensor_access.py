@@ -34,6 +34,9 @@ def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) ->
         parts.append(identifier(access.view.name))
     if isinstance(access, TensorLoad) and access.decode is not None:
         parts.append(callback(shader, _decode(access.decode)))
+        if access.decode_vector is not None:
+            shader.require("GL_NV_cooperative_matrix_decode_vector")
+            parts.append(callback(shader, _decode(access.decode_vector)))
     return ", ".join(parts)
 
 

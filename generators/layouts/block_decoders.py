@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +49,15 @@ def block_type(decoding: Decoding, component: ComponentType, block: tuple[int, .
 
 
 @dataclass(frozen=True)
+class Element:
+    """An element to decode: the pointer to its block, and as u32 the block's coordinates and its own in the block."""
+
+    pointer: BlockPointer
+    block: tuple[Expression, ...]
+    within: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
 class Decoder:
     """A decode function to be made.
 
@@ -61,6 +70,8 @@ class Decoder:
         control: of all these functions.
         table: of numbers, for formats that have one.
         result: ``value`` for elements, ``code`` for the numbers that the format keeps of them, or the hash of coordinates.
+        mark: of two functions that give different results, which one this is, 0 or 1: the lowest bit of a hash, or the plane; None for
+            functions that agree.
     """
 
     decoding: Decoding
@@ -71,6 +82,7 @@ class Decoder:
     control: Hint = "none"
     table: Array | None = None
     result: Literal["value", "code", "coordinates"] = "value"
+    mark: int | None = None
 
     @property
     def pointee(self) -> BlockType:
@@ -85,9 +97,15 @@ def hash_bits(component: ComponentType) -> int:
     return min(32, component.bits) - component.is_signed
 
 
-def _coordinate(of: Aggregate, dimension: int) -> Expression:
-    part = Part(of, dimension)
-    return part if part.type is U32 else Converted(U32, part)
+def coordinates(of: Aggregate) -> tuple[Expression, ...]:
+    """Return the elements of an array of coordinates, as u32."""
+    parts = [Part(of, dimension) for dimension in range(length(of.type))]
+    return tuple(part if part.type is U32 else Converted(U32, part) for part in parts)
+
+
+def given_element(given: BlockArguments) -> Element:
+    """Return the element that a function of one element decodes."""
+    return Element(given.pointer, coordinates(given.block), coordinates(given.within))
 
 
 def _sum(terms: list[Expression]) -> Expression:
@@ -97,49 +115,55 @@ def _sum(terms: list[Expression]) -> Expression:
     return result
 
 
-def _hash(*arrays: Aggregate) -> Expression:
+def hashed(*every: Expression) -> Expression:
     """Return a u32 whose upper bits depend on every coordinate."""
-    coordinates = [_coordinate(array, dimension) for array in arrays for dimension in range(length(array.type))]
-    return _sum([Binary("multiply", c, word(m)) for c, m in zip(coordinates, _MULTIPLIERS, strict=False)])
+    return _sum([Binary("multiply", c, word(m)) for c, m in zip(every, _MULTIPLIERS, strict=False)])
 
 
-def _top(value: Expression, bits: int) -> Expression:
+def top_bits(value: Expression, bits: int) -> Expression:
+    """Return the upper ``bits`` bits of a u32."""
     return value if bits == 32 else Binary("shift_right", value, word(32 - bits))
 
 
-def _index(decoder: Decoder, within: Aggregate) -> Expression:
+def number_in_block(decoder: Decoder, within: Sequence[Expression]) -> Expression:
     """Return the element's number in the block, the last dimension fastest."""
     terms: list[Expression] = []
     stride = 1
     for dimension in range(len(decoder.block) - 1, -1, -1):
         size = decoder.block[dimension]
         if size > 1:
-            coordinate = _coordinate(within, dimension)
+            coordinate = within[dimension]
             terms.append(coordinate if stride == 1 else Binary("multiply", coordinate, word(stride)))
         stride *= size
     return _sum(terms) if terms else word(0)
 
 
-def _code(decoder: Decoder, given: BlockArguments) -> Expression:
+def code_of(decoder: Decoder, element: Element) -> Expression:
     """Return a u32: of a format the code of the element, of planes which of them counts, else the hash of all coordinates."""
     if decoder.result == "coordinates" or decoder.decoding == "coordinates":
-        return _top(_hash(given.block, given.within), hash_bits(decoder.component))
+        whole, bits = hashed(*element.block, *element.within), hash_bits(decoder.component)
+        if decoder.mark is None:
+            return top_bits(whole, bits)
+        return Binary("or", Binary("shift_left", top_bits(whole, bits - 1), word(1)), word(decoder.mark))
+    if decoder.decoding == "planes" and decoder.mark is not None:
+        return word(decoder.mark)
     if decoder.decoding == "planes":
-        return _top(_hash(given.block), 1)
-    return decoder.decoding.code(given.pointer, _index(decoder, given.within))
+        return top_bits(hashed(*element.block), 1)
+    return decoder.decoding.code(element.pointer, number_in_block(decoder, element.within))
 
 
-def _value(decoder: Decoder, given: BlockArguments, code: Expression) -> Expression:
+def value_of(decoder: Decoder, element: Element, code: Expression) -> Expression:
+    """Return the element, of the component type, from its code."""
     if decoder.result == "coordinates" or decoder.decoding == "coordinates":
         return Converted(decoder.component, code)
     if decoder.result == "code":
         # Codes of eight bits are signed.
         return Converted(decoder.component, Converted(COMPONENT_TYPES["s32"], code))
-    index = _index(decoder, given.within)
+    index = number_in_block(decoder, element.within)
     if decoder.decoding == "planes":
-        first, second = (BlockRead(given.pointer, plane, index) for plane in (0, 1))
+        first, second = (BlockRead(element.pointer, plane, index) for plane in (0, 1))
         return Choose(Binary("equal", code, constant(U32, 0)), first, second)
-    return decoder.decoding.value(given.pointer, index, code, decoder.component, decoder.table)
+    return decoder.decoding.value(element.pointer, index, code, decoder.component, decoder.table)
 
 
 def decode_function(decoder: Decoder, name: str) -> Function:
@@ -159,17 +183,18 @@ def decode_function(decoder: Decoder, name: str) -> Function:
         return Called(function, tuple(whole[i] for i in order))
 
     def plain(given: BlockArguments) -> Expression:
-        return _value(decoder, given, _code(decoder, given))
+        element = given_element(given)
+        return value_of(decoder, element, code_of(decoder, element))
 
     straight, other, another = (0, 1, 2), (2, 0, 1), (1, 2, 0)
     if decoder.calls == "plain":
         return function(name, straight, plain)
     body = plain
     if decoder.calls == "deep":
-        code = function(f"{name}_code", another, lambda given: _code(decoder, given))
+        code = function(f"{name}_code", another, lambda given: code_of(decoder, given_element(given)))
 
         def body(given: BlockArguments) -> Expression:
-            return _value(decoder, given, called(code, another, given))
+            return value_of(decoder, given_element(given), called(code, another, given))
 
     inner = function(f"{name}_inner", other, body)
     return function(name, straight, lambda given: called(inner, other, given))

@@ -117,7 +117,8 @@ def _scaled(scale: int, bias: int) -> Callable[..., Expression]:
     return value
 
 
-def _with_minimum(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+def with_minimum(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+    """Compute scale * code + minimum."""
     scale, least = (Converted(component, BlockRead(pointer, member)) for member in (0, 1))
     return Binary("add", Binary("multiply", Converted(component, code), scale), least)
 
@@ -177,13 +178,13 @@ FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
             (S8, U8, S16, U16, S32, U32),
         ),
         "q4_0": BlockFormat(32, block_of("BlockQ4_0", 2, (F16, None), (U8, 16)), _code(1), _scaled(0, 8), {0: 127}),
-        "q4_1": BlockFormat(32, block_of("BlockQ4_1", 4, (F16, None), (F16, None), (U8, 16)), _code(2), _with_minimum, {0: 63, 1: 1000}),
+        "q4_1": BlockFormat(32, block_of("BlockQ4_1", 4, (F16, None), (F16, None), (U8, 16)), _code(2), with_minimum, {0: 63, 1: 1000}),
         "q5_0": BlockFormat(32, block_of("BlockQ5_0", 2, (F16, None), (U16, 2), (U8, 16)), _fifth_in_halves, _scaled(0, 16), {0: 63}),
         "q5_1": BlockFormat(
             32,
             block_of("BlockQ5_1", 8, (F16, None), (F16, None), (U32, None), (U8, 16)),
             _fifth_in_word,
-            _with_minimum,
+            with_minimum,
             {0: 31, 1: 1000},
         ),
         "q8_0": BlockFormat(32, block_of("BlockQ8_0", 2, (F16, None), (S8, 32)), _byte, _scaled(0, 0), {0: 15}),

@@ -19,3 +19,17 @@ def matrix_spans(rows: int, columns: int, rank: int) -> tuple[int, ...]:
             return 2, rows // 2, columns // 2, 2
         case _:
             return 2, rows // 4, 2, columns // 2, 2
+
+
+def long_spans(rows: int, columns: int, rank: int) -> tuple[int, ...]:
+    """Return the spans of such a slice whose last dimension has a whole line of the matrix.
+
+    With 3 dimensions the number of rows must be a multiple of 2, with 4 of 4, and with 5 of 8.
+    """
+    match rank:
+        case 4:
+            return 2, rows // 4, 2, columns
+        case 5:
+            return 2, 2, rows // 8, 2, columns
+        case _:
+            return matrix_spans(rows, columns, rank)

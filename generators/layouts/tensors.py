@@ -57,10 +57,11 @@ class Tensor(Target):
         view: TensorView | None = None,
         memory: MemoryOperand | None = None,
         decode: Function | None = None,
+        decode_vector: Function | None = None,
     ) -> Matrix:
         """Load a matrix from the tensor that begins at element ``first``; operands as TensorLoad has them."""
         result = Matrix(name, type_)
-        self.builder.add(TensorLoad(result, self.array, first, before, layout, view, memory, decode))
+        self.builder.add(TensorLoad(result, self.array, first, before, layout, view, memory, decode, decode_vector))
         return result
 
     def store(

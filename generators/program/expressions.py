@@ -7,14 +7,14 @@ C19), so it is pure, except that one of an operation on elements may store to wo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
-from generators.program.composites import CompositeExtract
-from generators.program.control_flow import Condition, Relation, Select
+from generators.program.composites import CompositeConstruct, CompositeExtract
+from generators.program.control_flow import Condition, Exit, Loop, Relation, Select
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint, Operation
@@ -26,13 +26,14 @@ from generators.program.values import (
     Scalar,
     ScalarValue,
     Value,
+    VectorType,
     is_aggregate,
     is_block_pointer,
     is_scalar,
     literal,
 )
-from generators.program.variables import part_type
-from generators.types import ComponentType
+from generators.program.variables import Variable, VariableLoad, VariableStore, part_type
+from generators.types import COMPONENT_TYPES, ComponentType
 
 Operator = Literal[
     "add", "subtract", "multiply", "minimum", "maximum", "and", "or", "xor", "shift_left", "shift_right", "equal", "less"
@@ -157,6 +158,61 @@ def element_function(name: str, parameters: tuple[Parameter, ...], result: Expre
         # A function returns a value of its own.
         value = body.add(lambda scalar: ScalarConvert(scalar, value), value.type)
     return Function(name, parameters, tuple(body.operations), value, control)
+
+
+def vector_function(name: str, parameters: tuple[Parameter, ...], results: Sequence[Expression], control: Hint = "none") -> Function:
+    """Build the function that returns a vector of expressions; arguments as of ``element_function``."""
+    body = _Body(name)
+    parts = tuple(body.value(result) for result in results)
+    vector: Aggregate = Value(f"{name}_vector", VectorType(results[0].type, len(results)))
+    return Function(name, parameters, (*body.operations, CompositeConstruct(vector, parts)), vector, control)
+
+
+def early_vector_function(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    condition: Binary,
+    early: Sequence[Expression],
+    late: Sequence[Expression],
+    control: Hint = "none",
+) -> Function:
+    """Build the function that returns one vector of expressions where a comparison holds, from inside of a branch, and else another."""
+    body = _Body(name)
+    decision = Condition(body.value(condition.left), cast(Relation, condition.operator), body.value(condition.right))
+    vectors: list[Aggregate] = []
+    constructed: list[tuple[Operation, ...]] = []
+    before, known = body.operations, dict(body.values)
+    for which, results in (("early", early), ("late", late)):
+        # What one way has computed the other one has not.
+        body.operations, body.values, body.name = [], dict(known), f"{name}_{which}"
+        parts = tuple(body.value(result) for result in results)
+        vectors.append(Value(f"{name}_{which}_vector", VectorType(results[0].type, len(results))))
+        constructed.append((*body.operations, CompositeConstruct(vectors[-1], parts)))
+    leave = Exit("return", decision, constructed[0], vectors[0])
+    return Function(name, parameters, (*before, leave, *constructed[1]), vectors[1], control)
+
+
+def looped_vector_function(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    lanes: int,
+    component: Callable[[Scalar], Expression],
+    control: Hint = "none",
+) -> Function:
+    """Build the function that fills a vector in a loop and returns it.
+
+    Args:
+        lanes: components of the vector.
+        component: from the number of a component (u32) to its value.
+        name, parameters, control: as of ``element_function``.
+    """
+    body = _Body(name)
+    index: Scalar = Value(f"{name}_index", COMPONENT_TYPES["u32"])
+    value = body.value(component(index))
+    variable = Variable(f"{name}_components", VectorType(value.type, lanes), "function")
+    vector: Aggregate = Value(f"{name}_vector", VectorType(value.type, lanes))
+    filled = Loop(index, literal(index.type, lanes), (), (*body.operations, VariableStore(variable, (index,), value)))
+    return Function(name, parameters, (filled, VariableLoad(vector, variable)), vector, control, (variable,))
 
 
 class _Body:

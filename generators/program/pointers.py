@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.control_flow import Branch, Condition, Loop, Switch, flattened
@@ -96,17 +95,11 @@ def pointer_alignment(type_: MatrixType, layout: Layout, pointer: PointerType) -
 
 def arrays_of(operation: Operation) -> Iterator[Array]:
     """Yield the arrays that an operation names itself."""
-    for name in _field_names(type(operation)):
-        value = getattr(operation, name)
+    for value in vars(operation).values():
         if isinstance(value, Array):
             yield value
         elif isinstance(value, tuple):
             yield from (one for one in value if isinstance(one, Array))
-
-
-@cache
-def _field_names(operation: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(operation))
 
 
 def variable_pointers(operations: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:

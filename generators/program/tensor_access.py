@@ -8,7 +8,7 @@ from generators.program.functions import Function
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
 from generators.program.operation import Operation
-from generators.program.values import Matrix, ScalarValue, TensorLayout, TensorView, is_block_pointer
+from generators.program.values import Matrix, ScalarValue, TensorLayout, TensorView, VectorType, is_block_pointer
 
 POINTER_ALIGNMENT = 16
 """Bytes of which the pointer is a multiple (CM2-LT-06)."""
@@ -22,6 +22,8 @@ class TensorLoad(Operation):
         before: the matrix whose elements stay where the view's clip window leaves them out.
         layout, view: where the elements are; without a view, by the layout alone.
         decode: gives each element from a pointer to its block, the block's coordinates and those in the block (CM2-DEC-*).
+        decode_vector: gives a whole group of elements, whose last coordinates in the block follow each other, from the same for the first
+            of them: a device may call it in place of ``decode`` (SPV_NV_cooperative_matrix_decode_vector).
     """
 
     result: Matrix
@@ -32,6 +34,7 @@ class TensorLoad(Operation):
     view: TensorView | None = None
     memory: MemoryOperand | None = None
     decode: Function | None = None
+    decode_vector: Function | None = None
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,24 @@ def moved_matrix(access: TensorLoad | TensorStore) -> Matrix:
     return access.result if isinstance(access, TensorLoad) else access.matrix
 
 
+def block_bytes(function: Function) -> int:
+    """Return the size of the block that a decode function gets, which is what its pointer counts (CM2-DEC-04, F-DV-1)."""
+    pointer = function.parameters[0]
+    assert is_block_pointer(pointer), "the first parameter of a decode function is a pointer"
+    return pointer.type.bytes
+
+
+def group_width(function: Function) -> int:
+    """Return how many elements a vector decode function decodes at once."""
+    assert function.returned is not None, "a vector decode function returns a vector"
+    type_ = function.returned.type
+    assert isinstance(type_, VectorType), "a vector decode function returns a vector"
+    return type_.lanes
+
+
 def unit_bytes(access: TensorLoad | TensorStore) -> int:
     """Return the bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
-        pointer = access.decode.parameters[0]
-        assert is_block_pointer(pointer), "the first parameter of a decode function is a pointer"
-        return pointer.type.bytes
+        return block_bytes(access.decode)
     matrix = moved_matrix(access)
     return matrix.type.component.bytes

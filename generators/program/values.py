@@ -92,9 +92,13 @@ class MatrixType:
         return self.use if isinstance(self.use, Use) else Use(extent(self.use))
 
 
+MOST_PLAIN_LANES = 4
+"""Components of the longest vector that needs no capability (SPV_EXT_long_vector)."""
+
+
 @dataclass(frozen=True)
 class VectorType:
-    """A vector of 2 to 4 scalars."""
+    """A vector of 2 to 4 scalars, or of more (SPV_EXT_long_vector)."""
 
     component: ComponentType
     lanes: int

@@ -48,4 +48,8 @@ def _addressing(shader: Shader, access: TensorLoad | TensorStore) -> tuple[int, 
         shader.module.require(Capability.CooperativeMatrixBlockLoadsNV)
         mask |= TensorAddressingOperands.DecodeFunc
         operands.append(function_id(shader, access.decode))
+        if access.decode_vector is not None:
+            shader.module.require(Capability.CooperativeMatrixDecodeVectorNV)
+            mask |= TensorAddressingOperands.DecodeVectorFunc
+            operands.append(function_id(shader, access.decode_vector))
     return mask, *operands

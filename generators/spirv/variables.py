@@ -8,6 +8,7 @@ from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
 from generators.program.values import (
+    MOST_PLAIN_LANES,
     ArrayType,
     BlockType,
     CooperativeVectorType,
@@ -24,7 +25,7 @@ from generators.spirv.blocks import block_pointer
 from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.cooperative_vectors import emit_vector_constant, emit_vector_null
 from generators.spirv.declarations import element_pointer, pointer, scalar
-from generators.spirv.enumerants import Op, StorageClass
+from generators.spirv.enumerants import Capability, Op, StorageClass
 from generators.spirv.shader import Shader
 from generators.spirv.tensor import tensor_type
 from generators.types import ComponentType
@@ -48,6 +49,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
     if isinstance(type_, PointerType):
         return element_pointer(module, type_)
     if isinstance(type_, VectorType):
+        if type_.lanes > MOST_PLAIN_LANES:
+            module.require(Capability.LongVectorEXT)
         return module.type(Op.TypeVector, scalar(module, type_.component), type_.lanes)
     if isinstance(type_, ArrayType):
         return module.type(Op.TypeArray, type_id(shader, type_.element), shader.extent(type_.length))

@@ -11,6 +11,7 @@ import pytest
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import LIMITS, EmbeddedDevice
 from cts.devices.embedded.diagnostics import NotSupported, NotValidSpirv
+from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.limits import Limits
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
@@ -28,9 +29,13 @@ def run(
     strict: bool = True,
     specialization: tuple = (),
     limits: Limits = LIMITS,
+    faults: Faults = NO_FAULTS,
+    choices: int = 0,
 ) -> Outcome:
     """Run ``spirv`` with subgroups of four invocations; ``output`` is the output buffer, or the number of its zero bytes."""
-    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict, limits)
+    device = EmbeddedDevice(
+        replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict, limits, faults, choices=choices
+    )
     given = np.zeros(16, np.uint8) if given is None else given
     out = np.zeros(output, np.uint8) if isinstance(output, int) else output
     slots = (BufferSlot("input", given.size, False, 0), BufferSlot("output", out.size, True, 1))

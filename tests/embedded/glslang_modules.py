@@ -23,9 +23,9 @@ def module(name: str) -> bytes:
 
 
 def run(
-    kernel: Kernel, contents: list[np.ndarray], push: bytes = b"", mapping: str = "interleaved", subgroup_size: int = 32
+    kernel: Kernel, contents: list[np.ndarray], push: bytes = b"", mapping: str = "interleaved", subgroup_size: int = 32, choices: int = 0
 ) -> dict[str, np.ndarray]:
-    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=subgroup_size), mapping)
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=subgroup_size), mapping, choices=choices)
     dispatch = Dispatch(push, tuple(np.ascontiguousarray(c).view(np.uint8).ravel() for c in contents))
     return device.run(kernel, [dispatch])[0].outputs
 

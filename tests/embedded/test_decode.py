@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.devices.embedded.decode import chosen_groups
 from cts.devices.embedded.elements import MAPPINGS
+from cts.devices.embedded.faults import Faults
 from generators.spirv.enumerants import TensorClampMode as Mode
 from tests.embedded.assembly import shader, words
 from tests.embedded.tensors import flat, layout, operand, types, view
@@ -233,6 +235,10 @@ PLAIN = PARAMETERS + READ + "OpReturnValue %word\nOpFunctionEnd"
 VECTOR_CAPABILITIES = (*CAPABILITIES[:1], "CooperativeMatrixDecodeVectorNV", CAPABILITIES[2])
 
 
+WHEREVER_POSSIBLE = Faults(operations={chosen_groups: lambda _: lambda seed, site, instance, count: np.ones(count, bool)})
+"""A device that takes the vector function for all groups that it may."""
+
+
 def vector_module(lines: list[str] = LINES, scalar: str = PLAIN, pair: str = DECODE_PAIR, declared: str = VECTOR, **options) -> bytes:
     given = {"capabilities": VECTOR_CAPABILITIES, "vector": "%decode_pair", **options}
     return module(lines, functions=scalar + pair, declarations="%u32x2 = OpTypeVector %u32 2\n" + BLOCK + declared, **given)
@@ -245,25 +251,27 @@ def pairs(row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_component_goes_to_each_element_of_a_group(result) -> None:
-    got = result(vector_module(), BLOCKS, 128).reshape(SHAPE)
+    got = result(vector_module(), BLOCKS, 128, faults=WHEREVER_POSSIBLE).reshape(SHAPE)
     assert got.tolist() == pairs(ROWS, COLUMNS)[1].tolist()
-    assert result(vector_module(), BLOCKS, 128, mapping="columns").reshape(SHAPE).tolist() == pairs(ROWS, COLUMNS)[0].tolist()
 
 
-@pytest.mark.parametrize("mapping", ["blocked", "scattered"])
-def test_a_mapping_may_use_both_functions(result, mapping) -> None:
-    got = result(vector_module(), BLOCKS, 128, mapping=mapping).reshape(SHAPE)
+def test_a_seed_chooses_one_function_or_both(result) -> None:
     scalar, vector = pairs(ROWS, COLUMNS)
-    by_vector = got == vector
-    assert (by_vector | (got == scalar)).all()
-    assert by_vector.any()
-    assert not by_vector.all()
-    assert (by_vector[:, ::2] == by_vector[:, 1::2]).all(), "a group is decoded by one function"
+    shares = []
+    for seed in range(20):
+        got = result(vector_module(), BLOCKS, 128, choices=seed).reshape(SHAPE)
+        by_vector = got == vector
+        assert (by_vector | (got == scalar)).all()
+        assert (by_vector[:, ::2] == by_vector[:, 1::2]).all(), "a group is decoded by one function"
+        shares.append(by_vector.mean())
+    assert 0 in shares
+    assert 1 in shares
+    assert len(set(shares)) > 3
 
 
 def test_the_elements_of_a_group_that_the_matrix_has_in_part_are_decoded_one_by_one(result) -> None:
     lines = ["block 1 4", "dimension 4 16", "slice 0 4 3 8"]
-    got = result(vector_module(lines), BLOCKS, 128).reshape(SHAPE)
+    got = result(vector_module(lines), BLOCKS, 128, faults=WHEREVER_POSSIBLE).reshape(SHAPE)
     column = COLUMNS + 3
     word = 100 * (ROWS * 4 + column // 4) + column % 4
     alone = (COLUMNS == 0) | (COLUMNS == 7)
@@ -272,7 +280,7 @@ def test_the_elements_of_a_group_that_the_matrix_has_in_part_are_decoded_one_by_
 
 def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
     lines = ["block 1 4", "dimension 8 4"]
-    got = result(vector_module(lines, permutation="1 0", view_lines=()), BLOCKS, 128).reshape(SHAPE)
+    got = result(vector_module(lines, permutation="1 0", view_lines=()), BLOCKS, 128, faults=WHEREVER_POSSIBLE).reshape(SHAPE)
     # Element i of the matrix is (i % 8, i // 8) of the tensor of 8 x 4, each row of which is a block.
     word = 100 * COLUMNS + ROWS
     assert got.tolist() == (word + 5000000 + 10000 * (ROWS & ~1)).tolist()
@@ -334,7 +342,7 @@ VECTOR_RULES = {
 @pytest.mark.parametrize("what", VECTOR_RULES)
 def test_a_rule_of_vector_decode_functions_stops(forbidden, what) -> None:
     options, rule = VECTOR_RULES[what]
-    assert f"[{rule}]" in forbidden(vector_module(**options), BLOCKS, 128)
+    assert f"[{rule}]" in forbidden(vector_module(**options), BLOCKS, 128, faults=WHEREVER_POSSIBLE)
 
 
 def test_a_vector_decode_function_alone_stops(forbidden) -> None:

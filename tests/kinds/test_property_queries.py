@@ -22,7 +22,7 @@ from tests.suite import casebook
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
 FLEXIBLE = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
-FAMILIES = ("property_queries", "flexible_queries", "vector_property_queries")
+FAMILIES = ("property_queries", "flexible_queries", "vector_property_queries", "decode_vector_features")
 VECTORS = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
 OF_BOTH = ("count", "all", "generous", "one_short", "one", "none", "repeated")
 OF_VECTORS = ("vector_values", "vector_required", "vector_stages", "vector_components")
@@ -114,6 +114,13 @@ def test_required_limits(rule, name, least_right, wrong):
     assert broken(rule, description=with_limit(name, least_right)) == []
     assert any(str(wrong) in line for line in broken(rule, description=with_limit(name, wrong)))
     assert any("not told" in line for line in broken(rule, description=replace(DESCRIPTION, limits={})))
+
+
+def test_vector_decode_functions_need_block_loads():
+    with_both = with_features(cooperativeMatrixDecodeVector=True)
+    assert broken("decode_blocks", description=with_both, command=FLEXIBLE) == []
+    alone = with_features(cooperativeMatrixDecodeVector=True, cooperativeMatrixBlockLoads=False)
+    assert any("lacks cooperativeMatrixBlockLoads" in line for line in broken("decode_blocks", description=alone, command=FLEXIBLE))
 
 
 @pytest.mark.parametrize("profile", ["universal", "nvidia-h200"])

@@ -6,20 +6,19 @@ object's value, nor for elements that get the clamp value: a device is free to c
 (F-TA-17).
 
 A device is also free to choose which groups of neighbours the vector function decodes (DV-SEM-02). It may only decode groups whose
-elements are all in the matrix (F-DV-2). This device chooses among them by the mapping of elements to invocations, so runs with different
-mappings show a difference between the two functions.
+elements are all in the matrix (F-DV-2). This device chooses among them by a seed, for each load and scope instance anew: all of them, none
+of them, or each with an even chance. So runs with different seeds show a difference between the two functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from cts.devices.embedded.callbacks import Callback, Lanes
 from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, Type, Vector, alignment_of, size_of
@@ -36,15 +35,8 @@ _WIDTHS = (2, 4, 8)
 
 _BLOCK_LOADS = frozenset({Capability.CooperativeMatrixBlockLoadsNV, Capability.CooperativeMatrixDecodeVectorNV})
 
-_CHOICE: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
-    {
-        "interleaved": lambda group: group >= 0,
-        "columns": lambda group: group < 0,
-        "blocked": lambda group: group % 2 == 0,
-        "scattered": lambda group: group * 7 % 5 < 2,
-    }
-)
-"""By mapping, the groups (by number) that the vector function decodes."""
+_SHARES = (1.0, 0.0, 0.5)
+"""Which part of the groups the vector function may decode."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +96,9 @@ class Decode:
         if storage not in (StorageClass.PhysicalStorageBuffer, StorageClass.StorageBuffer):
             raise Violation("CM2-DEC-07", f"{_WHAT} with a pointer to {storage.name} storage")
         self._translation, self._matrix = translation, matrix
+        self._site = translation.index
+        self._chosen_groups = translation.faults.performing(chosen_groups)
+        self._places_in_groups = translation.faults.performing(places_in_groups)
         self._scalar = self._function(scalar, dim, _WHAT, "CM2-DEC-01", "CM2-DEC-02", "CM2-DEC-03")
         self._vector = self._function(vector, dim, _VECTOR, "DV-FN-01", "DV-FN-03", "DV-FN-03") if vector else None
 
@@ -166,18 +161,18 @@ class Decode:
 
     def _decode_groups(self, vector: _Function, elements: _Elements, decoded: np.ndarray) -> np.ndarray:
         """Write the results of the vector function to ``decoded``, and return which elements remain, as a bool array."""
-        quotient, component = np.divmod(elements.inside[-1], vector.width)
+        quotient, component = self._places_in_groups(elements.inside[-1], vector.width)
         key = np.vstack([elements.block, elements.inside[:-1], quotient])
         _, first, group = np.unique(key, axis=1, return_index=True, return_inverse=True)
         group = group.ravel()
         present = np.zeros((first.size, vector.width), bool)
         present[group, component] = True
-        chosen = present.all(axis=1) & _CHOICE[self._translation.mapping](np.arange(first.size))
+        chosen = present.all(axis=1) & self._chosen_groups(self._translation.choices, self._site, elements.instance, first.size)
         if not chosen.any():
             return np.ones(group.size, bool)
         # The arguments are the lowest element's. All elements of a group have the same coordinates except the last.
         lowest = elements.some(first[chosen])
-        lowest.inside[-1] -= lowest.inside[-1] % vector.width
+        lowest.inside[-1] -= component[first[chosen]]
         parts = self._call(vector, lowest)
         taken = chosen[group]
         rank = np.cumsum(chosen) - 1
@@ -207,6 +202,21 @@ class Decode:
         if not found:
             space.add(memory)
         return memory.base
+
+
+@replaceable
+def chosen_groups(seed: int, site: int, instance: int, count: int) -> np.ndarray:
+    """Return which of ``count`` groups the vector function decodes, bool; ``site`` is the number of the load's instruction."""
+    rng = np.random.default_rng([seed, site, instance])
+    share = _SHARES[int(rng.integers(len(_SHARES)))]
+    return rng.random(count) < share
+
+
+@replaceable
+def places_in_groups(inside: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of the group in its line of the block, and the component of the vector, for last coordinates in the block."""
+    quotient, component = np.divmod(inside, width)
+    return quotient, component
 
 
 def _has_runtime_array(type_: Type) -> bool:

@@ -61,6 +61,7 @@ class EmbeddedDevice:
         limits: how much a kernel may take.
         faults: how it is wrong; by default it is not.
         tolerated: positions that it only warns of, some of TOLERABLE.
+        choices: seed of what it may choose from call to call: which decode function decodes which elements.
 
     Attributes:
         last_steps: seconds by step of the last run.
@@ -79,6 +80,7 @@ class EmbeddedDevice:
         limits: Limits = LIMITS,
         faults: Faults = NO_FAULTS,
         tolerated: Collection[str] = (),
+        choices: int = 0,
     ) -> None:
         if tolerated and (unknown := set(tolerated) - TOLERABLE):
             raise DeviceError(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {', '.join(sorted(unknown))}")
@@ -86,6 +88,7 @@ class EmbeddedDevice:
             raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         self._mapping = mapping
+        self._choices = choices
         self._strict = strict
         self._limits = limits
         self._tolerated = frozenset(tolerated)
@@ -131,6 +134,7 @@ class EmbeddedDevice:
                     self._faults,
                     self._tolerated,
                     seed_of(self._description.name),
+                    self._choices,
                 )
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
@@ -197,13 +201,16 @@ class Pipeline:
         faults: Faults,
         tolerated: frozenset[str],
         seed: int,
+        choices: int,
     ) -> None:
         self.kernel = kernel
         self._strict = strict
         self._built_in = faults.performing(built_in)
         try:
             layouts = MatrixLayouts(seed)
-            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults, tolerated, CHECKS, layouts)
+            translation = Translation(
+                kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults, tolerated, CHECKS, layouts, choices
+            )
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:

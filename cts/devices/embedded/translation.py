@@ -90,6 +90,7 @@ class Translation:
         float_modes: execution modes of float arithmetic, each with its width in bits.
         faults: how the device is wrong.
         matrix_layouts: where the device puts the elements of matrices in optimal layouts.
+        choices: seed of what the device may choose from call to call.
     """
 
     def __init__(
@@ -105,8 +106,10 @@ class Translation:
         tolerated: frozenset[str] = frozenset(),
         checks: Sequence[Check] = (),
         matrix_layouts: MatrixLayouts = PLAIN_LAYOUTS,
+        choices: int = 0,
     ) -> None:
         self.kernel = kernel
+        self.choices = choices
         self.matrix_layouts = matrix_layouts
         self._checks = checks
         self.mapping = mapping

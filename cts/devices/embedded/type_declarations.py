@@ -36,6 +36,7 @@ from generators.spirv.enumerants import (
 )
 from generators.types import Scope, Use
 
+_PLAIN_COMPONENTS = 4
 _WIDTHS = (8, 16, 32, 64)
 _FLOATS = {
     (16,): "f16",
@@ -76,6 +77,8 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
                 raise Unsupported(f"floating-point numbers of {words[1]} bits in encoding {words[2] if len(words) > 2 else 'IEEE 754'}")
             return number(name)
         case Op.TypeVector:
+            if words[2] > _PLAIN_COMPONENTS and Capability.LongVectorEXT not in translation.capabilities:
+                raise Violation("SPV_EXT_long_vector 3.31", f"a vector of {words[2]} components without the capability LongVectorEXT")
             return _vector(translation, words[1], words[2])
         case Op.TypeVectorIdEXT if Capability.LongVectorEXT in translation.capabilities:
             return _vector(translation, words[1], translation.values[words[2]])

@@ -10,35 +10,41 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.families.nv_cooperative_matrix2.tensor_block.parameters import Parameters, SubcaseParameters
-from generators.families.nv_cooperative_matrix2.tensor_block.tensors import block_of, blocked_tensor, slice_of
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
-from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
+from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block, matrix_view, slice_of
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
+from generators.layouts.selecting_products import LARGEST, factor_or_addend, is_multiplied, multiply, whole_numbers
+from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import BlockMember, BlockType, Matrix, MatrixType, TensorLayoutType, TensorView, TensorViewType
-from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
+from generators.program.values import BlockMember, BlockType, Matrix, TensorLayoutType
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 
 _MOST_BYTES = 1 << 18
 _MOST_BYTES_DEEP = 1 << 22
 
-_LARGEST = 31
-"""Magnitude of whole numbers, of which a few add up exactly in the bits that a multiply-add must keep."""
-
 _RECORD = BlockType("Record", (BlockMember(COMPONENT_TYPES["u32"], 0), BlockMember(COMPONENT_TYPES["u16"], 4, 6)), 4)
 """A struct that is not the size of any component."""
 
-_MULTIPLIED = tuple(COMPONENT_TYPES[name] for name in ("f16", "bf16", "s8", "u8"))
+
+def _tensor(parameters: Parameters) -> BlockedTensor | None:
+    """Return the tensor and the slice of a case; None where the parameters contradict each other."""
+    rows, columns = parameters.shape
+    rank = parameters.rank
+    block = full_block(parameters.block, rank)
+    if block is None or (rank == 5 and rows % 4):
+        return None
+    return blocked_tensor(block, matrix_spans(rows, columns, rank), parameters.last, parameters.place, parameters.setting)
 
 
 def _has_format(parameters: Parameters) -> bool:
     """Return whether blocks have as many elements as the format, and results a type that it has."""
-    decode, block = parameters.decode, block_of(parameters)
+    decode, block = parameters.decode, full_block(parameters.block, parameters.rank)
     if block is None:
         return False
     if not isinstance(decode, BlockFormat):
@@ -48,23 +54,19 @@ def _has_format(parameters: Parameters) -> bool:
 
 
 def _fits(parameters: Parameters) -> bool:
-    tensor = blocked_tensor(parameters)
+    tensor = _tensor(parameters)
     most = _MOST_BYTES_DEEP if parameters.place == "deep" else _MOST_BYTES
     return tensor is not None and tensor.blocks * _unit(parameters, tensor.block) * parameters.instances <= most
 
 
 def _multiplies(parameters: Parameters) -> bool:
-    """Return whether the matrix is one that is multiplied, where it is: 8-bit integers and 16-bit floats, as A or B."""
-    return parameters.then == "store" or (parameters.use is not Use.ACCUMULATOR and parameters.component in _MULTIPLIED)
+    """Return whether the matrix is one that is multiplied, where it is."""
+    return parameters.then == "store" or is_multiplied(parameters.matrix_type)
 
 
 def _rounds_strides(parameters: Parameters) -> bool:
-    """Return whether default strides count blocks of which the last of a line is not whole (TA-DIM-03). The first dimension has no part in
-    them."""
-    tensor = blocked_tensor(parameters)
-    if tensor is None or parameters.setting.strided or parameters.setting.when == "after":
-        return False
-    return any(size % block for size, block in zip(tensor.sizes[1:], tensor.block[1:], strict=True))
+    tensor = _tensor(parameters)
+    return tensor is not None and tensor.rounds_strides
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
@@ -89,20 +91,10 @@ def _pointee(parameters: Parameters, block: tuple[int, ...]) -> Pointee:
     return Pointee(COMPONENT_TYPES["u8"], 1, _RECORD if decode is None else block_type(decode, parameters.component, block))
 
 
-def _view(writer: TensorWriter, parameters: Parameters) -> TensorView | None:
-    view = parameters.view
-    if not view.is_there:
-        return None
-    rows, columns = parameters.shape
-    order = tuple(range(parameters.rank))
-    type_ = TensorViewType(order[::-1] if view.permuted else order)
-    return writer.view("view", type_, ("clip", (1, rows - 3, 2, columns - 3))) if view.clipped else writer.view("view", type_)
-
-
 def build(parameters: Parameters) -> Built:
     """Build a load of blocks, and a plain store of the matrix or of a multiply-add with it."""
     type_, component, decode = parameters.matrix_type, parameters.component, parameters.decode
-    tensor = blocked_tensor(parameters)
+    tensor = _tensor(parameters)
     if tensor is None:
         raise GeneratorError("tensor_block: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
@@ -113,7 +105,7 @@ def build(parameters: Parameters) -> Built:
     layout_type = TensorLayoutType(parameters.rank, parameters.mode)
     clamp: list[LayoutStep] = [("clamp_value", (CLAMP_VALUE,))] if parameters.mode is ClampMode.CONSTANT else []
     layout = writer.layout("layout", layout_type, *tensor.steps, *clamp, slice_of(tensor))
-    view = _view(writer, parameters)
+    view = matrix_view(writer, parameters.shape, parameters.rank, parameters.view)
     first = source.begin(writer.number("first", source.first, signed=False))
     if parameters.view.clipped:
         before = matrix_in(builder, "before", type_)
@@ -132,7 +124,7 @@ def build(parameters: Parameters) -> Built:
 
     matrix = loaded("matrix")
     if parameters.then == "muladd":
-        _multiply(builder, matrix)
+        multiply(builder, matrix)
     else:
         matrix_out(builder, "target", matrix)
     if parameters.loads == "several":
@@ -146,7 +138,7 @@ def build(parameters: Parameters) -> Built:
             if pattern != "small":
                 return pattern_contents(array, component, pattern, rng)
             # Whole numbers, whose products add up exactly.
-            return np.resize(_whole_numbers(component, array.bytes // component.bytes, _LARGEST, rng), array.bytes)
+            return np.resize(whole_numbers(component, array.bytes // component.bytes, LARGEST, rng), array.bytes)
         data = rng.integers(0, 256, array.bytes, np.uint8)
         if isinstance(decode, BlockFormat):
             begins = [(source.first + i * source.pitch) * array.pointee.bytes for i in range(builder.instances)]
@@ -162,65 +154,9 @@ def build(parameters: Parameters) -> Built:
             elif array.name == "table":
                 inputs["table"] = TABLE.view(np.uint8).copy()
             elif array.name in ("other", "addend"):
-                type_ = array.pointee.component
-                if not component.is_float:
-                    inputs[array.name] = _whole_numbers(type_, array.count, _LARGEST if array.name == "other" else 100_000, rng)
-                elif array.name == "addend":
-                    inputs[array.name] = _whole_numbers(type_, array.count, _LARGEST, rng)
-                else:
-                    inputs[array.name] = _selecting(_other_type(parameters.matrix_type), builder.instances, rng)
+                inputs[array.name] = factor_or_addend(
+                    array.name, parameters.matrix_type, array.pointee.component, builder.instances, array.count, rng
+                )
         return Subcase(name, inputs, dict(writer.operands))
 
     return Built(builder.build(), draw)
-
-
-def _other_type(type_: MatrixType) -> MatrixType:
-    """Return the type of the matrix that one of ``type_`` is multiplied with. It has the width that devices have: eight if the matrix has
-    eight rows or columns inside, else 16."""
-    rows, columns = type_.shape
-    inner = columns if type_.use is Use.A else rows
-    free = 8 if inner == 8 else 16
-    if type_.use is Use.A:
-        return MatrixType(type_.component, type_.scope, inner, free, Use.B)
-    return MatrixType(type_.component, type_.scope, free, inner, Use.A)
-
-
-def _selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at few places of each line, and each element that it is
-    multiplied with is taken once for each line of the result."""
-    inner, free = (type_.shape[0], type_.shape[1]) if type_.use is Use.B else (type_.shape[1], type_.shape[0])
-    lines = np.zeros((instances, inner, free))
-    for line in lines:
-        places = np.arange(max(inner, free)) % inner
-        line[places, rng.permutation(free)[np.arange(len(places)) % free]] = rng.choice(np.array([-1.0, 1.0]), len(places))
-    numbers = lines if type_.use is Use.B else lines.transpose(0, 2, 1)
-    return matrix_contents(type_, np.ascontiguousarray(numbers).astype(type_.component.dtype))
-
-
-def _multiply(builder: ProgramBuilder, matrix: Matrix) -> None:
-    """Multiply with a matrix of the other use and add a third one."""
-    rows, columns = matrix.type.shape
-    component, scope = matrix.type.component, matrix.type.scope
-    is_a = matrix.type.use is Use.A
-    inner = columns if is_a else rows
-    other_type = _other_type(matrix.type)
-    m, n = (rows, other_type.shape[1]) if is_a else (other_type.shape[0], columns)
-    total = _sum_type(component)
-    other = matrix_in(builder, "other", other_type)
-    addend_type = MatrixType(total, scope, m, n, Use.ACCUMULATOR)
-    addend = matrix_in(builder, "addend", addend_type)
-    operands = None if component.is_float else PropertyRow(m, n, inner, component, component, total, total, False).operands
-    a, b = (matrix, other) if is_a else (other, matrix)
-    matrix_out(builder, "target", builder.muladd("product", addend_type, a, b, addend, operands))
-
-
-def _sum_type(component: ComponentType) -> ComponentType:
-    if component.is_float:
-        return COMPONENT_TYPES["f32"]
-    return COMPONENT_TYPES["s32" if component.is_signed else "u32"]
-
-
-def _whole_numbers(component: ComponentType, count: int, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw whole numbers of at most ``limit``; uint8."""
-    low = -limit if component.is_float or component.is_signed else 0
-    return np.ascontiguousarray(rng.integers(low, limit, count, endpoint=True).astype(component.dtype)).view(np.uint8)

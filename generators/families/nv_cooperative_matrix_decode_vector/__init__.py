@@ -1,0 +1,1 @@
+"""Families of SPV_NV_cooperative_matrix_decode_vector."""

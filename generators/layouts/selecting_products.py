@@ -1,0 +1,93 @@
+"""Multiply-adds of a loaded matrix whose results are exact and still depend on all of its elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
+from generators.program.builder import ProgramBuilder
+from generators.program.values import Matrix, MatrixType
+from generators.property_rows import PropertyRow
+from generators.types import COMPONENT_TYPES, ComponentType, Use
+
+LARGEST = 31
+"""Magnitude of whole numbers, of which a few add up exactly in the bits that a multiply-add must keep."""
+
+_LARGEST_ADDEND = 100_000
+"""Magnitude of whole numbers that are added to sums of integers."""
+
+MULTIPLIED = tuple(COMPONENT_TYPES[name] for name in ("f16", "bf16", "s8", "u8"))
+"""The component types of matrices that are multiplied."""
+
+
+def is_multiplied(type_: MatrixType) -> bool:
+    """Return whether a matrix can be multiplied: of 8-bit integers or 16-bit floats, as A or B."""
+    return type_.use is not Use.ACCUMULATOR and type_.component in MULTIPLIED
+
+
+def other_type(type_: MatrixType) -> MatrixType:
+    """Return the type of the matrix that one of ``type_`` is multiplied with. It has the width that devices have: eight if the matrix has
+    eight rows or columns inside, else 16."""
+    rows, columns = type_.shape
+    inner = columns if type_.use is Use.A else rows
+    free = 8 if inner == 8 else 16
+    if type_.use is Use.A:
+        return MatrixType(type_.component, type_.scope, inner, free, Use.B)
+    return MatrixType(type_.component, type_.scope, free, inner, Use.A)
+
+
+def selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at few places of each line, and each element that it is
+    multiplied with is taken once for each line of the result."""
+    inner, free = (type_.shape[0], type_.shape[1]) if type_.use is Use.B else (type_.shape[1], type_.shape[0])
+    lines = np.zeros((instances, inner, free))
+    for line in lines:
+        places = np.arange(max(inner, free)) % inner
+        line[places, rng.permutation(free)[np.arange(len(places)) % free]] = rng.choice(np.array([-1.0, 1.0]), len(places))
+    numbers = lines if type_.use is Use.B else lines.transpose(0, 2, 1)
+    return matrix_contents(type_, np.ascontiguousarray(numbers).astype(type_.component.dtype))
+
+
+def multiply(builder: ProgramBuilder, matrix: Matrix) -> None:
+    """Multiply with a matrix ``other`` of the other use, add a matrix ``addend``, and store the result to ``target``."""
+    rows, columns = matrix.type.shape
+    component, scope = matrix.type.component, matrix.type.scope
+    is_a = matrix.type.use is Use.A
+    inner = columns if is_a else rows
+    factor_type = other_type(matrix.type)
+    m, n = (rows, factor_type.shape[1]) if is_a else (factor_type.shape[0], columns)
+    total = _sum_type(component)
+    other = matrix_in(builder, "other", factor_type)
+    addend_type = MatrixType(total, scope, m, n, Use.ACCUMULATOR)
+    addend = matrix_in(builder, "addend", addend_type)
+    operands = None if component.is_float else PropertyRow(m, n, inner, component, component, total, total, False).operands
+    a, b = (matrix, other) if is_a else (other, matrix)
+    matrix_out(builder, "target", builder.muladd("product", addend_type, a, b, addend, operands))
+
+
+def _sum_type(component: ComponentType) -> ComponentType:
+    if component.is_float:
+        return COMPONENT_TYPES["f32"]
+    return COMPONENT_TYPES["s32" if component.is_signed else "u32"]
+
+
+def whole_numbers(component: ComponentType, count: int, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw whole numbers of at most ``limit``; uint8."""
+    low = -limit if component.is_float or component.is_signed else 0
+    return np.ascontiguousarray(rng.integers(low, limit, count, endpoint=True).astype(component.dtype)).view(np.uint8)
+
+
+def factor_or_addend(
+    name: str, type_: MatrixType, component: ComponentType, instances: int, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the array ``other`` or ``addend`` of a multiply with a matrix of ``type_``; uint8.
+
+    Args:
+        component, count: of the array.
+        instances: scope instances, each of which has a matrix in it.
+    """
+    if not type_.component.is_float:
+        return whole_numbers(component, count, LARGEST if name == "other" else _LARGEST_ADDEND, rng)
+    if name == "addend":
+        return whole_numbers(component, count, LARGEST, rng)
+    return selecting(other_type(type_), instances, rng)

@@ -1,0 +1,23 @@
+"""Cases of vector decode functions pass whatever an embedded device chooses, and tell what it chose."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from generators.casebook import Case
+from tests.families.decode_choices import cases, wrong_seeds
+
+CHOICES = [case for case in cases("smoke") if case.definition.name == "decode_vector_choice"]
+
+
+@pytest.mark.parametrize("case", CHOICES, ids=lambda case: case.id)
+def test_any_choice_passes(case: Case) -> None:
+    assert wrong_seeds(case, range(4), Counter()) == []
+
+
+def test_both_functions_are_seen() -> None:
+    told: Counter[str] = Counter()
+    assert wrong_seeds(next(case for case in CHOICES if case.parameters.view.is_there is False), range(12), told) == []
+    assert min(told["vector"], told["scalar"]) > 0

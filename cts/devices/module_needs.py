@@ -99,6 +99,13 @@ class Expression(NamedTuple):
     width: int
 
 
+class SubArrayIds(NamedTuple):
+    """OpExtractSubArrayQCOM: the ids of the types of its source and its result."""
+
+    source: int
+    result: int
+
+
 Constant = int | Default | Expression
 
 
@@ -172,6 +179,7 @@ class ModuleNeeds:
         vectors: type id -> OpTypeCooperativeVectorNV.
         multiplies: every matrix-vector multiply, without repetition.
         accumulations: every training instruction, without repetition.
+        sub_arrays: the types of every extraction of a part of an array, without repetition.
         scalars, composites: type id -> type, as far as it is needed to size memory and to name components.
         workgroup: type ids of the entry point's variables in workgroup memory, each with whether a block shares its place with others.
         blocks: type ids that are decorated as Block.
@@ -191,6 +199,7 @@ class ModuleNeeds:
     vectors: dict[int, VectorTypeIds]
     multiplies: tuple[VectorMulIds, ...]
     accumulations: tuple[OuterProductIds | ReduceSumIds, ...]
+    sub_arrays: tuple[SubArrayIds, ...]
     scalars: dict[int, Scalar]
     composites: dict[int, Composite]
     workgroup: tuple[tuple[int, bool], ...]

@@ -18,6 +18,7 @@ from cts.devices.module_needs import (
     OuterProductIds,
     ReduceSumIds,
     Scalar,
+    SubArrayIds,
     VectorMulIds,
     VectorTypeIds,
 )
@@ -52,6 +53,7 @@ class _Found:
         workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
         matrix_of: id of a cooperative matrix -> its type's id.
         vector_of: id of a cooperative vector -> its type's id.
+        composite_of: id of an array, struct or vector -> its type's id.
         pointers: type id of a pointer -> type id of what it points to.
         entry: id of the function of the entry point; None before it is found, where any execution mode counts.
         entry_point: its name. ``interface``: ids of its variables; ``other_interfaces``: of those of the other entry points.
@@ -72,6 +74,7 @@ class _Found:
     vectors: dict[int, VectorTypeIds] = field(default_factory=dict)
     multiplies: dict[VectorMulIds, None] = field(default_factory=dict)
     accumulations: dict[OuterProductIds | ReduceSumIds, None] = field(default_factory=dict)
+    sub_arrays: dict[SubArrayIds, None] = field(default_factory=dict)
     scalars: dict[int, Scalar] = field(default_factory=dict)
     composites: dict[int, Composite] = field(default_factory=dict)
     entry_point: str = "main"
@@ -91,6 +94,7 @@ class _Found:
     workgroup_size: int | None = None
     matrix_of: dict[int, int] = field(default_factory=dict)
     vector_of: dict[int, int] = field(default_factory=dict)
+    composite_of: dict[int, int] = field(default_factory=dict)
     pointers: dict[int, int] = field(default_factory=dict)
     vectors_of_constants: dict[int, _Operands] = field(default_factory=dict)
     spec_ids: dict[int, int] = field(default_factory=dict)
@@ -251,6 +255,12 @@ def _accumulation(found: _Found, op: int, operands: _Operands) -> None:
         found.accumulations[ReduceSumIds(_vector(found, operands[2]))] = None
 
 
+def _sub_array(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[2] not in found.composite_of:
+        raise _Wrong(f"%{operands[2]} is an operand in place of an array, and it is none")
+    found.sub_arrays[SubArrayIds(found.composite_of[operands[2]], operands[0])] = None
+
+
 _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyType(
     {
         Op.Capability: _capability,
@@ -271,6 +281,7 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
         Op.TypeCooperativeVectorNV: _type,
         Op.CooperativeVectorOuterProductAccumulateNV: _accumulation,
         Op.CooperativeVectorReduceSumAccumulateNV: _accumulation,
+        Op.ExtractSubArrayQCOM: _sub_array,
         Op.Constant: _constant,
         Op.ConstantTrue: _constant,
         Op.ConstantFalse: _constant,
@@ -302,6 +313,8 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
             position = at
             if len(operands) < _LEAST.get(opcode, 0):
                 raise _Wrong(f"Op{Op(opcode).name} lacks operands")
+            if opcode in _TYPED and operands[0] in found.composites:
+                found.composite_of[operands[1]] = operands[0]
             if opcode in _TYPED and operands[0] in found.matrices:
                 _matrix_value(found, opcode, operands)
             elif opcode in _TYPED and operands[0] in found.vectors:
@@ -328,6 +341,7 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
         found.vectors,
         tuple(found.multiplies),
         tuple(found.accumulations),
+        tuple(found.sub_arrays),
         found.scalars,
         found.composites,
         tuple((data, id_ in found.aliased or not untyped) for id_, data in found.shared if found.uses(id_)),

@@ -29,7 +29,11 @@ class PropertyIndex:
         self._flexible_types: dict[TypeKey, set[tuple[int, int, int]]] = defaultdict(set)
         self._muladds: dict[MulAddKey, set[tuple[int, int, int]]] = defaultdict(set)
         self._flexible_muladds: dict[MulAddKey, set[tuple[int, int, int, int]]] = defaultdict(set)
+        self._exact: dict[str, set[int]] = defaultdict(set)
+        self._steps: dict[str, set[int]] = defaultdict(set)
         for row in rows:
+            for name, size in (("M", row.m), ("N", row.n), ("K", row.k)):
+                (self._steps if row.flexible else self._exact)[name].add(size)
             key = row.a, row.b, row.c, row.result, row.saturating, row.scope
             matrices = (
                 (row.a, Use.A, row.m, row.k),
@@ -61,6 +65,13 @@ class PropertyIndex:
             rows % row_step == 0 and columns % column_step == 0 and needed in (0, invocations)
             for row_step, column_step, needed in self._flexible_types.get(key, ())
         )
+
+    def has_size(self, name: str, size: int) -> bool:
+        """Tell whether a row has a size, M, N or K, whatever its types are (VUID-RuntimeSpirv-NSize-12352, VUID-RuntimeSpirv-KSize-12353).
+        Where sizes are flexible, it is a multiple of a granularity."""
+        if size in self._exact.get(name, ()):
+            return True
+        return size <= self._largest and any(size % step == 0 for step in self._steps.get(name, ()))
 
     def has_muladd(self, key: MulAddKey, m: int, n: int, k: int, invocations: int) -> bool:
         """Tell whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,

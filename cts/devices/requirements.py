@@ -115,6 +115,15 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
     for muladd in needs.muladds:
         yield from _muladd(muladd, types, scopes[muladd.result], invocations, device)
     yield from _vectors(needs, specialization, device)
+    yield from _sub_arrays(needs, specialization, device)
+
+
+def _sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], device: _Profile) -> Iterator[Reason]:
+    for types in needs.sub_arrays:
+        for type_id, name, what in ((types.source, "N", "array"), (types.result, "K", "part of an array")):
+            length = needs.value(needs.composites[type_id].length, specialization)
+            if not device.rows.has_size(name, length):
+                yield Reason(Code.MISSING_ROW.of("sub_array"), f"no property row with {name} {length}, the length of the {what}")
 
 
 def _use(value: int) -> Use:

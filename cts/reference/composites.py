@@ -21,7 +21,8 @@ def construct(state: State, operation: CompositeConstruct) -> None:
 def extract(state: State, operation: CompositeExtract) -> None:
     """Extract the part that the path leads to."""
     found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
-    assert found is not None, "values are defined"
+    if found is None or not is_defined(found):
+        raise GeneratorError(f"{operation.result.name} is undefined in some invocations; take it where all have it (QC-CX-03)")
     define(state, operation.result.name, found)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cts.reference import cooperative_vector_elementwise as on_vectors
 from cts.reference import cooperative_vectors as vectors
+from cts.reference.array_conversion import bitcast_array, construct_coopmat, extract_coopmat, extract_sub_array
 from cts.reference.arrays import array_load, array_store, atomic_add, atomic_or
 from cts.reference.blocks import block_address, block_cast, block_load
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
@@ -38,6 +39,7 @@ from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copied, last_workgroup_ran, part_copied, stated
 from cts.verdict.expected import Expected, Interval
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -191,6 +193,10 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         CooperativeVectorMatMul: matmul,
         OuterProductAccumulate: outer_product,
         ReduceSumAccumulate: reduce_sum,
+        BitCastArray: bitcast_array,
+        ConstructCoopMat: construct_coopmat,
+        ExtractCoopMat: extract_coopmat,
+        ExtractSubArray: extract_sub_array,
     }
 )
 """What the specification says of each operation."""

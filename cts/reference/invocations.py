@@ -18,10 +18,25 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has, or some of them
             return before the end of the program.
     """
-    size = operation.size
     shape = state.program.shape
     if shape.subgroup_size is None and shape.invocations is None:
         raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size or .invocations")
+    inside = lanes_of(state, operation.size)
+    given = dict(inside.variables)
+    lanes = len(inside.instances)
+    inside.run(operation.body)
+    if len(inside.instances) < lanes and state.program.operations[-1] is not operation:
+        raise GeneratorError("an invocation returns from code of its own, and more code follows; end the code with a branch")
+    for name, tree in inside.variables.items():
+        if tree is not given.get(name):
+            # What each invocation has written is its own: no value of the scope instance is left.
+            state.set_variable(name, None)
+    state.invocations = inside
+
+
+def lanes_of(state: State, size: int) -> State:
+    """Return a state of all invocations, ``size`` in each scope instance, with the values of their instances and what they have computed in
+    earlier regions."""
     own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
     of = np.repeat(np.arange(len(state.instances)), size)
     scalars = {name: value[of] for name, value in state.scalars.items()}
@@ -35,12 +50,4 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         inside.matrices.update({name: select(value, positions) for name, value in before.matrices.items()})
         written = {name: tree for name, tree in before.variables.items() if state.variables.get(name) is None}
         inside.variables.update({name: selected(tree, positions) for name, tree in written.items()})
-    given = dict(inside.variables)
-    inside.run(operation.body)
-    if len(inside.instances) < len(own) and state.program.operations[-1] is not operation:
-        raise GeneratorError("an invocation returns from code of its own, and more code follows; end the code with a branch")
-    for name, tree in inside.variables.items():
-        if tree is not given.get(name):
-            # What each invocation has written is its own: no value of the scope instance is left.
-            state.set_variable(name, None)
-    state.invocations = inside
+    return inside

@@ -94,8 +94,16 @@ class State:
             variables=dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
             aggregates=dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
             owners=None if self.owners is None else self.owners[positions],
-            invocations=None,
+            invocations=self.invocations if everyone else self._invocations_of(positions),
         )
+
+    def _invocations_of(self, positions: np.ndarray) -> State | None:
+        """Return what the invocations of some instances have computed."""
+        before = self.invocations
+        if before is None:
+            return None
+        assert before.owners is not None, "invocations have scope instances"
+        return before.part(np.flatnonzero(np.isin(before.owners, self.instances[positions])))
 
     def run(self, operations: Sequence[Operation]) -> None:
         """Perform operations in order, until no instance is left."""

@@ -11,6 +11,7 @@ from jinja2 import Environment, Template
 
 from generators.errors import NotExpressible
 from generators.glsl import subgroup_operations
+from generators.glsl.array_conversion import emit_bitcast_array, emit_construct_coopmat, emit_extract_coopmat, emit_extract_sub_array
 from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add, emit_atomic_or
 from generators.glsl.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
@@ -62,6 +63,7 @@ from generators.glsl.tensor_access import emit_tensor_load, emit_tensor_store
 from generators.glsl.use_conversion import emit_transpose, emit_use_convert
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -211,6 +213,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         CooperativeVectorMatMul: emit_vector_matmul,
         OuterProductAccumulate: emit_outer_product,
         ReduceSumAccumulate: emit_reduce_sum,
+        BitCastArray: emit_bitcast_array,
+        ConstructCoopMat: emit_construct_coopmat,
+        ExtractCoopMat: emit_extract_coopmat,
+        ExtractSubArray: emit_extract_sub_array,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

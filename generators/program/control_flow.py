@@ -17,6 +17,8 @@ from generators.program.operation import Hint, Operation
 from generators.program.stated import Stated
 from generators.program.values import (
     AnyValue,
+    ArrayType,
+    ArrayValue,
     CooperativeVector,
     CooperativeVectorType,
     Matrix,
@@ -33,10 +35,10 @@ from generators.program.values import (
 from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
 
-Flowing = Value[MatrixType | CooperativeVectorType | ComponentType | PointerType]
+Flowing = Value[MatrixType | CooperativeVectorType | ArrayType | ComponentType | PointerType]
 """A value that a loop carries, or that is chosen where arms meet."""
 
-FlowingSource = Matrix | CooperativeVector | ScalarValue | Pointer
+FlowingSource = Matrix | CooperativeVector | ArrayValue | ScalarValue | Pointer
 """What such a value begins as, or is."""
 
 _ZERO, _ONE = (literal(COMPONENT_TYPES["u32"], value) for value in (0, 1))
@@ -65,8 +67,8 @@ class Select(Operation):
 
 @dataclass(frozen=True)
 class Carried:
-    """A matrix, cooperative vector, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current`` inside the
-    body, ``next`` computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    """A matrix, cooperative vector, array, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current``
+    inside the body, ``next`` computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
 
     initial: FlowingSource
     current: Flowing
@@ -90,8 +92,7 @@ class Loop(Operation):
 @dataclass(frozen=True)
 class Merged:
     """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
-    branch. Matrices of one type, cooperative vectors of one type, scalars, or pointers of one
-    type."""
+    branch. Matrices, cooperative vectors, arrays or pointers of one type, or scalars."""
 
     result: Flowing
     sources: tuple[FlowingSource, ...]

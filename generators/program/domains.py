@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from generators.errors import GeneratorError
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -44,7 +45,7 @@ from generators.program.program import Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
 from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation, is_uniform
-from generators.program.values import Operand, is_cooperative_vector, is_matrix, is_scalar
+from generators.program.values import Operand, is_aggregate, is_cooperative_vector, is_matrix, is_scalar
 from generators.program.variables import Variable, VariableLoad, VariableStore, holds_matrix, leads_to_component
 from generators.program.walking import names_read
 from generators.types import Scope, StorageClass
@@ -90,6 +91,8 @@ _SCALAR = (
     CompositeExtract,
     CompositeInsert,
     CopyObject,
+    BitCastArray,
+    ExtractSubArray,
 )
 """What each invocation may do for itself."""
 
@@ -175,6 +178,8 @@ class _Checker:
             case CompositeInsert() if is_matrix(operation.composite):
                 self._demand(operation, around, "make a matrix")
                 self._define(operation, self.scope)
+            case ConstructCoopMat() | ExtractCoopMat():
+                self._convert(operation, around)
             case InstanceIndex() | MatrixLength():
                 self._define(operation, self.scope)
             case Stated():
@@ -198,6 +203,15 @@ class _Checker:
                 self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "take what is the same")
                 self._define(operation, self.scope)
                 self._inside(operation, around)
+
+    def _convert(self, operation: ConstructCoopMat | ExtractCoopMat, around: Domain) -> None:
+        """Arrays of single invocations become a matrix, or a matrix becomes such arrays; the subgroup does it together (QC-UNI-01)."""
+        if self.alone:
+            raise GeneratorError(
+                f"{type(operation).__name__} is done by a whole subgroup: put it outside of ProgramBuilder.per_invocation (QC-UNI-01)"
+            )
+        self._demand(operation, around, "run")
+        self._define(operation, self.scope if isinstance(operation, ConstructCoopMat) else Domain.INVOCATION)
 
     def _define(self, operation: Operation, domain: Domain) -> None:
         for name in ("result", "index"):
@@ -248,7 +262,7 @@ class _Checker:
     def _loop(self, loop: Loop, around: Domain) -> None:
         domain = max(around, self.of(_names((loop.limit, loop.start, loop.step))))
         self.domains[loop.index.name] = domain
-        scalars = [one for one in loop.carried if is_scalar(one.current) or is_cooperative_vector(one.current)]
+        scalars = [one for one in loop.carried if _is_own(one.current)]
         for one in scalars:
             self.domains[one.current.name] = max(domain, self.of([one.initial.name]))
         while True:
@@ -263,6 +277,11 @@ class _Checker:
 
 def _target(operation: VariableLoad | VariableStore | CopyMemory) -> Variable:
     return operation.target if isinstance(operation, CopyMemory) else operation.variable
+
+
+def _is_own(value: object) -> bool:
+    """Tell whether a value may be another one in each invocation."""
+    return is_scalar(value) or is_cooperative_vector(value) or is_aggregate(value)
 
 
 def _names(values: Iterable[object]) -> list[str]:

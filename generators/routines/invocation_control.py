@@ -1,23 +1,29 @@
-"""Control flow around code that each invocation runs for itself on cooperative vectors."""
+"""Control flow around code that each invocation runs for itself on cooperative vectors or arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.composites import CompositeConstruct
 from generators.program.control_flow import Arm, Carried, Condition, Exit, Merged
 from generators.program.functions import Function
 from generators.program.values import (
+    ArrayType,
+    ArrayValue,
     CooperativeVector,
     CooperativeVectorType,
     Scalar,
     ScalarValue,
     Value,
+    extent,
+    is_aggregate,
     is_cooperative_vector,
 )
 from generators.program.vector_builder import VectorBuilder
+from generators.types import ComponentType
 
 Control = Literal["straight", "uniform", "half", "branches", "switch", "loop", "function", "variable"]
 """straight: all invocations, without control flow. uniform: a branch that all invocations take alike, by a push constant. half: the odd
@@ -34,34 +40,40 @@ KEEPING: tuple[Control, ...] = ("straight", "uniform", "half", "branches", "loop
 PATH = "path"
 """The operand (u32) that decides the uniform branch: 1 for its first arm."""
 
+Computed = TypeVar("Computed", CooperativeVector, ArrayValue)
+"""What the code of an invocation computes: a vector, or an array of scalars."""
+
 Passed = CooperativeVector | ScalarValue
-"""What the code of an invocation takes: a vector, or a scalar."""
+"""What code that computes vectors takes: a vector, or a scalar."""
+
+ComputedType = CooperativeVectorType | ArrayType
+"""The type of such a value."""
 
 
 @dataclass(frozen=True)
-class InvocationCode:
+class InvocationCode(Generic[Computed]):
     """Code that each invocation runs for itself.
 
     Attributes:
         load: loads operands; takes the beginning of their names and the slot (u32) that they are in.
         compute: computes the result; takes the beginning of names and the operands.
-        store: stores results: what ``compute`` gives, and the vectors among the operands if they are kept.
+        store: stores results: what ``compute`` gives, and the vectors and arrays among the operands if they are kept.
         kept: whether the operands are stored as well.
     """
 
-    load: Callable[[str, ScalarValue], tuple[Passed, ...]]
-    compute: Callable[[str, Sequence[Passed]], CooperativeVector]
-    store: Callable[[Sequence[CooperativeVector]], None]
+    load: Callable[[str, ScalarValue], tuple[Computed | ScalarValue, ...]]
+    compute: Callable[[str, Sequence[Computed | ScalarValue]], Computed]
+    store: Callable[[Sequence[Computed]], None]
     kept: bool = False
 
-    def results(self, prefix: str, slot: ScalarValue) -> tuple[CooperativeVector, ...]:
+    def results(self, prefix: str, slot: ScalarValue) -> tuple[Computed, ...]:
         """Add code that computes the results of the operands in ``slot``, and return them."""
         operands = self.load(prefix, slot)
-        kept = [operand for operand in operands if is_cooperative_vector(operand)] if self.kept else []
+        kept: list[Any] = [operand for operand in operands if _is_computed(operand)] if self.kept else []
         return self.compute(prefix, operands), *kept
 
 
-def run(builder: ProgramBuilder, control: Control, code: InvocationCode, me: Scalar, lanes: int, type_: CooperativeVectorType) -> None:
+def run(builder: ProgramBuilder, control: Control, code: InvocationCode[Computed], me: Scalar, lanes: int, type_: ComputedType) -> None:
     """Run ``code`` in the invocations of the dispatch, inside of the builder's ``per_invocation``.
 
     Args:
@@ -98,21 +110,37 @@ def run(builder: ProgramBuilder, control: Control, code: InvocationCode, me: Sca
             _variable(builder, code, me, is_odd, type_)
 
 
+def _is_computed(value: object) -> bool:
+    """Tell whether a value is a vector or an array."""
+    return is_cooperative_vector(value) or is_aggregate(value)
+
+
+def zeros(builder: ProgramBuilder, type_: Any, name: str = "zeros") -> Any:
+    """Return zeros: a cooperative vector or an array of scalars, of ``type_``."""
+    if isinstance(type_, CooperativeVectorType):
+        return VectorBuilder(builder).null(name, type_)
+    assert isinstance(type_, ArrayType), "invocations compute vectors and arrays"
+    assert isinstance(type_.element, ComponentType), "arrays that invocations compute have scalars as elements"
+    result = Value(name, type_)
+    builder.add(CompositeConstruct(result, (builder.literal(0, type_.element),) * extent(type_.length)))
+    return result
+
+
 def _mirrored(builder: ProgramBuilder, me: Scalar, lanes: int) -> Scalar:
     """Return the slot of the invocation's mirror image."""
     return builder.arithmetic("mirrored", "subtract", builder.literal(lanes - 1), me)
 
 
-def _merged(sources: Sequence[Sequence[CooperativeVector]]) -> tuple[Merged, ...]:
+def _merged(sources: Sequence[Sequence[Computed]]) -> tuple[Merged, ...]:
     """Where arms meet, one source of each arm for each result."""
     return tuple(Merged(Value(f"met_{i}", every[0].type), tuple(every)) for i, every in enumerate(zip(*sources, strict=True)))
 
 
-def _stored(code: InvocationCode, merged: Sequence[Merged]) -> None:
+def _stored(code: InvocationCode[Computed], merged: Sequence[Merged]) -> None:
     code.store([one.result for one in merged])  # type: ignore[misc]
 
 
-def _branches(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int, condition: Condition) -> None:
+def _branches(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scalar, lanes: int, condition: Condition) -> None:
     """Add a branch whose second arm computes with the operands of the mirror image."""
     with builder.arm() as then:
         first = code.results("then_", me)
@@ -123,44 +151,43 @@ def _branches(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: 
     _stored(code, merged)
 
 
-def _switch(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int, type_: CooperativeVectorType) -> None:
+def _switch(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scalar, lanes: int, type_: ComputedType) -> None:
     with builder.arm() as own:
         first = code.results("own_", me)
     with builder.arm() as other:
         second = code.results("other_", _mirrored(builder, me, lanes))
     with builder.arm() as default:
-        zeros = (VectorBuilder(builder).null("zeros", type_),)
-    merged = _merged((first, second, zeros))
+        nothing = (zeros(builder, type_),)
+    merged = _merged((first, second, nothing))
     selector = builder.arithmetic("selector", "modulo", me, builder.literal(3))
     builder.switch(selector, (Arm((0,), tuple(own)), Arm((2,), tuple(other))), default, merged)
     _stored(code, merged)
 
 
-def _called(builder: ProgramBuilder, code: InvocationCode, me: Scalar) -> CooperativeVector:
+def _called(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scalar) -> Computed:
     """Call a function, which takes all operands, and return its result."""
     operands = code.load("", me)
     parameters = tuple(Value(f"parameter_{i}", operand.type) for i, operand in enumerate(operands))
     with builder.arm() as body:
         returned = code.compute("inner_", parameters)  # type: ignore[arg-type]
     function = Function("computes", parameters, tuple(body), returned)
-    result = builder.call("called", function, operands)
-    assert result is not None
-    assert is_cooperative_vector(result)
-    return result
+    result: Any = builder.call("called", function, operands)
+    assert _is_computed(result)
+    return result  # type: ignore[no-any-return]
 
 
-def _variable(builder: ProgramBuilder, code: InvocationCode, me: Scalar, is_odd: Condition, type_: CooperativeVectorType) -> None:
+def _variable(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scalar, is_odd: Condition, type_: ComputedType) -> None:
     variable = builder.variable("held", type_)
-    builder.set(variable, (), VectorBuilder(builder).null("zeros", type_))
+    builder.set(variable, (), zeros(builder, type_))
     with builder.arm() as then:
         builder.set(variable, (), code.results("", me)[0])
     builder.branch(is_odd, then)
-    held = builder.get("held_after", variable)
-    assert is_cooperative_vector(held)
+    held: Any = builder.get("held_after", variable)
+    assert _is_computed(held)
     code.store((held,))
 
 
-def _loop(builder: ProgramBuilder, code: InvocationCode, me: Scalar, lanes: int) -> None:
+def _loop(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scalar, lanes: int) -> None:
     """Compute the results of all slots up to the invocation's own, and store the last ones."""
     begin = code.results("begin_", builder.literal(0))
     carried: list[Carried] = []

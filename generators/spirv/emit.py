@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.errors import GeneratorError
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -65,6 +66,7 @@ from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier
 from generators.spirv import subgroup_operations
+from generators.spirv.array_conversion import emit_bitcast_array, emit_construct_coopmat, emit_extract_coopmat, emit_extract_sub_array
 from generators.spirv.arrays import emit_array_load, emit_array_store, emit_atomic_add, emit_atomic_or
 from generators.spirv.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
@@ -214,6 +216,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         CooperativeVectorMatMul: emit_vector_matmul,
         OuterProductAccumulate: emit_outer_product,
         ReduceSumAccumulate: emit_reduce_sum,
+        BitCastArray: emit_bitcast_array,
+        ConstructCoopMat: emit_construct_coopmat,
+        ExtractCoopMat: emit_extract_coopmat,
+        ExtractSubArray: emit_extract_sub_array,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

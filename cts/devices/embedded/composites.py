@@ -13,7 +13,7 @@ from cts.devices.embedded.machine import Run
 from cts.devices.embedded.pointers import get_component, set_component
 from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, constituent_count, constituent_type
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import UNDEFINED, Undefined, Value, blend, expand, settle, signed_index
+from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, blend, expand, settle, signed_index
 from generators.spirv.enumerants import Op
 
 _UNDEFINED_COMPONENT = 0xFFFFFFFF
@@ -72,7 +72,14 @@ def _extract(translation: Translation, words: Words) -> Run:
         type_ = constituent_type(type_, index)
     if len(path) == 1 and not isinstance(steps[0][0], MatrixType):
         (index,) = path
-        return lambda: UNDEFINED if values[composite] is UNDEFINED else values[composite][index]
+
+        def element() -> Value:
+            if values[composite] is UNDEFINED:
+                return UNDEFINED
+            found = values[composite][index]
+            return settle(found, machine.mask) if found.__class__ is Partly else found
+
+        return element
 
     def run() -> Value:
         value = values[composite]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded import (
+    array_conversions,
     atomics,
     composites,
     control_flow,
@@ -35,6 +36,7 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         op: handler
         for group in (
+            array_conversions,
             atomics,
             composites,
             control_flow,

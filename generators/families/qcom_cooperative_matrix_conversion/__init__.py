@@ -1,0 +1,1 @@
+"""Families of SPV_QCOM_cooperative_matrix_conversion."""

@@ -1,0 +1,116 @@
+"""bitcast_arrays: each invocation reads the bytes of an array as elements of another type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from generators.inputs.array_conversions import Pattern, drawn, normal
+from generators.layouts.invocation_arrays import invocation_arrays
+from generators.layouts.placement import fills
+from generators.operands.run_time import run_time_operands
+from generators.parameters.declaration import parameter
+from generators.program.array_conversion import BitCastArray
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
+from generators.program.program import Program, Subcase
+from generators.program.shape import WorkgroupShape
+from generators.program.values import ArrayType, ArrayValue, ScalarValue, Value
+from generators.routines.invocation_control import Control, InvocationCode, path, run
+from generators.types import COMPONENT_TYPES, ComponentType, Scope
+
+_TYPES = {name: COMPONENT_TYPES[name] for name in ("u32", "s32", "f32", "f16")}
+_MOST_HALVES = 128
+"""The most bytes of an array of f16 among the types that GLSL lists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    from_: ComponentType = parameter("the elements of the source", labels=_TYPES)
+    to: ComponentType = parameter("the elements of the result", labels=_TYPES)
+    bytes: int = parameter("the size of both arrays", default=32)
+    way: Literal["cast", "back"] = parameter("whether the result is cast to the type of the source again", default="cast")
+    control: Control = parameter("the control flow around the cast", default="straight")
+    invocations: int = parameter("invocations of a workgroup", default=16)
+    workgroups: int = parameter("workgroups", default=1)
+
+    @property
+    def source(self) -> ArrayType:
+        """The type of the source."""
+        return ArrayType(self.from_, self.bytes // self.from_.bytes)
+
+    @property
+    def result(self) -> ArrayType:
+        """The type of what is stored."""
+        return self.source if self.way == "back" else self.between
+
+    @property
+    def between(self) -> ArrayType:
+        """The type of the first cast's result."""
+        return ArrayType(self.to, self.bytes // self.to.bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Pattern = parameter("how the elements are drawn")
+    run: int = parameter("number of the run, by which a uniform branch is taken or not")
+
+
+def _listed(parameters: Parameters) -> bool:
+    """Tell whether GLSL lists both types for this size."""
+    return COMPONENT_TYPES["f16"] not in (parameters.from_, parameters.to) or parameters.bytes <= _MOST_HALVES
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"listed": _listed}
+
+
+def _length(type_: ArrayType) -> int:
+    assert isinstance(type_.length, int)
+    return type_.length
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program, and sources of normal numbers in both types."""
+    lanes = parameters.invocations * parameters.workgroups
+    shape = WorkgroupShape(invocations=parameters.invocations)
+    builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+    source = invocation_arrays(builder, "source", parameters.from_, _length(parameters.source), lanes, "input")
+    of_result = parameters.from_ if parameters.way == "back" else parameters.to
+    target = invocation_arrays(builder, "target", of_result, _length(parameters.result), lanes, "output")
+    me = Value("me", U32)
+
+    def load(prefix: str, slot: ScalarValue) -> tuple[ArrayValue, ...]:
+        return (source.load(f"{prefix}given", slot),)
+
+    def compute(prefix: str, operands: Sequence[Any]) -> ArrayValue:
+        result = Value(f"{prefix}cast", parameters.between)
+        builder.add(BitCastArray(result, operands[0]))
+        if parameters.way == "back":
+            result, first = Value(f"{prefix}back", parameters.source), result
+            builder.add(BitCastArray(result, first))
+        return result
+
+    def store(values: Sequence[ArrayValue]) -> None:
+        target.store(values[0], me)
+
+    with builder.per_invocation(me, parameters.invocations):
+        run(builder, parameters.control, InvocationCode(load, compute, store), me, lanes, parameters.result)
+
+    def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        count = lanes * parameters.bytes
+        # Floats of the narrower type are normal numbers first, and then those of the wider one, which leaves the narrower ones so.
+        types = sorted((parameters.from_, parameters.to), key=lambda type_: (type_.bits, type_.is_float))
+        bits = drawn(chosen.pattern, types[0], count // types[0].bytes, rng)
+        for type_ in (types[1], types[0], types[1]):
+            bits = normal(np.ascontiguousarray(bits).view(type_.bits_dtype), type_)
+        inputs = {"source": np.ascontiguousarray(bits).view(np.uint8)}
+        return Subcase(name, inputs | fills(program, rng), run_time_operands(program, path(chosen.run)))
+
+    return Built(builder.build(), draw)

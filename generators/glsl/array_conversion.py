@@ -1,0 +1,41 @@
+"""Built-in functions of GL_QCOM_cooperative_matrix_conversion, which write their last argument."""
+
+from __future__ import annotations
+
+from generators.glsl.shader import Shader
+from generators.glsl.variables import assignee, value_text
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
+from generators.program.values import AnyValue
+
+
+def emit_bitcast_array(shader: Shader, operation: BitCastArray) -> None:
+    """Write a call of bitcastQCOM."""
+    _call(shader, "bitcastQCOM", operation.result, value_text(shader, operation.source))
+
+
+def emit_construct_coopmat(shader: Shader, operation: ConstructCoopMat) -> None:
+    """Write a call of vectorToCoopmatQCOM."""
+    _call(shader, "vectorToCoopmatQCOM", operation.result, value_text(shader, operation.source))
+
+
+def emit_extract_coopmat(shader: Shader, operation: ExtractCoopMat) -> None:
+    """Write a call of coopmatToVectorQCOM."""
+    _call(shader, "coopmatToVectorQCOM", operation.result, shader.text(operation.matrix))
+
+
+def emit_extract_sub_array(shader: Shader, operation: ExtractSubArray) -> None:
+    """Write a call of extractSubArrayQCOM."""
+    _call(shader, "extractSubArrayQCOM", operation.result, value_text(shader, operation.source), shader.text(operation.start))
+
+
+def _call(shader: Shader, function: str, result: AnyValue, *arguments: str) -> None:
+    """Declare the result where it is not declared yet, and write a call that writes it."""
+    shader.require(
+        "GL_KHR_cooperative_matrix",
+        "GL_KHR_memory_scope_semantics",
+        "GL_EXT_shader_explicit_arithmetic_types",
+        "GL_QCOM_cooperative_matrix_conversion",
+    )
+    if result.name not in shader.variables:
+        shader.line(f"{assignee(shader, result)};")
+    shader.line(f"{function}({', '.join((*arguments, shader.text(result)))});")

@@ -1,0 +1,97 @@
+"""Arrays of single invocations in a buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generators.program.array_conversion import ConstructCoopMat, ExtractCoopMat
+from generators.program.builder import ProgramBuilder
+from generators.program.composites import CompositeConstruct, CompositeExtract
+from generators.program.memory import Array, Pointee, Role
+from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value
+from generators.types import ComponentType, StorageClass, Use
+
+
+@dataclass(frozen=True)
+class InvocationArrays:
+    """Arrays of one type in a buffer, one after another.
+
+    Attributes:
+        builder: of the program.
+        array: the buffer.
+        element: type of the elements.
+        length: elements of an array.
+    """
+
+    builder: ProgramBuilder
+    array: Array
+    element: ComponentType
+    length: int
+
+    @property
+    def type(self) -> ArrayType:
+        """The type of an array as a value."""
+        return ArrayType(self.element, self.length)
+
+    def load(self, name: str, slot: ScalarValue) -> ArrayValue:
+        """Load the array in ``slot`` (u32), an element after the other."""
+        builder, result = self.builder, Value(name, self.type)
+        parts = [builder.read_scalar(f"{name}_{i}", self.array, at) for i, at in enumerate(self._places(name, slot))]
+        builder.add(CompositeConstruct(result, tuple(parts)))
+        return result
+
+    def store(self, value: ArrayValue, slot: ScalarValue) -> None:
+        """Store the array to ``slot`` (u32)."""
+        name = f"{value.name}_out"
+        for i, at in enumerate(self._places(name, slot)):
+            part = Value(f"{name}_{i}", self.element)
+            self.builder.add(CompositeExtract(part, value, (i,)))
+            self.builder.write(self.array, at, part)
+
+    def _places(self, name: str, slot: ScalarValue) -> list[ScalarValue]:
+        builder = self.builder
+        first = builder.arithmetic(f"{name}_begin", "multiply", slot, builder.literal(self.length))
+        return [first, *(builder.arithmetic(f"{name}_at_{i}", "add", first, builder.literal(i)) for i in range(1, self.length))]
+
+
+def invocation_arrays(builder: ProgramBuilder, name: str, element: ComponentType, length: int, slots: int, role: Role) -> InvocationArrays:
+    """Declare a buffer of ``slots`` arrays of ``length`` elements."""
+    array = builder.array(name, Pointee(element), slots * length, StorageClass.STORAGE_BUFFER, role)
+    return InvocationArrays(builder, array, element, length)
+
+
+def construct(builder: ProgramBuilder, name: str, type_: MatrixType, source: ArrayValue) -> Matrix:
+    """Add the construction of a matrix of the arrays of its invocations."""
+    result = Value(name, type_)
+    builder.add(ConstructCoopMat(result, source))
+    return result
+
+
+def extract(builder: ProgramBuilder, name: str, matrix: Matrix, type_: ArrayType) -> ArrayValue:
+    """Add the extraction of the arrays of a matrix."""
+    result = Value(name, type_)
+    builder.add(ExtractCoopMat(result, matrix))
+    return result
+
+
+def packed(lines: np.ndarray, element: ComponentType, component: ComponentType, slots: int) -> np.ndarray:
+    """Return contents of a buffer: an array for each line, and arrays of ones for the invocations beyond them.
+
+    Args:
+        lines: bits of the components, (matrices, lines, components of a line).
+        element: type of the elements, of which each has the bits of one or more components, the lower index in the lower bits.
+        component: of the matrices.
+        slots: invocations of a matrix.
+    """
+    matrices, count, line = lines.shape
+    arrays = np.full((matrices, slots, line * component.bytes), 0xFF, np.uint8)
+    arrays[:, :count] = np.ascontiguousarray(lines.astype(component.bits_dtype)).view(np.uint8)
+    assert arrays.shape[2] % element.bytes == 0, "a line has whole elements"
+    return arrays.reshape(-1)
+
+
+def lines_of_use(values: np.ndarray, use: Use) -> np.ndarray:
+    """Return the rows of matrices, (matrices, rows, columns), or of B the columns, in their order: (matrices, lines, components)."""
+    return values.swapaxes(-1, -2) if use is Use.B else values

@@ -1,0 +1,53 @@
+"""Conversions between arrays of invocations and cooperative matrices (SPV_QCOM_cooperative_matrix_conversion, 3.56.11 and 3.56.12).
+
+An array belongs to one invocation, a matrix to a subgroup. Invocation i means the one whose SubgroupLocalInvocationId is i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.operation import Operation
+from generators.program.values import ArrayValue, Matrix, ScalarValue
+
+
+@dataclass(frozen=True)
+class BitCastArray(Operation):
+    """OpBitCastArrayQCOM: ``result`` has the bytes of ``source``, in the order that they would have in memory (QC-BC-03, F-QC-3). Both
+    have as many bytes. Each invocation does it for itself."""
+
+    result: ArrayValue
+    source: ArrayValue
+
+
+@dataclass(frozen=True)
+class ConstructCoopMat(Operation):
+    """OpCompositeConstructCoopMatQCOM: ``source`` of invocation i is row i of ``result``, or column i if its use is B (QC-CC-04, QC-CC-05).
+
+    Arrays of invocations beyond the rows are ignored. Elements of u32 that the component type differs from are bits of one or more
+    components (QC-CC-14). The subgroup does it together.
+    """
+
+    result: Matrix
+    source: ArrayValue
+
+
+@dataclass(frozen=True)
+class ExtractCoopMat(Operation):
+    """OpCompositeExtractCoopMatQCOM: ``result`` of invocation i is row i of ``matrix``, or column i if its use is B (QC-CX-02).
+
+    In invocations beyond the rows it is undefined. Elements of u32 are as those of ``ConstructCoopMat``. The subgroup does it together.
+    """
+
+    result: ArrayValue
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
+class ExtractSubArray(Operation):
+    """OpExtractSubArrayQCOM: element i of ``result`` is element ``start`` (s32) + i of ``source`` (QC-SA-04). Each invocation does it for
+    itself."""
+
+    result: ArrayValue
+    source: ArrayValue
+    start: ScalarValue

@@ -29,7 +29,10 @@ def insert(state: State, operation: CompositeInsert) -> None:
     """The composite with another part."""
     composite, new = value_of(state, operation.composite), value_of(state, operation.part)
     path = indices(state, operation.composite.type, operation.path)
-    define(state, operation.result.name, changed(operation.composite.type, composite, path, new))
+    made = changed(operation.composite.type, composite, path, new)
+    complete = whole(operation.result.type, made) if is_defined(made) else made
+    assert complete is not None, "something is there"
+    define(state, operation.result.name, complete)
 
 
 def copy_object(state: State, operation: CopyObject) -> None:

@@ -11,10 +11,12 @@ import numpy as np
 
 from cts.reference.scalars import numbers
 from cts.reference.state import State
+from cts.reference.trees import Tree, selected
 from cts.reference.variables import merge, value_of
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
 from generators.program.operation import Operation
+from generators.program.values import is_scalar
 
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -44,9 +46,18 @@ def holds(state: State, condition: Condition) -> np.ndarray:
 
 
 def select(state: State, operation: Select) -> None:
-    """Choose by the condition."""
-    then, otherwise = state.scalar(operation.then), state.scalar(operation.otherwise)
-    state.scalars[operation.result.name] = np.where(holds(state, operation.condition), then, otherwise)
+    """Choose by the condition, a whole value in each invocation."""
+    chosen = holds(state, operation.condition)
+    if is_scalar(operation.then) and is_scalar(operation.otherwise):
+        then, otherwise = state.scalar(operation.then), state.scalar(operation.otherwise)
+        state.scalars[operation.result.name] = np.where(chosen, then, otherwise)
+        return
+    parts: list[tuple[np.ndarray, Tree]] = []
+    for positions, source in ((np.flatnonzero(chosen), operation.then), (np.flatnonzero(~chosen), operation.otherwise)):
+        part = selected(value_of(state, source), positions)
+        if len(positions) and part is not None:
+            parts.append((positions, part))
+    merge(state, operation.result.name, parts)
 
 
 def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:

@@ -277,14 +277,16 @@ class _VectorCompositesWriter:
         return self.builder.arithmetic(f"{prefix}mirrored", "subtract", last, index)
 
     def reverse(self, prefix: str, left: CooperativeVector, right: CooperativeVector, last: ScalarValue) -> CooperativeVector:
-        """Return ``right`` with components 0 to ``last`` of the reverse of ``left``."""
+        """Return ``right`` with components 0 to ``last`` of the reverse of ``left``. The last one is first, so that each iteration takes a
+        component of the invocation's own."""
         builder, v = self.builder, self.vectors
         current, index = Value(f"{prefix}made", self.type), Value(f"{prefix}step", U32)
         steps = builder.arithmetic(f"{prefix}steps", "add", last, builder.literal(1))
         carried: list[Carried] = []
         with builder.loop(index, steps, carried):
-            part = v.extract(f"{prefix}part", left, self.mirrored(prefix, index))
-            carried.append(Carried(right, current, v.insert(f"{prefix}following", current, part, index)))
+            at = builder.arithmetic(f"{prefix}at", "subtract", last, index)
+            part = v.extract(f"{prefix}part", left, self.mirrored(prefix, at))
+            carried.append(Carried(right, current, v.insert(f"{prefix}following", current, part, at)))
         return current
 
 

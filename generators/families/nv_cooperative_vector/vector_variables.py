@@ -260,6 +260,11 @@ class _VectorVariablesWriter:
             return tuple(self._constant(part_type(type_, (i,)), f"{name}_{i}", rng) for i in range(length(type_)))
         return self.builder.literal(0)
 
+    @property
+    def last(self) -> tuple[int, ...]:
+        """The path to the last vector of the first one's type."""
+        return next(path for path, type_ in reversed(self.parts) if type_ == self.parts[0][1])
+
     # Indices
 
     def path(self, prefix: str, path: tuple[int, ...], index: _Index, turn: Scalar | None) -> Path:
@@ -367,9 +372,8 @@ class _VectorVariablesWriter:
                 assert is_aggregate(whole), "vectors are not constructed of parts here"
                 builder.set(other, (), self._constructed(whole))
             case "insert":
-                path, _ = self.parts[0]
                 inserted = Value("inserted", whole.type)
-                builder.add(CompositeInsert(inserted, self.spare("insertion"), whole, path))
+                builder.add(CompositeInsert(inserted, self.spare("insertion"), whole, self.last))
                 builder.set(other, (), inserted)
                 # The operand is stored after its use, and must still be what it was.
                 builder.set(box, (), whole)
@@ -451,8 +455,7 @@ class _VectorVariablesWriter:
 
     def change(self, prefix: str, box: Variable, spare: CooperativeVector, at: int | ScalarValue) -> None:
         """Change a variable of the case's type."""
-        builder, (first, type_) = self.builder, self.parts[0]
-        last = next(path for path, one in reversed(self.parts) if one == type_)
+        builder, (first, _), last = self.builder, self.parts[0], self.last
         match self.parameters.change:
             case "replace":
                 builder.set(box, first, spare)

@@ -19,9 +19,14 @@ def construct(state: State, operation: CompositeConstruct) -> None:
 
 
 def extract(state: State, operation: CompositeExtract) -> None:
-    """The part that the path leads to."""
+    """The part that the path leads to.
+
+    Raises:
+        GeneratorError: it is a component of a cooperative vector that is undefined.
+    """
     found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
-    assert found is not None, "values are defined"
+    if found is None:
+        raise GeneratorError(f"{operation.result.name} is an undefined component of {operation.composite.name}; take one that is defined")
     define(state, operation.result.name, found)
 
 

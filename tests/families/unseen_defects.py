@@ -297,6 +297,11 @@ UNSEEN = (
         "vector_variables",
     ),
     _excused(
+        _of("call", "arguments_exchanged"),
+        "the one function of the smoke tier that takes two vectors gives their minimum",
+        "vector_elementwise",
+    ),
+    _excused(
         _of("call", "variables_kept"),
         "a function that takes and returns a whole writes all of its variable first",
         "vector_variables",

@@ -19,7 +19,7 @@ from generators.program.program import Program
 from generators.types import COMPONENT_TYPES
 
 _Deciding = Branch | Switch
-_Bend = Callable[[np.ndarray, int], np.ndarray]
+Bend = Callable[[np.ndarray, int], np.ndarray]
 """From the arm of each instance and the number of arms to the arms that are taken instead."""
 
 _OPPOSITES: dict[Relation, Relation] = {
@@ -32,7 +32,9 @@ _OPPOSITES: dict[Relation, Relation] = {
 }
 
 
-def _bent(bend: _Bend) -> Substitute:
+def bent_arms(bend: Bend) -> Substitute:
+    """Build a step of a branch or switch that takes other arms."""
+
     def step(state: State, operation: _Deciding) -> None:
         if isinstance(operation, Branch):
             taken, arms = np.where(holds(state, operation.condition), 0, 1), [operation.then, operation.otherwise]
@@ -45,7 +47,7 @@ def _bent(bend: _Bend) -> Substitute:
 
 _OF_FIRST_INSTANCE = "branch.arm_of_first_instance"
 
-_BENDS: tuple[tuple[_Bend, str], ...] = (
+_BENDS: tuple[tuple[Bend, str], ...] = (
     (lambda taken, count: (taken + 1) % count, "branch.other_arm"),
     (lambda taken, _: np.zeros_like(taken), "branch.first_arm"),
     (lambda taken, count: np.full_like(taken, count - 1), "branch.last_arm"),
@@ -115,7 +117,7 @@ def branch_defects(program: Program) -> Iterator[Defect]:
         selection = "branch" if isinstance(operation, Branch) else "switch"
         for bend, id_ in _BENDS:
             if id_ != _OF_FIRST_INSTANCE or program.instances > 1:
-                yield Defect(id_, {operation: _bent(bend)}, {"selection": selection})
+                yield Defect(id_, {operation: bent_arms(bend)}, {"selection": selection})
     for branch in every(operations, Branch):
         if branch.condition.relation not in ("equal", "not_equal"):
             yield Defect("branch.other_sign", {branch: _by_other_signedness})

@@ -16,7 +16,7 @@ from cts.reference.variables import initialize
 from generators.program.functions import Call, PointerParameter
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import is_matrix, is_tensor
+from generators.program.values import is_cooperative_vector, is_matrix, is_tensor
 from generators.program.variables import Variable
 
 
@@ -30,8 +30,8 @@ def _exchanged(first: int, second: int) -> Substitute:
 
 
 def _copied(state: State, source: object, target: object) -> None:
-    """Make ``target`` what ``source`` is, where both are matrices, or both layouts or views."""
-    if is_matrix(source) and is_matrix(target):
+    """Make ``target`` what ``source`` is, where both are matrices, both cooperative vectors, or both layouts or views."""
+    if (is_matrix(source) and is_matrix(target)) or (is_cooperative_vector(source) and is_cooperative_vector(target)):
         state.matrices[target.name] = state.matrices[source.name]
     elif is_tensor(source) and is_tensor(target):
         state.aggregates[target.name] = state.aggregates[source.name]
@@ -81,6 +81,8 @@ def _static(state: State, operation: Call) -> None:
 def _is_like(one: object, other: object) -> bool:
     if is_matrix(one) or is_matrix(other):
         return is_matrix(one) and is_matrix(other) and one.type == other.type
+    if is_cooperative_vector(one) or is_cooperative_vector(other):
+        return is_cooperative_vector(one) and is_cooperative_vector(other) and one.type == other.type
     if isinstance(one, PointerParameter) or isinstance(other, PointerParameter):
         return isinstance(one, PointerParameter) and isinstance(other, PointerParameter) and one.variable.type == other.variable.type
     if is_tensor(one) or is_tensor(other):

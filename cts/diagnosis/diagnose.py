@@ -33,6 +33,7 @@ from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
+from cts.defects.vector_composites import vector_composite_defects
 from cts.defects.vector_elementwise import vector_elementwise_defects
 from cts.defects.vector_multiply import vector_multiply_defects
 from cts.defects.vector_training import vector_training_defects
@@ -79,6 +80,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from pointer_defects(program)
     yield from subgroup_defects(program)
     yield from vector_defects(program)
+    yield from vector_composite_defects(program)
     yield from vector_elementwise_defects(program)
     yield from vector_multiply_defects(program)
     yield from vector_training_defects(program)

@@ -19,10 +19,15 @@ def construct(state: State, operation: CompositeConstruct) -> None:
 
 
 def extract(state: State, operation: CompositeExtract) -> None:
-    """Extract the part that the path leads to."""
+    """Extract the part that the path leads to.
+
+    Raises:
+        GeneratorError: it is undefined, or a component of it is.
+    """
     found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
     if found is None or not is_defined(found):
-        raise GeneratorError(f"{operation.result.name} is undefined in some invocations; take it where all have it (QC-CX-03)")
+        what = f"{operation.result.name} of {operation.composite.name} is undefined in some invocations"
+        raise GeneratorError(f"{what}; take what is defined in all of them (QC-CX-03)")
     define(state, operation.result.name, found)
 
 
@@ -30,7 +35,10 @@ def insert(state: State, operation: CompositeInsert) -> None:
     """Insert another part into the composite."""
     composite, new = value_of(state, operation.composite), value_of(state, operation.part)
     path = indices(state, operation.composite.type, operation.path)
-    define(state, operation.result.name, changed(operation.composite.type, composite, path, new))
+    made = changed(operation.composite.type, composite, path, new)
+    complete = whole(operation.result.type, made) if is_defined(made) else made
+    assert complete is not None, "something is there"
+    define(state, operation.result.name, complete)
 
 
 def copy_object(state: State, operation: CopyObject) -> None:

@@ -116,7 +116,7 @@ def chosen(state: State, result: Scalar, which: ExtendedName, operands: Sequence
     define_scalar(state, result, _elements(result.type, ends, result.name))
 
 
-def selected(state: State, result: Scalar, taken: np.ndarray, then: ScalarValue, otherwise: ScalarValue) -> None:
+def chosen_range(state: State, result: Scalar, taken: np.ndarray, then: ScalarValue, otherwise: ScalarValue) -> None:
     """Give ``result`` the value of ``then`` where ``taken`` holds and of ``otherwise`` elsewhere; one of them has a range."""
     ends = _each(lambda one, other: np.asarray(np.where(taken, one, other)), bounds(state, then), bounds(state, otherwise))
     define_scalar(state, result, _elements(result.type, ends, result.name))

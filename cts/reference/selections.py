@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from cts.reference.scalar_ranges import bounds, has_range, selected
+from cts.reference.scalar_ranges import bounds, chosen_range, has_range
 from cts.reference.scalars import numbers
 from cts.reference.state import State
+from cts.reference.trees import Tree, selected
 from cts.reference.variables import merge, value_of
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
 from generators.program.operation import Operation
+from generators.program.values import is_scalar
 
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -57,14 +59,17 @@ def _compared(state: State, condition: Condition) -> tuple[np.ndarray, np.ndarra
 
 
 def select(state: State, operation: Select) -> None:
-    """Choose by the condition, which nobody needs to know where both are equal.
+    """Choose by the condition, a whole value in each invocation. Where both values of numbers are equal, nobody needs to know it.
 
     Raises:
         GeneratorError: as of ``holds``.
     """
     condition = operation.condition
+    if not (is_scalar(operation.then) and is_scalar(operation.otherwise) and is_scalar(operation.result)):
+        _select_values(state, operation)
+        return
     if has_range(state, operation.then, operation.otherwise):
-        selected(state, operation.result, holds(state, condition), operation.then, operation.otherwise)
+        chosen_range(state, operation.result, holds(state, condition), operation.then, operation.otherwise)
         return
     then, otherwise = state.scalar(operation.then), state.scalar(operation.otherwise)
     if has_range(state, condition.left, condition.right):
@@ -72,7 +77,18 @@ def select(state: State, operation: Select) -> None:
         if (certain | (then == otherwise)).all():
             state.scalars[operation.result.name] = np.where(found, then, otherwise)
             return
-    state.scalars[operation.result.name] = np.where(holds(state, operation.condition), then, otherwise)
+    state.scalars[operation.result.name] = np.where(holds(state, condition), then, otherwise)
+
+
+def _select_values(state: State, operation: Select) -> None:
+    """Choose between vectors and other values that are not scalars."""
+    chosen = holds(state, operation.condition)
+    parts: list[tuple[np.ndarray, Tree]] = []
+    for positions, source in ((np.flatnonzero(chosen), operation.then), (np.flatnonzero(~chosen), operation.otherwise)):
+        part = selected(value_of(state, source), positions)
+        if len(positions) and part is not None:
+            parts.append((positions, part))
+    merge(state, operation.result.name, parts)
 
 
 def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:

@@ -12,7 +12,7 @@ from cts.reference.construction import constant, null
 from cts.reference.cooperative_vectors import constant_vector, null_vector
 from cts.reference.state import State
 from cts.reference.trees import Partial, Tree, component, is_defined, replaced, selected
-from cts.reference.values import MatrixValue
+from cts.reference.values import MatrixValue, UndefinedMatrix
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.cooperative_vectors import CooperativeVectorConstant
@@ -38,7 +38,10 @@ Index = np.ndarray
 
 def value_of(state: State, value: AnyValue | Operand) -> Tree:
     """Return what a name stands for."""
-    if is_matrix(value) or is_cooperative_vector(value) or (is_scalar(value) and state.has_range(value)):
+    if is_matrix(value) or (is_scalar(value) and state.has_range(value)):
+        return state.matrices[value.name]
+    # A cooperative vector is an aggregate until all of its components are defined.
+    if is_cooperative_vector(value) and value.name in state.matrices:
         return state.matrices[value.name]
     return state.scalar(value) if is_scalar(value) else state.aggregates[value.name]
 
@@ -109,6 +112,8 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
         return new
     assert isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType)
     at, rest = path[0], path[1:]
+    if isinstance(tree, UndefinedMatrix):
+        tree = None
     if isinstance(tree, MatrixValue):
         assert isinstance(new, np.ndarray)
         return inserted(tree, at, new)

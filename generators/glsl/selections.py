@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.errors import GeneratorError
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import assignee
+from generators.glsl.variables import assignee, type_name
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Branch, Condition, Exit, FlowingSource, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.load_store import MatrixLoad
@@ -36,9 +36,9 @@ def condition_text(shader: Shader, condition: Condition) -> str:
 
 def emit_select(shader: Shader, select: Select) -> None:
     """Write a conditional expression."""
-    type_, name = shader.scalar_type(select.result.type), identifier(select.result.name)
+    name = identifier(select.result.name)
     then, otherwise = shader.text(select.then), shader.text(select.otherwise)
-    shader.line(f"{type_} {name} = {condition_text(shader, select.condition)} ? {then} : {otherwise};")
+    shader.line(f"{type_name(shader, select.result.type)} {name} = {condition_text(shader, select.condition)} ? {then} : {otherwise};")
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:

@@ -77,6 +77,12 @@ def random_bits(component: ComponentType, count: int, rng: np.random.Generator) 
     return _make_finite(component, rng.integers(0, 1 << component.bits, count, dtype=np.uint64))
 
 
+def nonzero_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw bits as random_bits does, with 1 in place of zeros: the sign of a zero that code makes of components is free. Shape (count,)."""
+    bits = random_bits(component, count, rng)
+    return np.where(bits == 0, component.bits_dtype.type(1), bits)
+
+
 def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
     """Return the ends of the type in turn: for floats the denormal and normal limits of both signs, for integers the limits and single
     bits. The period is odd, so rows of a power of two differ. Shape (count,)."""

@@ -57,12 +57,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class Select(Operation):
-    """``result`` is ``then`` where the condition holds, else ``otherwise``; three scalars of one type."""
+    """``result`` is ``then`` where the condition holds, else ``otherwise``; three scalars or cooperative vectors of one type.
+    Matrices are left out (F-KHR-5)."""
 
-    result: Scalar
+    result: Scalar | CooperativeVector
     condition: Condition
-    then: ScalarValue
-    otherwise: ScalarValue
+    then: ScalarValue | CooperativeVector
+    otherwise: ScalarValue | CooperativeVector
 
 
 @dataclass(frozen=True)

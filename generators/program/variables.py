@@ -3,7 +3,7 @@ and views (TA-VAR-01)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -97,6 +97,15 @@ def holds_matrix(type_: ValueType) -> bool:
             return any(holds_matrix(member) for member in type_.members)
         case _:
             return False
+
+
+def leaves(type_: ValueType, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], ValueType]]:
+    """Yield the paths to the parts of a type that are neither arrays nor structs, in order, with their types."""
+    if not isinstance(type_, ArrayType | StructType):
+        yield path, type_
+        return
+    for index in range(length(type_)):
+        yield from leaves(part_type(type_, (index,)), (*path, index))
 
 
 def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:

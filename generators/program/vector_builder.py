@@ -7,7 +7,8 @@ from typing import Literal
 
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
+from generators.program.control_flow import Condition, Select
 from generators.program.conversion import Conversion, conversions
 from generators.program.cooperative_vector_elementwise import (
     BitOperator,
@@ -148,6 +149,18 @@ class VectorBuilder:
             self._builder.add(CompositeInsert(result, part, vector, (index,)))
         else:
             self._builder.add(CooperativeVectorInsert(result, vector, part, index))
+        return result
+
+    def select(self, name: str, condition: Condition, then: CooperativeVector, otherwise: CooperativeVector) -> CooperativeVector:
+        """``then`` where the condition holds, which may differ from invocation to invocation, else ``otherwise``: OpSelect."""
+        result = Value(name, then.type)
+        self._builder.add(Select(result, condition, then, otherwise))
+        return result
+
+    def copy(self, name: str, vector: CooperativeVector) -> CooperativeVector:
+        """OpCopyObject of ``vector``."""
+        result = Value(name, vector.type)
+        self._builder.add(CopyObject(result, vector))
         return result
 
     def negate(self, name: str, operand: CooperativeVector) -> CooperativeVector:

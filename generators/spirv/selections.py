@@ -9,7 +9,6 @@ from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.operation import Hint, Operation
 from generators.program.values import AnyValue, Operand
-from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import Op, SelectionControl
 from generators.spirv.shader import Shader
 from generators.spirv.variables import type_id
@@ -45,8 +44,8 @@ def emit_condition(shader: Shader, condition: Condition) -> int:
 
 
 def emit_select(shader: Shader, select: Select) -> None:
-    """Emit OpSelect of scalars."""
-    type_ = scalar(shader.module, select.result.type)
+    """Emit OpSelect of scalars or cooperative vectors."""
+    type_ = type_id(shader, select.result.type)
     condition = emit_condition(shader, select.condition)
     then, otherwise = shader.id(select.then), shader.id(select.otherwise)
     shader.module.value(Op.Select, type_, condition, then, otherwise, result=shader.define(select.result))

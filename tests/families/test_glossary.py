@@ -15,7 +15,7 @@ FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERN
 RELATIONS = {id_ for id_ in glossary().entries if id_.startswith("outcome.")}
 """What the diagnosis says where no defect explains a failure: tests/compare/test_diagnose.py has each."""
 UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinished}
-"""What no case has yet: tests/families/test_vector_defects.py has each."""
+"""What no case has yet."""
 
 
 @pytest.fixture(scope="module")

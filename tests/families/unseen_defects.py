@@ -290,6 +290,22 @@ UNSEEN = (
     _asked(_of("reduce", "padded_with_zeros"), "reductions are the subject of reduce and flexible", "reduce", "flexible"),
     _asked(_of("reduce", "compared_by_other_sign"), "comparisons of elements are the subject of reduce", "reduce"),
     _asked(_of("per_element", "compared_by_other_sign"), "places have no sign bit", "per_element"),
+    _asked(
+        _all_of("vector_composite") | _of("cooperative_vector", "index_ignored", "index_of_first_invocation"),
+        "composites are the subject of vector_composites and vector_variables",
+        "vector_composites",
+        "vector_variables",
+    ),
+    _excused(
+        _of("call", "arguments_exchanged"),
+        "the one function of the smoke tier that takes two vectors gives their minimum",
+        "vector_elementwise",
+    ),
+    _excused(
+        _of("call", "variables_kept"),
+        "a function that takes and returns a whole writes all of its variable first",
+        "vector_variables",
+    ),
     _asked(_of("call", "returns_argument", "result_overwrites_argument"), "results of functions are the subject of functions", "functions"),
 )
 

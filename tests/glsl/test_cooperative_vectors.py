@@ -9,6 +9,7 @@ from generators.glsl.compile import compile_glsl, find_glslang
 from generators.glsl.emit import emit
 from generators.layouts.vector_arrays import VectorArray
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.control_flow import Condition
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.memory import Pointee
@@ -44,6 +45,7 @@ def program(change: str = "") -> Program:
         y = vectors.matmul("y", F16, x, E4M3, matrix, BiasInMemory(bias, zero, INTERPRETATIONS["f16"]), 6, 6, flags)  # type: ignore[arg-type]
         y = vectors.function("low", "NMin" if change == "function" else "FMin", y, x)
         y = vectors.arithmetic("sum", "add", y, vectors.splat("one", slots.type, builder.literal(0x3C00, F16), change != "splat"))
+        y = vectors.select("chosen", Condition(me, "equal", zero), y, x)
         if change == "bitcast":
             vectors.convert("bits", y, COMPONENT_TYPES["u16"], Conversion.BITCAST)
         if change == "division":
@@ -64,10 +66,11 @@ def test_the_text() -> None:
         "gl_ComponentTypeFloat16NV, 6u, 6u, gl_CooperativeVectorMatrixLayoutInferencingOptimalNV, false, 0u);"
     ) in lines
     assert (
-        "coopVecOuterProductAccumulateNV(x, sum, gradient, 0u, 0u, gl_CooperativeVectorMatrixLayoutTrainingOptimalNV, "
+        "coopVecOuterProductAccumulateNV(x, chosen, gradient, 0u, 0u, gl_CooperativeVectorMatrixLayoutTrainingOptimalNV, "
         "gl_ComponentTypeFloat16NV);"
     ) in lines
-    assert "coopVecStoreNV(sum, target, at);" in lines
+    assert "coopvecNV<float16_t, 6> chosen = me == 0u ? sum : x;" in lines
+    assert "coopVecStoreNV(chosen, target, at);" in lines
 
 
 @pytest.mark.parametrize("change", ["stride", "flags", "function", "splat", "bitcast", "division", "pairs"])

@@ -225,6 +225,37 @@ def test_values_that_are_made() -> None:
     gives(lanes, [[1113, 2123], [1113, 2123]])
 
 
+def test_a_vector_is_defined_when_all_of_its_components_are() -> None:
+    lanes = Lanes(2)
+    vectors, type_ = lanes.vectors, CooperativeVectorType(S32, 3)
+    with lanes.inside():
+        x = lanes.loaded("x", "s32", [[1, 2, 3], [4, 5, 6]])
+        made = vectors.undefined("nothing", type_, "module")
+        for i in range(3):
+            made = vectors.insert(f"with_{i}", made, vectors.extract(f"part_{i}", x, 2 - i), i)
+        lanes.stored(made)
+    gives(lanes, [[3, 2, 1], [6, 5, 4]])
+    lanes = Lanes(1)
+    with lanes.inside():
+        nothing = lanes.vectors.undefined("nothing", type_, "function")
+        some = lanes.vectors.insert("some", nothing, lanes.builder.literal(7, S32), 1)
+        lanes.stored(lanes.vectors.splat("y", type_, lanes.vectors.extract("taken", some, 1), replicated=True))
+    gives(lanes, [[7, 7, 7]])
+    with lanes.inside():
+        lanes.vectors.extract("other", some, 0)
+    refused(lanes, "other is an undefined component of some")
+
+
+def test_an_invocation_selects_one_of_two_vectors() -> None:
+    lanes = Lanes(3)
+    with lanes.inside():
+        x = lanes.loaded("x", "s32", [[1, 2], [3, 4], [5, 6]])
+        y = lanes.loaded("y", "s32", [[10, 20], [30, 40], [50, 60]])
+        chosen = lanes.vectors.select("chosen", Condition(lanes.me, "equal", lanes.builder.literal(1)), x, y)
+        lanes.stored(lanes.vectors.copy("copied", chosen))
+    gives(lanes, [[10, 20], [3, 4], [50, 60]])
+
+
 def test_an_undefined_vector_is_handed_on_and_never_looked_at() -> None:
     lanes = Lanes(2)
     builder = lanes.builder

@@ -9,6 +9,7 @@ import pytest
 
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.control_flow import Condition
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.memory import Array, Pointee
@@ -141,6 +142,16 @@ def test_a_splat_has_a_constituent_for_each_component() -> None:
     assert "OpCompositeConstruct %cooperative_vector_f16_4 %c %c %c %c" in text
     assert "OpCapability ReplicatedCompositesEXT" in text
     assert "%z = OpCompositeConstructReplicateEXT" in text
+
+
+def test_a_selection_takes_whole_vectors() -> None:
+    def code(bench: Bench, x: CooperativeVector) -> None:
+        y = bench.vectors.select("y", Condition(Value("me", U32), "equal", bench.builder.literal(1)), x, x)
+        bench.vectors.copy("z", y)
+
+    text = Bench().text(code)
+    assert re.search(r"%y = OpSelect %cooperative_vector_f16_4 %\S+ %x %x", text)
+    assert "%z = OpCopyObject %cooperative_vector_f16_4 %y" in text
 
 
 Code = Callable[[Bench, CooperativeVector], object]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +33,7 @@ from generators.program.values import (
     is_aggregate,
     is_scalar,
 )
-from generators.program.variables import Path, Variable, length, part_type
+from generators.program.variables import Path, Variable, leaves, length, part_type
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout
 
@@ -70,18 +70,6 @@ class Parameters(Scoped):
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {}
 
-Leaf = tuple[tuple[int, ...], MatrixType | ComponentType]
-
-
-def _leaves(type_: ValueType, path: tuple[int, ...] = ()) -> Iterator[Leaf]:
-    """Yield the matrices and scalars of a type, in order."""
-    if isinstance(type_, MatrixType | ComponentType):
-        yield path, type_
-        return
-    assert isinstance(type_, ArrayType | StructType), "holders have matrices and scalars"
-    for index in range(length(type_)):
-        yield from _leaves(part_type(type_, (index,)), (*path, index))
-
 
 class _AggregatesWriter:
     """Writes the program of one case.
@@ -97,9 +85,9 @@ class _AggregatesWriter:
         self.given: dict[str, int] = {}
         self.length = self._operand("length", parameters.length, count, count + 1)
         self.type = self._holder(count if parameters.length == "literal" else self.length)
-        leaves = list(_leaves(self.type))
-        self.matrices = [(path, type_) for path, type_ in leaves if isinstance(type_, MatrixType)]
-        self.scalars = [path for path, type_ in leaves if isinstance(type_, ComponentType)]
+        found = list(leaves(self.type))
+        self.matrices = [(path, type_) for path, type_ in found if isinstance(type_, MatrixType)]
+        self.scalars = [path for path, type_ in found if isinstance(type_, ComponentType)]
         self.boxes = [self.builder.variable("box", self.type, parameters.storage)]
         if parameters.move not in _WITHIN:
             self.boxes.append(self.builder.variable("other", self.type, parameters.other_storage))
@@ -220,7 +208,7 @@ class _AggregatesWriter:
                 # The operand is stored after its use, and must still be what it was.
                 builder.set(self.boxes[0], (), whole)
             case "parts":
-                for number, (leaf, type_) in enumerate(_leaves(whole.type)):
+                for number, (leaf, type_) in enumerate(leaves(whole.type)):
                     value = Value(f"leaf{number}", type_)
                     builder.add(CompositeExtract(value, whole, leaf))
                     builder.set(other, leaf, value)

@@ -1,0 +1,533 @@
+"""vector_variables: vectors of single invocations in variables, arrays and structs, by parts and as wholes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from generators.inputs.patterns import nonzero_bits, tame_bits
+from generators.layouts.vector_arrays import VectorArray
+from generators.operands.run_time import run_time_operands
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import SOURCE_NAMES
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
+from generators.program.control_flow import Condition
+from generators.program.cooperative_vectors import CooperativeVectorConstant
+from generators.program.functions import Function, PointerParameter
+from generators.program.memory import Array, Pointee
+from generators.program.program import Program, Subcase
+from generators.program.shape import WorkgroupShape
+from generators.program.values import (
+    Aggregate,
+    AnyValue,
+    ArrayType,
+    CooperativeVector,
+    CooperativeVectorType,
+    Extent,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Selected,
+    StructType,
+    Value,
+    ValueType,
+    is_aggregate,
+    is_cooperative_vector,
+    is_scalar,
+)
+from generators.program.variables import Initializer, Path, Variable, leaves, length, part_type
+from generators.program.vector_builder import VectorBuilder
+from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
+
+_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
+
+_Storage = Literal["function", "private"]
+_Index = Literal["constant", "operand", "invocation", "loop"]
+_At = Literal["constant", "operand", "invocation"]
+
+_BY_PARTS = ("construct", "parts", "insert")
+"""Copies that name every element, or one of them, by a constant index."""
+
+_INITIAL_SEED = 41
+"""Seed of constants that variables begin with."""
+
+_LONGER = 2
+"""Components that the second type of vectors in a struct has more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
+    holder: Literal["vector", "array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested"] = parameter(
+        "the type of the variables", default="array"
+    )
+    length: int = parameter("components of a vector", default=5)
+    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    count: int = parameter("length of the array", default=3, applies=lambda parameters: parameters.holder not in ("vector", "struct"))
+    count_from: Literal["literal", "specialization"] = parameter(
+        "where the array has its length from", default="literal", applies=lambda parameters: parameters.holder not in ("vector", "struct")
+    )
+    storage: _Storage = parameter("storage class of the variable", default="function")
+    other_storage: _Storage = parameter(
+        "storage class of the variable that is a copy", default="function", applies=lambda parameters: parameters.copy != "none"
+    )
+    start: Literal["none", "null", "constant"] = parameter("what the variable begins with", default="none")
+    write: _Index = parameter("the indices by which parts are written", default="constant")
+    read: _Index = parameter("the indices by which parts are read", default="constant")
+    source: SOURCE_NAMES = parameter("where indices that are operands come from", default="push_constant")
+    copy: Literal["none", "load_store", "copy_memory", "copy_object", "construct", "insert", "parts"] = parameter(
+        "how the whole is copied", default="none"
+    )
+    change: Literal["none", "exchange", "rotate", "components", "replace"] = parameter(
+        "what is changed afterwards: two vectors change places, all of an array do, two components do, or a vector is replaced",
+        default="none",
+    )
+    at: _At = parameter("the indices of components", default="constant", applies=lambda parameters: parameters.change == "components")
+    passing: Literal["inline", "value", "pointer"] = parameter(
+        "who changes it: the code itself, or a function that takes and returns the whole, or has a pointer to the variable",
+        default="inline",
+        applies=lambda parameters: parameters.change != "none",
+    )
+    control: Literal["straight", "half", "branches", "loop"] = parameter(
+        "the control flow around the change", default="straight", applies=lambda parameters: parameters.change != "none"
+    )
+    invocations: int = parameter("invocations of a workgroup", default=32)
+    workgroups: int = parameter("workgroups", default=1)
+
+
+def _loops_fit(parameters: Parameters) -> bool:
+    """Return whether one loop can fill, read or rotate the variable."""
+    loops = "loop" in (parameters.write, parameters.read) or parameters.change == "rotate"
+    return not loops or parameters.holder == "array"
+
+
+def _indices_fit(parameters: Parameters) -> bool:
+    """Return whether there are arrays to index."""
+    has_array = parameters.holder not in ("vector", "struct")
+    return has_array or (parameters.write == "constant" and parameters.read == "constant")
+
+
+def _starts_fit(parameters: Parameters) -> bool:
+    """Return whether the variable can begin with a constant, and shows what it began with."""
+    known = parameters.count_from == "literal" or parameters.start != "constant"
+    return parameters.start == "none" or (known and parameters.write in ("constant", "operand"))
+
+
+def _sizes_fit(parameters: Parameters) -> bool:
+    """Return whether copies and functions have values whose length is known."""
+    return parameters.count_from == "literal" or parameters.copy not in _BY_PARTS
+
+
+def _vectors_fit(parameters: Parameters) -> bool:
+    """Return whether a vector alone can be changed and copied so."""
+    alone = parameters.holder == "vector"
+    return not alone or (parameters.change not in ("exchange", "rotate") and parameters.copy not in _BY_PARTS)
+
+
+def _exchanges_fit(parameters: Parameters) -> bool:
+    """Return whether the type has two vectors of one type, and components that can be told apart."""
+    if parameters.change == "components" and parameters.length == 1 and parameters.holder == "vector":
+        return False
+    return parameters.change != "exchange" or parameters.holder != "vector"
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "loops_fit": _loops_fit,
+    "indices_fit": _indices_fit,
+    "starts_fit": _starts_fit,
+    "sizes_fit": _sizes_fit,
+    "vectors_fit": _vectors_fit,
+    "exchanges_fit": _exchanges_fit,
+    "indexes_components": lambda parameters: parameters.change == "components" and parameters.at != "constant",
+    "diverges": lambda parameters: parameters.control != "straight" or parameters.invocations in (1, 7, 33),
+}
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """The vectors of one type in memory: so many ``slots`` follow each other for each invocation.
+
+    Attributes:
+        type: as the program has it.
+        slots: of one invocation.
+        place: of all of them.
+        array: they are in.
+    """
+
+    type: CooperativeVectorType
+    slots: int
+    place: VectorArray
+    array: Array
+
+
+class _VectorVariablesWriter:
+    """Writes the program of one case.
+
+    Attributes:
+        given: value of each operand that a specialization constant or the host supplies.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        shape = WorkgroupShape(invocations=parameters.invocations)
+        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.vectors = VectorBuilder(self.builder)
+        self.lanes = parameters.invocations * parameters.workgroups
+        self.me = Value("me", U32)
+        self.given: dict[str, int] = {}
+        self.length = self._extent("length", parameters.length, parameters.length + 3, parameters.length_from)
+        self.count = self._extent("count", parameters.count, parameters.count + 1, parameters.count_from)
+        self.type = self._holder()
+        found = list(leaves(self.type))
+        self.parts = [(path, type_) for path, type_ in found if isinstance(type_, CooperativeVectorType)]
+        self.scalars = [path for path, type_ in found if isinstance(type_, ComponentType)]
+        self.boxes = [self.builder.variable("box", self.type, parameters.storage, self._initial())]
+        if parameters.copy != "none":
+            self.boxes.append(self.builder.variable("other", self.type, parameters.other_storage))
+        self.indices: dict[int, Operand] = {}
+        self.sources: dict[CooperativeVectorType, _Slots] = {}
+        self.targets: dict[CooperativeVectorType, _Slots] = {}
+        for number, type_ in enumerate(dict.fromkeys(type_ for _, type_ in self.parts)):
+            those = sum(one == type_ for _, one in self.parts)
+            # One more vector than the variable has: one that replaces another.
+            self.sources[type_] = self._slots(f"source{number}", "input", type_, those + 1)
+            self.targets[type_] = self._slots(f"target{number}", "output", type_, those * len(self.boxes))
+        self.turns = self._own("turns", "invocation" in (parameters.write, parameters.read))
+        self.places = self._own("places", parameters.change == "components" and parameters.at == "invocation")
+        self.place: Operand | None = None
+        if parameters.change == "components" and parameters.at == "operand":
+            self.place = self._operand("place", max(0, parameters.length - 2), 0)
+
+    def _extent(self, name: str, value: int, default: int, source: Literal["literal", "specialization"]) -> int | Operand:
+        return value if source == "literal" else self.builder.operand(name, U32, source, value, default)
+
+    def _operand(self, name: str, value: int, default: int) -> Operand:
+        source = self.parameters.source
+        if source != "literal":
+            self.given[name] = value
+        return self.builder.operand(name, U32, source, value, default)
+
+    def _own(self, name: str, used: bool) -> Array | None:
+        """Declare an array with a number of each invocation, if something uses it."""
+        if not used:
+            return None
+        return self.builder.array(name, Pointee(U32), self.lanes, StorageClass.STORAGE_BUFFER, "input")
+
+    def _slots(self, name: str, role: Literal["input", "output"], type_: CooperativeVectorType, slots: int) -> _Slots:
+        place = VectorArray(CooperativeVectorType(type_.component, type_.count), self.lanes * slots)
+        return _Slots(type_, slots, place, place.declare(self.builder, name, role))
+
+    def _holder(self) -> ValueType:
+        component = self.parameters.component
+        one = CooperativeVectorType(component, self.length)
+        longer = CooperativeVectorType(component, self.parameters.length + _LONGER)
+        match self.parameters.holder:
+            case "vector":
+                return one
+            case "array":
+                return ArrayType(one, self.count)
+            case "array_of_array":
+                return ArrayType(ArrayType(one, 2), self.count)
+            case "struct":
+                return StructType("Mixed", (one, longer, U32, one))
+            case "array_of_struct":
+                return ArrayType(StructType("Mixed", (one, U32, longer)), self.count)
+            case "struct_of_array":
+                return StructType("Mixed", (ArrayType(longer, self.count), U32, ArrayType(one, 2)))
+            case _:
+                return ArrayType(StructType("Mixed", (ArrayType(one, self.count), longer, U32)), 2)
+
+    def _initial(self) -> Initializer | None:
+        """Return what the variable begins with."""
+        if self.parameters.start == "constant":
+            return self._constant(self.type, "initial", np.random.default_rng(_INITIAL_SEED))
+        return "null" if self.parameters.start == "null" else None
+
+    def _constant(self, type_: ValueType, name: str, rng: np.random.Generator) -> Initializer:
+        if isinstance(type_, CooperativeVectorType):
+            replicated = isinstance(type_.length, Operand)
+            bits = tame_bits(type_.component, 1 if replicated else type_.count, rng)
+            values = tuple(self.builder.literal(int(one), type_.component) for one in bits)
+            return CooperativeVectorConstant(Value(name, type_), values, replicated)
+        if isinstance(type_, ArrayType | StructType):
+            return tuple(self._constant(part_type(type_, (i,)), f"{name}_{i}", rng) for i in range(length(type_)))
+        return self.builder.literal(0)
+
+    @property
+    def last(self) -> tuple[int, ...]:
+        """The path to the last vector of the first one's type."""
+        return next(path for path, type_ in reversed(self.parts) if type_ == self.parts[0][1])
+
+    # Indices
+
+    def path(self, prefix: str, path: tuple[int, ...], index: _Index, turn: Scalar | None) -> Path:
+        """Return the path with array indices of the kind ``index``; ``turn`` is added to those of the invocation, around the array."""
+        found: list[int | ScalarValue] = []
+        for depth, number in enumerate(path):
+            container = part_type(self.type, path[:depth])
+            if not isinstance(container, ArrayType) or index in ("constant", "loop"):
+                found.append(number)
+            elif index == "operand":
+                found.append(self._index(number))
+            else:
+                assert turn is not None, "indices of invocations are loaded"
+                name = self.builder.fresh(f"{prefix}turned")
+                moved = self.builder.arithmetic(f"{name}_sum", "add", turn, self.builder.literal(number))
+                found.append(self.builder.arithmetic(name, "modulo", moved, self._scalar(container.length)))
+        return tuple(found)
+
+    def _scalar(self, value: Extent) -> ScalarValue:
+        assert not isinstance(value, Selected), "lengths are numbers or specialization constants"
+        return self.builder.literal(value) if isinstance(value, int) else value
+
+    def _index(self, index: int) -> Operand:
+        if index not in self.indices:
+            # Another index of the shortest array, so a constant that is left at its default is an index that exists.
+            self.indices[index] = self._operand(f"index_{index}", index, index - 1 if index else 1)
+        return self.indices[index]
+
+    def turn(self, name: str, index: _Index, more: int) -> Scalar | None:
+        """Read by how much the invocation's indices are turned, and ``more``."""
+        if index != "invocation":
+            return None
+        assert self.turns is not None
+        own = self.builder.read_scalar(f"{name}_own", self.turns, self.me)
+        return self.builder.arithmetic(name, "add", own, self.builder.literal(more))
+
+    # Memory
+
+    def load(self, name: str, type_: CooperativeVectorType, number: int | Scalar) -> CooperativeVector:
+        """Load a vector of the invocation."""
+        slots = self.sources[type_]
+        return self.vectors.load(name, type_, slots.array, self._offset(f"{name}_from", slots, self.me, number))
+
+    def _offset(self, name: str, slots: _Slots, owner: ScalarValue, number: int | Scalar) -> Scalar:
+        builder = self.builder
+        first = builder.arithmetic(f"{name}_first", "multiply", owner, builder.literal(slots.slots))
+        slot = builder.arithmetic(f"{name}_slot", "add", first, builder.literal(number) if isinstance(number, int) else number)
+        return slots.place.offset(builder, name, slot)
+
+    def spare(self, name: str) -> CooperativeVector:
+        """Load a vector of the first type that is nowhere yet."""
+        _, type_ = self.parts[0]
+        return self.load(name, type_, self.sources[type_].slots - 1)
+
+    # Steps
+
+    def write(self) -> Program:
+        """Write the program."""
+        with self.builder.per_invocation(self.me, self.parameters.invocations):
+            self.fill()
+            if self.parameters.copy != "none":
+                self.copy()
+            self.controlled()
+            self.store()
+        return self.builder.build()
+
+    def fill(self) -> None:
+        """Put every vector into the first variable, and the number of the invocation where a scalar is. What the variable began with stays
+        in its last vector, or in every other component of the only one."""
+        builder, box, write = self.builder, self.boxes[0], self.parameters.write
+        if write == "loop":
+            type_, index = self.parts[0][1], Value("filling", U32)
+            with builder.loop(index, self._scalar(self.count), []):
+                builder.set(box, (index,), self.load("filled", type_, index))
+            return
+        turn = self.turn("write_turn", write, 0)
+        taken = dict.fromkeys(self.sources, 0)
+        begun = self.parameters.start != "none"
+        for number, (path, type_) in enumerate(self.parts[: len(self.parts) - begun]):
+            vector = self.load(f"vector{number}", type_, taken[type_])
+            taken[type_] += 1
+            builder.set(box, self.path(f"write{number}_", path, write, turn), vector)
+        if begun and len(self.parts) == 1:
+            whole = self.load("whole", self.parts[0][1], 0)
+            for i in range(0, self.parameters.length, 2):
+                builder.set(box, (i,), self.vectors.extract(f"component{i}", whole, i))
+        for number, path in enumerate(self.scalars):
+            builder.set(box, self.path(f"tell{number}_", path, write, turn), self.me)
+
+    def copy(self) -> None:
+        """Copy the first variable to the other one."""
+        builder, (box, other) = self.builder, self.boxes
+        if self.parameters.copy == "copy_memory":
+            builder.add(CopyMemory(other, (), box, ()))
+            return
+        whole = builder.get("copied_whole", box)
+        match self.parameters.copy:
+            case "load_store":
+                builder.set(other, (), whole)
+            case "copy_object":
+                copied = Value("copied", whole.type)
+                builder.add(CopyObject(copied, whole))
+                builder.set(other, (), copied)
+            case "construct":
+                assert is_aggregate(whole), "vectors are not constructed of parts here"
+                builder.set(other, (), self._constructed(whole))
+            case "insert":
+                inserted = Value("inserted", whole.type)
+                builder.add(CompositeInsert(inserted, self.spare("insertion"), whole, self.last))
+                builder.set(other, (), inserted)
+                # The operand is stored after its use, and must still be what it was.
+                builder.set(box, (), whole)
+            case _:
+                for number, (leaf, type_) in enumerate(leaves(whole.type)):
+                    value = Value(f"leaf{number}", type_)
+                    builder.add(CompositeExtract(value, whole, leaf))
+                    builder.set(other, leaf, value)
+
+    def _constructed(self, whole: Aggregate) -> Aggregate:
+        parts: list[AnyValue] = []
+        for index in range(length(whole.type)):
+            parts.append(Value(f"part{index}", part_type(whole.type, (index,))))
+            self.builder.add(CompositeExtract(parts[-1], whole, (index,)))
+        made = Value("constructed", whole.type)
+        self.builder.add(CompositeConstruct(made, tuple(parts)))
+        return made
+
+    def controlled(self) -> None:
+        """Change the first variable, in the case's control flow."""
+        builder, box, me = self.builder, self.boxes[0], self.me
+        if self.parameters.change == "none":
+            return
+        spare, at = self.spare("spare"), self._at()
+        if self.parameters.control == "straight":
+            self.changed("", spare, at)
+            return
+        if self.parameters.control == "loop":
+            rounds = builder.arithmetic("rounds", "modulo", me, builder.literal(3))
+            with builder.loop(Value("round", U32), rounds, []):
+                self.changed("", spare, at)
+            return
+        odd = builder.arithmetic("odd", "and", me, builder.literal(1))
+        with builder.arm() as then:
+            self.changed("", spare, at)
+        otherwise = []
+        if self.parameters.control == "branches":
+            with builder.arm() as otherwise:
+                builder.set(box, self.parts[-1][0], self._of_last_type(spare))
+        builder.branch(Condition(odd, "equal", builder.literal(1)), then, otherwise)
+
+    def _of_last_type(self, spare: CooperativeVector) -> CooperativeVector:
+        _, type_ = self.parts[-1]
+        return spare if spare.type == type_ else self.load("another", type_, self.sources[type_].slots - 1)
+
+    def _at(self) -> int | ScalarValue:
+        """Return the component that the change is about."""
+        if self.places is not None:
+            return self.builder.read_scalar("own_place", self.places, self.me)
+        return self.place if self.place is not None else self.parameters.length // 3
+
+    def changed(self, prefix: str, spare: CooperativeVector, at: int | ScalarValue) -> None:
+        """Change the first variable, or call a function that does."""
+        builder, box, passing = self.builder, self.boxes[0], self.parameters.passing
+        if passing == "inline":
+            self.change(prefix, box, spare, at)
+            return
+        own = not isinstance(at, int)
+        inner_spare = Value("given_spare", spare.type)
+        inner_at = Value("given_place", U32) if own else at
+        scalars: tuple[Scalar, ...] = (inner_at,) if is_scalar(inner_at) and isinstance(inner_at, Value) else ()
+        arguments: Sequence[ScalarValue] = (at,) if not isinstance(at, int) else ()
+        if passing == "pointer":
+            pointed = Variable("pointed", self.type, self.parameters.storage)
+            with builder.arm() as body:
+                self.change("inner_", pointed, inner_spare, inner_at)
+            by_pointer = Function("changes", (PointerParameter(pointed), inner_spare, *scalars), tuple(body), None)
+            builder.call("nothing", by_pointer, (box, spare, *arguments))
+            return
+        held, given = Variable("held", self.type), Value("given_whole", self.type)
+        with builder.arm() as body:
+            builder.set(held, (), given)
+            self.change("inner_", held, inner_spare, inner_at)
+            result = builder.get("inner_whole", held)
+        function = Function("changed", (given, inner_spare, *scalars), tuple(body), result, variables=(held,))
+        returned = builder.call("returned_whole", function, (builder.get("passed_whole", box), spare, *arguments))
+        assert returned is not None, "the function returns the whole"
+        builder.set(box, (), returned)
+
+    def change(self, prefix: str, box: Variable, spare: CooperativeVector, at: int | ScalarValue) -> None:
+        """Change a variable of the case's type."""
+        builder, (first, _), last = self.builder, self.parts[0], self.last
+        match self.parameters.change:
+            case "replace":
+                builder.set(box, first, spare)
+            case "exchange":
+                former, latter = builder.get(f"{prefix}former", box, *first), builder.get(f"{prefix}latter", box, *last)
+                builder.set(box, last, former)
+                builder.set(box, first, latter)
+            case "rotate":
+                step = Value(f"{prefix}turning", U32)
+                rounds = builder.arithmetic(f"{prefix}turns", "subtract", self._scalar(self.count), builder.literal(1))
+                with builder.loop(step, rounds, []):
+                    following = builder.arithmetic(f"{prefix}following", "add", step, builder.literal(1))
+                    former, latter = builder.get(f"{prefix}former", box, step), builder.get(f"{prefix}latter", box, following)
+                    builder.set(box, (step,), latter)
+                    builder.set(box, (following,), former)
+            case "components":
+                from_end = self._from_end(prefix, at)
+                former, latter = builder.get(f"{prefix}former", box, *first, at), builder.get(f"{prefix}latter", box, *last, from_end)
+                builder.set(box, (*last, from_end), former)
+                builder.set(box, (*first, at), latter)
+
+    def _from_end(self, prefix: str, at: int | ScalarValue) -> int | ScalarValue:
+        """Return the component as far from the end as ``at`` is from the beginning."""
+        if isinstance(at, int):
+            return self.parameters.length - 1 - at
+        last = self.builder.arithmetic(f"{prefix}last_place", "subtract", self._scalar(self.length), self.builder.literal(1))
+        return self.builder.arithmetic(f"{prefix}from_end", "subtract", last, at)
+
+    def store(self) -> None:
+        """Store every vector of every variable; a scalar of the variable says whose slots it goes to."""
+        builder, read, taken = self.builder, self.parameters.read, dict.fromkeys(self.targets, 0)
+        turn = self.turn("read_turn", read, 1)
+        for box in self.boxes:
+            if read == "loop":
+                self._store_in_loop(box)
+                continue
+            owner: ScalarValue = self.me
+            for number, (path, type_) in enumerate(self.parts):
+                name = f"{box.name}_{number}"
+                vector = builder.get(f"{name}_read", box, *self.path(f"{name}_", path, read, turn))
+                assert is_cooperative_vector(vector), "the path leads to a vector"
+                if number == 0 and self.scalars:
+                    owner = builder.get_scalar(f"{box.name}_told", box, *self.path(f"{name}_told_", self.scalars[0], read, turn))
+                slots = self.targets[type_]
+                self.vectors.store(vector, slots.array, self._offset(f"{name}_to", slots, owner, taken[type_]))
+                taken[type_] += 1
+
+    def _store_in_loop(self, box: Variable) -> None:
+        builder, (_, type_) = self.builder, self.parts[0]
+        slots, index = self.targets[type_], Value(f"{box.name}_reading", U32)
+        start = self.boxes.index(box) * len(self.parts)
+        with builder.loop(index, self._scalar(self.count), []):
+            vector = builder.get(f"{box.name}_read", box, index)
+            assert is_cooperative_vector(vector), "elements are vectors"
+            number = builder.arithmetic(f"{box.name}_number", "add", index, builder.literal(start))
+            self.vectors.store(vector, slots.array, self._offset(f"{box.name}_to", slots, self.me, number))
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program, and random bits, so that few components are equal."""
+    writer = _VectorVariablesWriter(parameters)
+
+    def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+        inputs = {}
+        for slots in writer.sources.values():
+            place = slots.place
+            bits = nonzero_bits(place.type.component, place.slots * place.type.count, rng)
+            inputs[slots.array.name] = place.pack(bits.reshape(place.slots, place.type.count))
+        for array, choices in ((writer.turns, parameters.count), (writer.places, parameters.length)):
+            if array is not None:
+                order = rng.permutation(max(writer.lanes, choices))[: writer.lanes] % choices
+                inputs[array.name] = np.ascontiguousarray(order).astype(np.uint32).view(np.uint8)
+        return Subcase(name, inputs, run_time_operands(program, writer.given))
+
+    return Built(writer.write(), draw)

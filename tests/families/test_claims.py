@@ -25,7 +25,12 @@ from generators.program.cooperative_vector_elementwise import (
 )
 from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul, interpretation_value, vector_layout_value
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
-from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
+from generators.program.cooperative_vectors import (
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorStore,
+)
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Pointee
@@ -164,6 +169,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CV-BIT-01": has((CooperativeVectorBits, CooperativeVectorNot)),
     "CV-CVT-01": has(CooperativeVectorConvert, lambda part: part.conversion is not Conversion.BITCAST),
     "CV-CVT-02": has(CooperativeVectorConvert, lambda part: part.conversion is Conversion.BITCAST),
+    "CV-COMP-02": has((CooperativeVectorExtract, CooperativeVectorInsert)),
     "CV-LD-01": has(CooperativeVectorLoad),
     "CV-LD-02": has(VECTOR_ACCESS, lambda access: access.array.pointee != Pointee(vector(access).type.component)),
     "CV-LD-03": has(VECTOR_ACCESS, lambda access: access.array.other_stride is not None),

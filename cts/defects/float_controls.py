@@ -13,22 +13,35 @@ from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, MatrixValue
 from generators.numerics.formats import denormals, encode, is_nan, largest_finite, sign_bit, values
+from generators.program.composites import CompositeConstruct
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.cooperative_vector_elementwise import (
+    CooperativeVectorArithmetic,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorTimesScalar,
+)
+from generators.program.cooperative_vectors import CooperativeVectorLoad
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.float_controls import FloatControl, FloatMode, Modes, modes_of
 from generators.program.load_store import MatrixLoad
 from generators.program.program import Program
+from generators.program.values import is_cooperative_vector, is_matrix
 from generators.types import ComponentType
 
-Computation = MatrixNegate | MatrixArithmetic | MatrixTimesScalar | MatrixConvert
+Arithmetic = MatrixArithmetic | CooperativeVectorArithmetic
+OnVectors = CooperativeVectorNegate | CooperativeVectorTimesScalar | CooperativeVectorConvert | CooperativeVectorFunction
+Computation = MatrixNegate | MatrixTimesScalar | MatrixConvert | Arithmetic | OnVectors
+Move = MatrixLoad | CooperativeVectorLoad | CompositeConstruct
 Bits = Callable[[np.ndarray, ComponentType], np.ndarray]
 
 _RTE, _RTZ = FloatMode.ROUNDING_MODE_RTE, FloatMode.ROUNDING_MODE_RTZ
 _PRESERVE, _FLUSH = FloatMode.DENORM_PRESERVE, FloatMode.DENORM_FLUSH_TO_ZERO
 
 
-def _result(operation: Computation | MatrixLoad) -> str:
-    return named(operation.result)
+def _result(operation: Computation | Move) -> str:
+    return named(operation.result) if is_matrix(operation.result) else operation.result.name
 
 
 def _with_modes(exchanged: Mapping[FloatMode, FloatMode]) -> Substitute:
@@ -43,7 +56,7 @@ def _with_modes(exchanged: Mapping[FloatMode, FloatMode]) -> Substitute:
     return step
 
 
-def _quotients_kept(state: State, operation: MatrixArithmetic) -> None:
+def _quotients_kept(state: State, operation: Arithmetic) -> None:
     component = operation.result.type.component
     left, right = (values(state.matrices[matrix.name].bits, component) for matrix in (operation.left, operation.right))
     with np.errstate(all="ignore"):
@@ -54,11 +67,11 @@ def _quotients_kept(state: State, operation: MatrixArithmetic) -> None:
 def _then(changed: Bits) -> Substitute:
     """Perform the operation and change the bits of its result."""
 
-    def step(state: State, operation: Computation | MatrixLoad) -> None:
+    def step(state: State, operation: Computation | Move) -> None:
         perform(state, operation)
         value = state.matrices[operation.result.name]
         bits = changed(value.bits, value.component)
-        state.matrices[operation.result.name] = replace(value, bits=bits, known=CERTAIN, computed=False, nan_kept=False)
+        state.matrices[operation.result.name] = replace(value, bits=bits, known=CERTAIN, computed=False, nan_kept=False, permitted=None)
 
     return step
 
@@ -105,10 +118,28 @@ _MOVED: Mapping[str, Bits] = {
 
 def _computations(program: Program) -> list[Computation]:
     found: list[Computation] = []
-    for kind in (MatrixNegate, MatrixArithmetic, MatrixTimesScalar):
+    for kind in (MatrixNegate, MatrixArithmetic, MatrixTimesScalar, CooperativeVectorNegate, CooperativeVectorArithmetic):
         found += every(program.operations, kind)
-    found += [each for each in every(program.operations, MatrixConvert) if each.conversion is Conversion.F_TO_F]
+    for on_vectors in (CooperativeVectorTimesScalar, CooperativeVectorFunction):
+        found += every(program.operations, on_vectors)
+    conversions: list[MatrixConvert | CooperativeVectorConvert] = [
+        *every(program.operations, MatrixConvert),
+        *every(program.operations, CooperativeVectorConvert),
+    ]
+    found += [each for each in conversions if each.conversion is Conversion.F_TO_F]
     return [each for each in found if each.result.type.component.is_float]
+
+
+def _moves(program: Program) -> list[Move]:
+    """Return what moves floats, and must preserve them: loads of matrices, and vectors that are made of components."""
+    loads: list[Move] = [*every(program.operations, MatrixLoad), *every(program.operations, CooperativeVectorLoad)]
+    made = [each for each in every(program.operations, CompositeConstruct) if is_cooperative_vector(each.result)]
+    return [each for each in [*loads, *made] if _component(each).is_float]
+
+
+def _component(move: Move) -> ComponentType:
+    assert is_matrix(move.result) or is_cooperative_vector(move.result)
+    return move.result.type.component
 
 
 def float_control_defects(program: Program) -> Iterator[Defect]:
@@ -123,17 +154,21 @@ def float_control_defects(program: Program) -> Iterator[Defect]:
     def of(name: str, operations: Sequence[Computation], step: Substitute) -> Iterator[Defect]:
         return each_and_all(operations, f"float_modes.{name}", "result", _result, step)
 
-    yield from of("rounded_toward_zero", those(lambda m: m.rounding == "nearest", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
-    yield from of("rounded_to_nearest", those(lambda m: m.rounding == "toward_zero", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    def listed(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
+        """Return operations other than functions: only modes of denormals bind these."""
+        return [each for each in those(holds, but) if not isinstance(each, CooperativeVectorFunction)]
+
+    yield from of("rounded_toward_zero", listed(lambda m: m.rounding == "nearest", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    yield from of("rounded_to_nearest", listed(lambda m: m.rounding == "toward_zero", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
     exchanged = _with_modes({_PRESERVE: _FLUSH, _FLUSH: _PRESERVE})
     yield from of("denormals_flushed", those(lambda m: m.denormals == "kept", "divide"), exchanged)
     yield from of("denormals_kept", those(lambda m: m.denormals == "flushed", "divide"), exchanged)
     quotients = [each for each in those(lambda m: m.denormals == "flushed") if getattr(each, "operator", "none") == "divide"]
     yield from of("denormals_kept", quotients, _quotients_kept)
     for name, changed in _LOST.items():
-        yield from of(name, those(lambda m: m.special), _then(changed))
-    loads = [each for each in every(program.operations, MatrixLoad) if each.result.type.component.is_float]
-    yield from each_and_all(loads, "float_modes.moved_denormals_flushed", "matrix", _result, _then(_denormals_zero))
-    special = [each for each in loads if modes_of(program.float_controls, each.result.type.component).special]
+        yield from of(name, listed(lambda m: m.special), _then(changed))
+    moves = _moves(program)
+    yield from each_and_all(moves, "float_modes.moved_denormals_flushed", "moved", _result, _then(_denormals_zero))
+    special = [each for each in moves if modes_of(program.float_controls, _component(each)).special]
     for name, changed in _MOVED.items():
-        yield from each_and_all(special, f"float_modes.{name}", "matrix", _result, _then(changed))
+        yield from each_and_all(special, f"float_modes.{name}", "moved", _result, _then(changed))

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from cts.reference.state import State
-from cts.reference.trees import is_defined
+from cts.reference.trees import Tree, is_defined
+from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, define, indices, part, value_of, whole
+from cts.reference.vector_moves import kept
 from generators.errors import GeneratorError
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
+from generators.program.values import AnyValue, is_cooperative_vector
 
 
 def construct(state: State, operation: CompositeConstruct) -> None:
@@ -15,7 +18,7 @@ def construct(state: State, operation: CompositeConstruct) -> None:
     parts = tuple(value_of(state, one) for one in operation.parts)
     made = whole(operation.result.type, parts)
     assert made is not None, "values are defined"
-    define(state, operation.result.name, made)
+    define(state, operation.result.name, _kept(state, operation.result, made))
 
 
 def extract(state: State, operation: CompositeExtract) -> None:
@@ -38,7 +41,12 @@ def insert(state: State, operation: CompositeInsert) -> None:
     made = changed(operation.composite.type, composite, path, new)
     complete = whole(operation.result.type, made) if is_defined(made) else made
     assert complete is not None, "something is there"
-    define(state, operation.result.name, complete)
+    define(state, operation.result.name, _kept(state, operation.result, complete))
+
+
+def _kept(state: State, result: AnyValue, made: Tree) -> Tree:
+    """Return what was made of parts. Of a cooperative vector it has their bits; an aggregate has parts that are what they were."""
+    return kept(state, made) if is_cooperative_vector(result) and isinstance(made, MatrixValue) else made
 
 
 def copy_object(state: State, operation: CopyObject) -> None:

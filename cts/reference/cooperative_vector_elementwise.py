@@ -14,6 +14,7 @@ from cts.reference.elementwise import combine, negated
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue
 from cts.reference.vector_functions import function_of
+from cts.reference.vector_moves import has_rules, recast
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.program.conversion import Conversion
@@ -38,10 +39,11 @@ _OF_MATRICES = ("KHR-ARI-02", "KHR-CVT-01")
 
 
 def _of_vectors(value: MatrixValue, authority: Authority) -> MatrixValue:
-    """Return the value as what an instruction on vectors gives; what execution modes say binds both."""
-    if value.authority.requirement not in _OF_MATRICES:
-        return value
-    return replace(value, authority=replace(value.authority, requirement=authority.requirement))
+    """Return the value as what an instruction on vectors gives. What execution modes say of both has the same number."""
+    requirement = value.authority.requirement
+    if requirement in _OF_MATRICES:
+        return replace(value, authority=replace(value.authority, requirement=authority.requirement))
+    return replace(value, authority=replace(value.authority, requirement=requirement.replace("KHR-FC-", "CV-FC-")))
 
 
 def negate(state: State, operation: CooperativeVectorNegate) -> None:
@@ -137,7 +139,8 @@ def convert(state: State, operation: CooperativeVectorConvert) -> None:
         )
     value, target = state.matrices[operation.vector.name], operation.result.type.component
     if operation.conversion is Conversion.BITCAST:
-        state.matrices[operation.result.name] = bitcast(value, target)
+        ruled = has_rules(state, value.component) or has_rules(state, target)
+        state.matrices[operation.result.name] = recast(state, value, target) if ruled else bitcast(value, target)
         return
     convert_by(state, operation.result.name, value, target, operation.conversion)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.components import extracted, inserted
-from cts.reference.float_controls import moved
 from cts.reference.memory import Memory, stored
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, UndefinedMatrix, reshaped
+from cts.reference.vector_moves import accessed, kept
 from generators.errors import GeneratorError
 from generators.program.cooperative_vectors import (
     VECTOR_ALIGNMENT,
@@ -27,6 +27,7 @@ from generators.program.cooperative_vectors import (
 )
 from generators.program.memory import Array
 from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue
+from generators.program.vector_components import VectorComponentsStored
 
 
 def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int, what: str) -> np.ndarray:
@@ -86,7 +87,7 @@ def load(state: State, operation: CooperativeVectorLoad) -> None:
     type_ = operation.result.type
     memory, offsets = _elements(state, type_, operation.array, operation.offset, operation.result.name)
     value = MatrixValue(type_.component, memory.load(offsets, type_.component))
-    state.matrices[operation.result.name] = moved(state, value)
+    state.matrices[operation.result.name] = accessed(state, value, "CV-LD-01", loaded=True)
 
 
 def store(state: State, operation: CooperativeVectorStore) -> None:
@@ -97,20 +98,39 @@ def store(state: State, operation: CooperativeVectorStore) -> None:
     """
     vector = operation.vector
     memory, offsets = _elements(state, vector.type, operation.array, operation.offset, vector.name)
-    store_rows(state, memory, state.matrices[vector.name], offsets, vector.name)
+    store_rows(state, memory, accessed(state, state.matrices[vector.name], "CV-ST-01"), offsets, vector.name)
 
 
-def store_rows(state: State, memory: Memory, value: MatrixValue, offsets: np.ndarray, name: str) -> None:
-    """Write a vector of each invocation; ``offsets`` are those of its components, (invocations, 1, components)."""
+def components_stored(state: State, operation: VectorComponentsStored) -> None:
+    """Write each component to an element of its own, which preserves its bits (CV-COMP-01).
+
+    Raises:
+        GeneratorError: an element is of another type, or beyond the array.
+    """
+    vector, array = operation.vector, operation.array
+    if array.pointee.component is not vector.type.component or array.pointee.lanes != 1:
+        raise GeneratorError(f"components of {vector.name} are stored to {array.name}, whose elements have another type; use one type")
+    memory = state.memories[array.name]
+    first = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
+    check_inside(memory, first + vector.type.bytes, f"vector {vector.name}")
+    if memory.copies > 1:
+        first = first + state.copies(memory)
+    offsets = first[:, None, None] + np.arange(vector.type.count, dtype=np.int64) * array.pointee.bytes
+    store_rows(state, memory, state.matrices[vector.name], offsets, vector.name, "CV-COMP-01")
+
+
+def store_rows(state: State, memory: Memory, value: MatrixValue, offsets: np.ndarray, name: str, requirement: str = "CV-ST-01") -> None:
+    """Write a vector of each invocation; ``offsets`` are those of its components, (invocations, 1, components). What was only moved rests
+    on ``requirement``."""
     lanes = state.instances
-    expectation = stored(value.expectation(), "CV-ST-01")
+    expectation = stored(value.expectation(), requirement)
     if np.array_equal(lanes, np.arange(len(lanes))):
         memory.store(offsets, expectation, name)
         return
     # Only some invocations store: each element says whose it is.
     count = offsets.shape[2]
     cells = np.stack([np.repeat(lanes, count), np.zeros(lanes.size * count, np.int64), np.tile(np.arange(count), lanes.size)], axis=-1)
-    row = stored(reshaped(value, (1, 1, -1)).expectation(), "CV-ST-01")
+    row = stored(reshaped(value, (1, 1, -1)).expectation(), requirement)
     memory.store(offsets.reshape(1, 1, -1), row, name, cells, (int(lanes.max()) + 1, 1, count))
 
 
@@ -180,7 +200,8 @@ def insert(state: State, operation: CooperativeVectorInsert) -> None:
     """
     _check_component(operation.result, operation.part)
     at = state.scalar(operation.index).astype(np.int64)
-    state.matrices[operation.result.name] = inserted(state.matrices[operation.vector.name], at, state.scalar(operation.part))
+    made = inserted(state.matrices[operation.vector.name], at, state.scalar(operation.part))
+    state.matrices[operation.result.name] = kept(state, made)
 
 
 def _check_component(vector: CooperativeVector, value: ScalarValue) -> None:

@@ -98,6 +98,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.tile_copy import TileCopied
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
+from generators.program.vector_components import VectorComponentsStored
 from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 from generators.types import Scope
 
@@ -177,6 +178,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         SubgroupVote: of_subgroups,
         CooperativeVectorLoad: vectors.load,
         CooperativeVectorStore: vectors.store,
+        VectorComponentsStored: vectors.components_stored,
         CooperativeVectorSplat: vectors.splat,
         CooperativeVectorConstant: vectors.constant,
         CooperativeVectorNull: vectors.null,

@@ -192,12 +192,12 @@ class MatrixValue:
 
     def expectation(self) -> Expectation:
         """Return what memory may hold after this matrix was stored."""
-        expected = self._allowed(self.known)
+        every = expected = self._allowed(self.known)
+        if self.nan_kept and isinstance(expected, Exact) and expected.any_nan.any():
+            expected = replace(expected, nan_bits=True)
         if self.permitted is not None:
             return Expectation(self._allowed(self.permitted), expected, self.authority)
-        if self.nan_kept and isinstance(expected, Exact) and expected.any_nan.any():
-            return Expectation(expected, replace(expected, nan_bits=True), self.authority)
-        return one_set(expected, self.authority)
+        return one_set(every, self.authority) if expected is every else Expectation(every, expected, self.authority)
 
     def _allowed(self, known: Knowledge) -> ValueSet:
         match known:

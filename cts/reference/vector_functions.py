@@ -7,7 +7,8 @@ where a denormal may be flushed, and else a range (cts.reference.function_bounds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 
@@ -17,10 +18,13 @@ from cts.reference.function_bounds import readings, within_bounds
 from cts.reference.values import CERTAIN, Choice, MatrixValue
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.numerics.formats import denormals, encode, integers
+from generators.numerics.error_free import two_sum
+from generators.numerics.formats import denormals, encode, integers, sign_bit, values
+from generators.numerics.rounding import neighbours
 from generators.program.cooperative_vector_elementwise import VectorFunction
 from generators.program.extended import BoundedFunction
 from generators.program.float_controls import NO_MODES, Modes
+from generators.types import ComponentType
 
 BY_FUNCTION = Authority("CV-ARI-04")
 
@@ -40,7 +44,9 @@ def function_of(function: VectorFunction, arguments: Sequence[MatrixValue], mode
     if function in _INTEGER:
         return _of_integers(function, arguments)
     if function in _SELECTIONS or function in ("FClamp", "NClamp"):
-        return _selected(function, arguments, modes)
+        return _special(function, arguments, modes) if modes.special else _selected(function, arguments, modes)
+    if function == "Fma" and modes.denormals != "free" and modes.rounding == "free" and not modes.special:
+        return _fused(arguments, modes)
     return within_bounds(_BOUNDED[function], arguments, BY_FUNCTION, modes)
 
 
@@ -116,4 +122,107 @@ def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> 
         if not any(np.array_equal(result, one) for one in (results[0], *others)):
             others.append(result)
     known = Choice(tuple(encode(component, one) for one in others)) if others else CERTAIN
-    return MatrixValue(component, encode(component, results[0]), True, known, authority=BY_FUNCTION)
+    tiny = any(denormals(numbers, component).any() for reading in possible for numbers in reading)
+    authority = _OF_DENORMALS.get(modes.denormals, BY_FUNCTION) if tiny else BY_FUNCTION
+    return MatrixValue(component, encode(component, results[0]), True, known, authority=authority)
+
+
+_OF_DENORMALS: Mapping[str, Authority] = MappingProxyType({"flushed": Authority("CV-FC-04"), "kept": Authority("CV-FC-05")})
+
+UNNAMED = "F-CV-19"
+"""Position on which it rests that functions give what GLSL.std.450 says of NaN, infinities and zeros."""
+
+
+def _chosen(second: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return ``y`` where ``second`` says so, else ``x``; the other one where one is NaN."""
+    return np.where(np.isnan(x) | (second & ~np.isnan(y)), y, x)
+
+
+def _smaller(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
+    """Return the minimum, of equal arguments the last one if ``last``."""
+    return _chosen((y <= x) if last else (y < x), x, y)
+
+
+def _greater(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
+    return _chosen((x <= y) if last else (x < y), x, y)
+
+
+def _special(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
+    """Return what GLSL.std.450 says of minimum, maximum and clamp with NaN, infinities and both zeros: a number wins over NaN in the N
+    functions, and of two zeros either one is the result. No list of Vulkan's names these functions, so where an argument is NaN or
+    infinite anything is permitted, and any sign of a zero (F-CV-19).
+
+    Raises:
+        GeneratorError: the result is undefined: NaN in another function, a minimum above the maximum; or arguments are denormal where
+            nothing says whether they are kept, or have several values.
+    """
+    component = arguments[0].component
+    if function == "Step":
+        raise GeneratorError("Step of special values is 0 or 1 by comparisons that no execution mode binds; use no mode (F-CV-19)")
+    given = [values(one.every_bits[0], component) for one in arguments]
+    if any(len(one.every_bits) > 1 for one in arguments):
+        raise GeneratorError(f"{function} of special values takes an argument that may have several values; use exact data")
+    if modes.denormals != "kept" and any(denormals(one, component).any() for one in given):
+        raise GeneratorError(f"{function} of denormals and special values: declare DenormPreserve, or use one kind (facts.md C29)")
+    if function[0] == "F" and any(np.isnan(one).any() for one in given):
+        raise GeneratorError(f"{function} of NaN is undefined; use the N function")
+    if function.endswith("Clamp"):
+        x, low, high = given
+        if (low > high).any():
+            raise _undefined_clamp(function)
+        results = [_smaller(_greater(x, low, first), high, second) for first, second in product((False, True), repeat=2)]
+    else:
+        left, right = given
+        results = [(_smaller if function.endswith("Min") else _greater)(left, right, last) for last in (False, True)]
+    bits = [encode(component, one) for one in results]
+    known = _distinct(bits)
+    sign = component.bits_dtype.type(sign_bit(component))
+    flipped = [np.where(one == 0, each ^ sign, each) for one, each in zip(results, bits, strict=True)]
+    permitted = _distinct([*bits, *flipped])
+    free = ~np.logical_and.reduce([np.isfinite(one) for one in given])
+    loose = len(permitted) > len(known) or free.any()
+    return MatrixValue(
+        component,
+        bits[0],
+        known=Choice(known[1:]) if len(known) > 1 else CERTAIN,
+        permitted=Choice(permitted[1:], free if free.any() else None) if loose else None,
+        authority=replace(BY_FUNCTION, quality=UNNAMED) if loose else BY_FUNCTION,
+    )
+
+
+def _distinct(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    return tuple({array.tobytes(): array for array in arrays}.values())
+
+
+def _fused(arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
+    """Return a * b + c under a mode of denormals, where neither product nor sum rounds: so the formula that it is inherited from gives one
+    value, except that denormals inside of it may be flushed unless they are kept, and are in the result if they must be.
+
+    Raises:
+        GeneratorError: a product or a sum rounds.
+    """
+    component = arguments[0].component
+    results: list[np.ndarray] = []
+    for a, b, c in product(*(tuple(readings(one, modes)) for one in arguments)):
+        for inner in _flushed_or_not(component, a * b, modes):
+            total, rest = two_sum(inner, c)
+            for exact in (inner, total):
+                low, high = neighbours(component, exact)
+                if ((low != high) | (rest != 0)).any():
+                    raise GeneratorError("Fma under execution modes rounds; use numbers whose product and sum are exact (facts.md C28)")
+            tiny = denormals(total, component)
+            results.append(np.where(tiny, 0.0, total) if modes.denormals == "flushed" else total)
+    bits = _distinct([encode(component, one + 0.0) for one in results])
+    known = Choice(bits[1:]) if len(bits) > 1 else CERTAIN
+    return MatrixValue(component, bits[0], True, known, authority=_OF_DENORMALS[modes.denormals])
+
+
+def _flushed_or_not(component: ComponentType, numbers: np.ndarray, modes: Modes) -> Iterator[np.ndarray]:
+    """Yield numbers inside of a formula, and those with denormals taken for zero where that is allowed."""
+    yield numbers
+    tiny = denormals(numbers, component)
+    if tiny.any() and modes.denormals != "kept":
+        yield np.where(tiny, 0.0, numbers)
+
+
+# Floats within bounds

@@ -42,7 +42,14 @@ def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
 
 
 def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
-    """Write a store."""
+    """Write a store.
+
+    Raises:
+        NotExpressible: the components are of a type that glslang stores no vectors of.
+    """
+    component = store.vector.type.component
+    if not component.has_arithmetic:
+        raise NotExpressible(f"glslang has no coopVecStoreNV of {component}")
     offset = uint(shader, store.offset, "offset")
     shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array)}, {offset});")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.program.float_controls import FloatMode
 
@@ -16,9 +17,16 @@ _NUMBERS = {
 
 
 def execution_modes(shader: Shader) -> tuple[str, ...]:
-    """Return the declarations of the program's execution modes of float arithmetic, a line each."""
+    """Return the declarations of the program's execution modes of float arithmetic, a line each.
+
+    Raises:
+        NotExpressible: a mode is for two widths: glslang 16.6 keeps the last declaration of each mode.
+    """
     found = []
+    modes = [control.mode for control in shader.program.float_controls]
     for control in shader.program.float_controls:
+        if modes.count(control.mode) > 1:
+            raise NotExpressible("glslang keeps one width of an execution mode")
         shader.extensions.add("GL_EXT_spirv_intrinsics")
         capability, mode = _NUMBERS[control.mode]
         found.append(f"spirv_execution_mode(capabilities = [{capability}], {mode}, {control.width});")

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.numerics.formats import encode, largest_finite, smallest_normal
+from generators.numerics.formats import encode, largest_finite, smallest_normal, values
 from generators.types import ComponentType
 
 Shape = tuple[int, ...]
@@ -65,8 +65,10 @@ def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.G
     """Return bits of NaN.
 
     Of 16 bits it is every pattern in turn, over as many parts as that takes. Of wider types it is each single bit of the payload, quiet
-    and signaling, all bits, both signs, and random payloads.
+    and signaling, all bits, both signs, and random payloads. Of 8 bits it is every pattern of the type, NaN or not.
     """
+    if component.bits == 8:
+        return np.asarray(rng.permutation(np.arange(int(np.prod(shape))) % 256).reshape(shape).astype(component.bits_dtype))
     payload_bits = component.precision - 1
     top = ((1 << component.bits - 1 - payload_bits) - 1) << payload_bits
     count = int(np.prod(shape))
@@ -87,7 +89,13 @@ def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.G
 
 def nan_parts(component: ComponentType, elements: int) -> int:
     """Return in how many parts matrices of ``elements`` have the NaN patterns of ``nan_bits``."""
-    return -(-2 * ((1 << component.precision - 1) - 1) // elements) if component.bits == 16 else 2
+    match component.bits:
+        case 8:
+            return -(-256 // elements)
+        case 16:
+            return -(-2 * ((1 << component.precision - 1) - 1) // elements)
+        case _:
+            return 2
 
 
 def _special_bits(component: ComponentType, shape: Shape, rng: np.random.Generator, ordinary: bool = True) -> np.ndarray:
@@ -197,6 +205,42 @@ def operands(component: ComponentType, operation: str, pattern: str, part: int, 
 _DRAWN: Mapping[str, Callable[[ComponentType, str, Shape, np.random.Generator], Pair]] = MappingProxyType(
     {"between": _between, "random": _random, "overflow": _overflow}
 )
+
+
+def arguments(component: ComponentType, function: str, pattern: str, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Return three arguments as bits, of which a minimum or maximum takes the first two, and a clamp or Fma all. The second and third
+    of a clamp are in order, NaN apart.
+
+    Args:
+        function: by its name in GLSL.std.450.
+        pattern: ``denormals``: denormal arguments beside others of both signs; of Fma denormal results, and none that round.
+            ``special``: zeros and infinities of both signs, NaN where the function has a result for it, and ordinary numbers.
+    """
+    if function == "Fma":
+        return _fused(component, shape, rng)
+    if pattern == "denormals":
+        drawn = [np.where(rng.integers(0, 3, shape) > 0, _denormal(component, shape, rng), _full(component, shape, rng)) for _ in range(3)]
+    else:
+        drawn = [values(_special_bits(component, shape, rng), component) for _ in range(3)]
+        if function[0] == "F":
+            drawn = [np.where(np.isnan(one), _full(component, shape, rng), one) for one in drawn]
+    if function.endswith("Clamp"):
+        if pattern == "denormals":
+            # In order with and without their denormals.
+            drawn[1:] = -np.abs(drawn[1]), np.abs(drawn[2])
+        drawn[1:] = np.where(drawn[1] > drawn[2], drawn[2], drawn[1]), np.where(drawn[1] > drawn[2], drawn[1], drawn[2])
+    return tuple(encode(component, one) for one in drawn)
+
+
+def _fused(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Draw a, b and c with denormal a * b + c that does not round: the product is a power of two of normal numbers, and cancels."""
+    half = 1 << component.precision - 1
+    power = np.ldexp(1.0, rng.integers(1, 5, shape)) * _signs(shape, rng)
+    product = _units(component, shape, rng, half, half + half // 2)
+    rest = _units(component, shape, rng, 1, half // 4)
+    return tuple(
+        encode(component, one) for one in (product * np.abs(power), np.copysign(1 / power, power), rest - np.sign(power) * product)
+    )
 
 
 def converted(source: ComponentType, target: ComponentType, pattern: str, part: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:

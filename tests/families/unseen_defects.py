@@ -137,6 +137,11 @@ UNSEEN = (
         "operands of several multiply-adds are the subject of muladd; in others they may be the same",
         "muladd",
     ),
+    _excused(
+        _of("vector_elementwise", "scalar_of_first_invocation"),
+        "all invocations have one scalar; vector_elementwise has one for each",
+        "vector_float_controls",
+    ),
     _asked(_of("conversion", "rounded"), "fractions are the subject of conversion", "conversion"),
     _asked(_of("variable", "index_ignored"), "indices are the subject of aggregates", "aggregates"),
     _asked(

@@ -28,8 +28,9 @@ _ROUNDING = (ExecutionMode.RoundingModeRTE, ExecutionMode.RoundingModeRTZ)
 _MODES = frozenset((*_DENORMALS, *_ROUNDING, ExecutionMode.SignedZeroInfNanPreserve))
 _IEEE = frozenset({"f16", "f32", "f64"})
 _ROUNDED = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FConvert, Op.MatrixTimesScalar, Op.VectorTimesScalar})
-_FLUSHED = _ROUNDED | {Op.FDiv, Op.FNegate, Op.FRem, Op.FMod}
-"""Instructions that the modes name, of those that the device has a result to correct of."""
+_FLUSHED = _ROUNDED | {Op.FDiv, Op.FNegate, Op.FRem, Op.FMod, Op.ExtInst}
+"""Instructions that the modes name, of those that the device has a result to correct of. Extended instructions that are not on the list
+do not ask."""
 
 
 def note_mode(translation: Translation, words: Words) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text, need
 from cts.devices.embedded.elementwise import apply_to, happens
+from cts.devices.embedded.float_modes import corrected
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of
 from cts.devices.embedded.spirv_types import MatrixType, Number, Vector, number, type_text
@@ -164,6 +165,8 @@ def _extended(translation: Translation, words: Words) -> Run:
     function = _UNSIGNED.get(which) or _FLOAT.get(which) or _PLACES.get(which) or _signed(_SIGNED[which], number)
     if which in _UNDEFINED:
         function = _defined(translation, function, which)
+    if which in _FLOAT and which is not GlslStd450.FSign:
+        function = corrected(translation, Op.ExtInst, number, function)
     if which in _CLAMPS:
         function = _checked_clamp(translation, function, translation.number_of(type_), which is GlslStd450.SClamp)
     return apply_to(translation, Op.ExtInst, type_, words[4:], function)

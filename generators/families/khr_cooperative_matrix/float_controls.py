@@ -12,12 +12,13 @@ from generators.inputs import float_controls as inputs
 from generators.layouts.matrix_arrays import Tiles, matrix_sources, matrix_target, tiled
 from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
+from generators.parameters.float_modes import ModeParameters, binds, controls, opposites, pattern_binds
+from generators.parameters.float_modes import target as target_of
 from generators.parameters.vocabulary import USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
 from generators.program.conversion import Conversion
-from generators.program.float_controls import FloatControl, FloatMode
 from generators.program.program import Program, Subcase
 from generators.program.values import ArrayType, Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
@@ -29,12 +30,6 @@ Way = Literal["direct", "copy", "variable", "array"]
 
 _FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "f64", "bf16")}
 _BINARY = ("add", "subtract", "multiply", "divide")
-_ROUNDED = ("add", "subtract", "multiply", "times_scalar", "convert")
-
-_ROUNDING = {"rte": FloatMode.ROUNDING_MODE_RTE, "rtz": FloatMode.ROUNDING_MODE_RTZ}
-_DENORMALS = {"preserve": FloatMode.DENORM_PRESERVE, "flush": FloatMode.DENORM_FLUSH_TO_ZERO}
-_OPPOSITE = {"rte": "rtz", "rtz": "rte", "preserve": "flush", "flush": "preserve"}
-_OTHER_WIDTH = {16: 32, 32: 16, 64: 32}
 
 
 def _converts(parameters: Parameters) -> bool:
@@ -45,21 +40,14 @@ def _moves(parameters: Parameters) -> bool:
     return parameters.operation == "move"
 
 
-def _has_opposites(parameters: Parameters) -> bool:
-    return parameters.operation != "convert" and (parameters.rounding != "none" or parameters.denormals != "none")
-
-
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(ModeParameters, Scoped):
     """The parameters of a case."""
 
     component: ComponentType = parameter("component type of the matrices", labels=_FLOATS)
     operation: Operation = parameter("what is computed")
     to: ComponentType = parameter("component type of a conversion's result", default="f16", labels=_FLOATS, applies=_converts)
-    rounding: Literal["none", "rte", "rtz"] = parameter("RoundingModeRTE or RoundingModeRTZ for the widths of the matrices", default="none")
-    denormals: Literal["none", "preserve", "flush"] = parameter("DenormPreserve or DenormFlushToZero for these widths", default="none")
-    special: Literal["none", "preserve"] = parameter("SignedZeroInfNanPreserve for these widths", default="none")
-    others: Literal["none", "opposite"] = parameter("modes of a width that no matrix has", default="none", applies=_has_opposites)
+    others: Literal["none", "opposite"] = opposites()
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
     layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
@@ -74,54 +62,9 @@ class SubcaseParameters(Parameters):
     part: int = parameter("which part of the patterns of NaN, or which scalar")
 
 
-def _target(parameters: Parameters) -> ComponentType:
-    return parameters.to if parameters.operation == "convert" else parameters.component
-
-
-def _narrows(parameters: Parameters) -> bool:
-    return parameters.operation == "convert" and parameters.to.precision < parameters.component.precision
-
-
-def _is_rounded(parameters: Parameters) -> bool:
-    """Tell whether a rounding mode binds results."""
-    if parameters.operation == "convert" and not _narrows(parameters):
-        return False
-    return parameters.rounding != "none" and parameters.operation in _ROUNDED and _target(parameters).has_arithmetic
-
-
-def _is_denormal(parameters: Parameters) -> bool:
-    """Tell whether a mode of denormals binds results, or must not bind moves."""
-    if not (parameters.component.has_arithmetic and _target(parameters).has_arithmetic):
-        return False
-    if parameters.operation == "divide" or (parameters.operation == "convert" and not _narrows(parameters)):
-        # DenormPreserve does not name OpFDiv. A denormal operand may be flushed by DenormFlushToZero, and its result is normal.
-        return parameters.denormals == ("flush" if parameters.operation == "divide" else "preserve")
-    return parameters.denormals != "none"
-
-
-def _binds(parameters: Parameters) -> bool:
-    """Tell whether each mode of a case says something of its results."""
-    if parameters.component is _target(parameters) and parameters.operation == "convert":
-        return False
-    if not parameters.component.has_arithmetic and parameters.operation not in ("move", "convert"):
-        return False
-    asked = (parameters.rounding != "none", parameters.denormals != "none", parameters.special != "none")
-    return any(asked) and (not asked[0] or _is_rounded(parameters)) and (not asked[1] or _is_denormal(parameters))
-
-
 def _pattern_fits(parameters: SubcaseParameters) -> bool:
     """Tell whether a mode of the case decides results of the pattern."""
-    match parameters.pattern:
-        case "between" | "random":
-            return _is_rounded(parameters)
-        case "denormals":
-            return _is_denormal(parameters)
-        case "overflow":
-            return _is_rounded(parameters) and (parameters.rounding == "rtz" or parameters.special == "preserve")
-        case "special":
-            return parameters.special == "preserve"
-        case "nan":
-            return parameters.special == "preserve" and parameters.operation in ("move", "convert", "negate")
+    return pattern_binds(parameters, parameters.pattern)
 
 
 def _part_fits(parameters: SubcaseParameters) -> bool:
@@ -156,7 +99,7 @@ def _keeps(parameters: Parameters) -> bool:
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
-    "binds": _binds,
+    "binds": binds,
     "pattern_fits": _pattern_fits,
     "part_fits": _part_fits,
     "moves_special": _moves_special,
@@ -165,20 +108,6 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "flushes": _flushes,
     "keeps": _keeps,
 }
-
-
-def _controls(parameters: Parameters) -> tuple[FloatControl, ...]:
-    """Return the execution modes of a case. A conversion has them for both of its widths (F-KHR-34)."""
-    widths = sorted({parameters.component.bits, _target(parameters).bits})
-    found = []
-    for table, label in ((_ROUNDING, parameters.rounding), (_DENORMALS, parameters.denormals)):
-        if label != "none":
-            found += [FloatControl(table[label], width) for width in widths]
-            if parameters.others == "opposite":
-                found.append(FloatControl(table[_OPPOSITE[label]], _OTHER_WIDTH[parameters.component.bits]))
-    if parameters.special == "preserve":
-        found += [FloatControl(FloatMode.SIGNED_ZERO_INF_NAN_PRESERVE, width) for width in widths]
-    return tuple(found)
 
 
 def _tiles(parameters: Parameters, component: ComponentType, layout: Layout) -> Tiles:
@@ -223,12 +152,12 @@ def _computed(builder: ProgramBuilder, parameters: Parameters, loaded: Mapping[s
 
 def build(parameters: Parameters) -> Built:
     """Build a case: one operation on matrices that are loaded, and its result stored."""
-    builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, float_controls=_controls(parameters))
+    builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, float_controls=controls(parameters))
     component, operation = parameters.component, parameters.operation
     tiles = _tiles(parameters, component, parameters.layouts[0])
     names = ("left", "right") if operation in _BINARY else ("left",)
     sources = matrix_sources(builder, dict.fromkeys(names, tiles), StorageClass.STORAGE_BUFFER)
-    target = matrix_target(builder, "result", _tiles(parameters, _target(parameters), parameters.layouts[1]))
+    target = matrix_target(builder, "result", _tiles(parameters, target_of(parameters), parameters.layouts[1]))
     loaded = {name: source.load() for name, source in sources.items()}
     target.store(_computed(builder, parameters, loaded))
     target.finish(builder)

@@ -55,6 +55,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         robust=program.robust,
         pipeline_cache=program.pipeline_cache,
         invocations=shape.invocations,
+        draw=shape.draw,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from generators.stages import Draw
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 
 
@@ -67,7 +68,7 @@ class Specialization:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compute pipeline.
+    """A compute pipeline, or a graphics pipeline one stage of which is the kernel.
 
     Attributes:
         spirv: the module, little-endian words.
@@ -84,6 +85,7 @@ class Kernel:
         pipeline_cache: whether a Vulkan device makes the pipeline twice: with an empty pipeline cache, and, which is the one that runs,
             with a cache made of the first one's data. Other devices ignore it.
         invocations: the local size in x where no subgroup decides it; None for ``subgroups`` times the subgroup size.
+        draw: what runs the kernel in place of workgroups; None in the compute stage.
     """
 
     spirv: bytes
@@ -98,6 +100,7 @@ class Kernel:
     robust: bool = False
     pipeline_cache: bool = False
     invocations: int | None = None
+    draw: Draw | None = None
 
     def local_size_x(self, subgroup_size: int) -> int:
         """Return the local size in x where subgroups have ``subgroup_size`` invocations."""
@@ -111,7 +114,7 @@ class Dispatch:
     Attributes:
         push_constants: ``push_constant_bytes`` bytes; the device fills in addresses.
         contents: what each buffer holds before the run, uint8 arrays of exactly ``BufferSlot.bytes``.
-        workgroups: number of workgroups in x, y, z.
+        workgroups: number of workgroups in x, y, z; 1 of a draw.
     """
 
     push_constants: bytes

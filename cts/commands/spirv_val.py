@@ -27,6 +27,7 @@ from cts.run.plan import at_least_one, one_of
 from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
 from generators.program.shape import LATEST, Version
+from generators.stages import Stage
 
 NAME = "spirv-val"
 HELP = "have spirv-val judge the modules of a tier"
@@ -53,6 +54,7 @@ class _Shader:
     front_end: FrontEnd
     text: bytes | str
     version: Version
+    stage: Stage
 
 
 @dataclass
@@ -166,12 +168,12 @@ def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[
             except NotExpressible:
                 counts.skipped += 1
                 continue
-            version = program.shape.version
-            key = hashlib.sha256(f"{version} {text}".encode() if isinstance(text, str) else text).digest()
+            version, stage = program.shape.version, program.shape.stage
+            key = hashlib.sha256(f"{version} {stage} {text}".encode() if isinstance(text, str) else text).digest()
             if key not in seen:
                 seen.add(key)
                 counts.modules += 1
-                yield _Shader(case.id, front_end, text, version)
+                yield _Shader(case.id, front_end, text, version, stage)
 
 
 def _judge_batch(command: Callable[[Version], Command], batch: list[_Shader]) -> list[str]:
@@ -192,7 +194,8 @@ def _judge(command: Command, batch: list[_Shader]) -> list[str]:
         for number, shader in enumerate(batch):
             path = Path(folder, f"{number}.spv")
             try:
-                path.write_bytes(compile_glsl(shader.text, shader.version) if isinstance(shader.text, str) else shader.text)
+                given = shader.text
+                path.write_bytes(compile_glsl(given, shader.version, shader.stage) if isinstance(given, str) else given)
             except GeneratorError as error:
                 complaints.append(_complaint(shader, str(error)))
             else:

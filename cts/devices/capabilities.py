@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.spirv.enumerants import Capability, ExecutionMode
+from generators.stages import Stage
 
 Alternatives = tuple[str, ...]
 """Features of which one is enough."""
@@ -157,6 +158,17 @@ SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
 )
 """SPIR-V extension -> the Vulkan extension that allows it, for those that no core version of Vulkan allows."""
 
+STORES_IN_STAGE: Mapping[Stage, str] = MappingProxyType(
+    {"fragment": "fragmentStoresAndAtomics", "vertex": "vertexPipelineStoresAndAtomics"}
+)
+"""Stage -> the feature that lets it write to storage buffers."""
+
+STAGE_BITS: Mapping[Stage, int] = MappingProxyType({"vertex": 0x1, "fragment": 0x10, "compute": 0x20})
+"""Stage -> its VkShaderStageFlagBits."""
+
+QUEUE_GRAPHICS = 0x1
+"""VK_QUEUE_GRAPHICS_BIT."""
+
 DEVICE_FEATURES: frozenset[str] = frozenset(
     {
         "maintenance4",  # LocalSizeId
@@ -168,6 +180,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "cooperativeMatrixFlexibleDimensions",
         "cooperativeMatrixRobustBufferAccess",  # for the pipelines that ask for robust access, and no others
         "pipelineRobustness",
+        *STORES_IN_STAGE.values(),
     }
 )
 """Features that no capability asks for, and that kernels or the device itself use."""

@@ -5,6 +5,7 @@ The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -13,7 +14,10 @@ from cts.devices.capabilities import (
     FLOAT_CAPABILITIES,
     FLOAT_MODES,
     INDEPENDENT_MODES,
+    QUEUE_GRAPHICS,
     SPIRV_EXTENSIONS,
+    STAGE_BITS,
+    STORES_IN_STAGE,
     SUBGROUP_OPERATIONS,
 )
 from cts.devices.device import DeviceDescription
@@ -24,11 +28,11 @@ from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError
 from generators.kernel import Kernel
 from generators.program.shape import LATEST
+from generators.stages import Draw, Stage
 from generators.types import INTERPRETATIONS, MatrixOperands, Scope, Use
 
 _UNLIMITED = 1 << 63
-_COMPUTE = 0x20
-"""VK_SHADER_STAGE_COMPUTE_BIT."""
+_COMPUTE = STAGE_BITS["compute"]
 
 _INDEPENDENCE_32_BIT_ONLY, _INDEPENDENCE_NONE = 0, 2
 """Of VkShaderFloatControlsIndependence."""
@@ -96,17 +100,19 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
         yield Reason(next(iter(features)).code, words)
     yield from _environment(needs, device)
-    yield from _required_size(kernel, device)
-
-    if needs.local_size is None:
-        raise GeneratorError("the module has no local size; a compute kernel needs LocalSize or LocalSizeId")
-    x, y, z = needs.local_size
-    if needs.local_size_ids:
-        x, y, z = (needs.value(constant, specialization) for constant in (x, y, z))
-    local_size = x, y, z
-    invocations = x * y * z
-    workgroup_scope = Scope.WORKGROUP in scopes.values()
-    yield from _limits(kernel, needs.workgroup_bytes(specialization), local_size, workgroup_scope, subgroup_size, device)
+    yield from _limits(kernel, device)
+    stage: Stage = "compute"
+    invocations = 0
+    if kernel.draw is not None:
+        stage = kernel.draw.stage
+        yield from _draw(kernel.draw, needs, device)
+    else:
+        yield from _required_size(kernel, device)
+        local_size = _local_size(needs, specialization)
+        invocations = math.prod(local_size)
+        workgroup_scope = Scope.WORKGROUP in scopes.values()
+        shared = needs.workgroup_bytes(specialization)
+        yield from _workgroup_limits(kernel, shared, local_size, workgroup_scope, subgroup_size, device)
 
     types: dict[int, tuple[str, int, int]] = {}
     for id_, matrix in needs.matrices.items():
@@ -114,7 +120,7 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         yield from _type(types[id_], scopes[id_], _use(needs.value(matrix.use, specialization)), invocations, device)
     for muladd in needs.muladds:
         yield from _muladd(muladd, types, scopes[muladd.result], invocations, device)
-    yield from _vectors(needs, specialization, device)
+    yield from _vectors(needs, specialization, stage, device)
     yield from _sub_arrays(needs, specialization, device)
 
 
@@ -124,6 +130,24 @@ def _sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], device: _
             length = needs.value(needs.composites[type_id].length, specialization)
             if not device.rows.has_size(name, length):
                 yield Reason(Code.MISSING_ROW.of("sub_array"), f"no property row with {name} {length}, the length of the {what}")
+
+
+def _local_size(needs: ModuleNeeds, specialization: Mapping[int, int]) -> tuple[int, int, int]:
+    if needs.local_size is None:
+        raise GeneratorError("the module has no local size; a compute kernel needs LocalSize or LocalSizeId")
+    x, y, z = needs.local_size
+    if needs.local_size_ids:
+        x, y, z = (needs.value(constant, specialization) for constant in (x, y, z))
+    return x, y, z
+
+
+def _draw(draw: Draw, needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
+    """Yield what is missing for a draw: a queue, and cooperative matrices in its stage (VUID 08985 of RuntimeSpirv)."""
+    if not device.limit("queueFlags") & QUEUE_GRAPHICS:
+        yield Reason(Code.MISSING_PROPERTY.of("queueFlags"), "a queue that computes and draws")
+    name = "cooperativeMatrixSupportedStages"
+    if needs.matrices and not device.limit(name) & STAGE_BITS[draw.stage]:
+        yield Reason(Code.MISSING_PROPERTY.of(name), f"{name} ({draw.stage})")
 
 
 def _use(value: int) -> Use:
@@ -191,6 +215,8 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> 
     wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": full}
     # The commands that convert a matrix to a layout of the device's take device addresses.
     wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
+    if kernel.draw is not None:
+        wanted[STORES_IN_STAGE[kernel.draw.stage]] = any(slot.written for slot in kernel.buffers)
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
     yield from (_feature(name) for name, asked in wanted.items() if asked and name not in device.features)
 
@@ -217,7 +243,20 @@ def _required_size(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
         yield Reason(Code.MISSING_PROPERTY.of("requiredSubgroupSizeStages"), "requiredSubgroupSizeStages (compute)")
 
 
-def _limits(
+def _limits(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
+    wanted = (
+        ("maxPushConstantsSize", kernel.push_constant_bytes),
+        ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers)),
+        ("maxStorageBufferRange", max((slot.bytes for slot in kernel.buffers if slot.binding is not None), default=0)),
+    )
+    yield from (_beyond(name, need, device.limit(name)) for name, need in wanted if need > device.limit(name))
+
+
+def _beyond(name: str, need: int, limit: int) -> Reason:
+    return Reason(Code.MISSING_LIMIT.of(name.partition("[")[0]), f"limit {name} {limit} (needs {need})")
+
+
+def _workgroup_limits(
     kernel: Kernel, shared: int, local_size: tuple[int, int, int], workgroup_scope: bool, subgroup_size: int, device: _Profile
 ) -> Iterator[Reason]:
     description = device.description
@@ -229,9 +268,6 @@ def _limits(
         ("maxComputeWorkGroupSize[1]", local_size[1], None),
         ("maxComputeWorkGroupSize[2]", local_size[2], None),
         ("maxComputeSharedMemorySize", shared + reserved, description.max_shared_memory),
-        ("maxPushConstantsSize", kernel.push_constant_bytes, None),
-        ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers), None),
-        ("maxStorageBufferRange", max((slot.bytes for slot in kernel.buffers if slot.binding is not None), default=0), None),
     ]
     if kernel.required_subgroup_size is not None:
         wanted.append(("maxComputeWorkgroupSubgroups", -(-invocations // subgroup_size), None))
@@ -240,7 +276,7 @@ def _limits(
     for name, need, stated in wanted:
         limit = device.limit(name) if stated is None else stated
         if need > limit:
-            yield Reason(Code.MISSING_LIMIT.of(name.partition("[")[0]), f"limit {name} {limit} (needs {need})")
+            yield _beyond(name, need, limit)
     subgroups, rest = divmod(invocations, subgroup_size)
     if workgroup_scope and (rest or subgroups & (subgroups - 1)):
         text = f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {subgroup_size})"
@@ -274,13 +310,13 @@ def _with_sign(component: str, signed: bool) -> str:
     return f"{'s' if signed else 'u'}{component[1:]}" if component[0] in "su" else component
 
 
-def _vectors(needs: ModuleNeeds, specialization: Mapping[int, int], device: _Profile) -> Iterator[Reason]:
+def _vectors(needs: ModuleNeeds, specialization: Mapping[int, int], stage: Stage, device: _Profile) -> Iterator[Reason]:
     """VUIDs 10089 and 10091 to 10095 of RuntimeSpirv: what is missing for cooperative vectors."""
     if not needs.vectors:
         return
-    if not device.limit("cooperativeVectorSupportedStages") & _COMPUTE:
-        name = "cooperativeVectorSupportedStages"
-        yield Reason(Code.MISSING_PROPERTY.of(name), f"{name} (compute)")
+    name = "cooperativeVectorSupportedStages"
+    if not device.limit(name) & STAGE_BITS[stage]:
+        yield Reason(Code.MISSING_PROPERTY.of(name), f"{name} ({stage})")
     components = {id_: _component(needs, vector) for id_, vector in needs.vectors.items()}
     reported = {name for row in device.description.vector_rows for name in row.types}
     for id_, vector in needs.vectors.items():

@@ -180,7 +180,7 @@ def glsl_source(program: Program) -> str:
 def _compiled(program: Program) -> bytes:
     from generators.glsl.compile import compile_glsl
 
-    return compile_glsl(glsl_source(program), program.shape.version)
+    return compile_glsl(glsl_source(program), program.shape.version, program.shape.stage)
 
 
 _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, "glsl": _compiled}

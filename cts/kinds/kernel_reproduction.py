@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,11 @@ from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build
 from generators.dispatch import kernel
 from generators.errors import NotExpressible
+from generators.glsl.compile import FILE_ENDINGS
 from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
 from generators.program.program import Program
+from generators.stages import DrawnStage, Stage
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
@@ -92,7 +94,7 @@ def _write_module(folder: Path, program: Program, built: Kernel) -> None:
 
     (folder / "module.spv").write_bytes(built.spirv)
     (folder / "module.spvasm").write_text(disassemble(built.spirv), encoding="utf-8")
-    shader = folder / "shader.comp"
+    shader = folder / f"shader.{FILE_ENDINGS[program.shape.stage]}"
     try:
         shader.write_text(emit(program), encoding="utf-8")
     except NotExpressible as error:
@@ -180,15 +182,7 @@ def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
 def _pipeline(built: Kernel) -> dict[str, Any]:
     """How to create and connect one pipeline."""
     return {
-        "local_size": {
-            "constant_id": built.local_size_constant_id,
-            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)"
-            if built.invocations is None
-            else f"{built.invocations}",
-            "subgroups": built.subgroups,
-            "required_subgroup_size": built.required_subgroup_size,
-            "require_full_subgroups": built.full_subgroups is not False,
-        },
+        **_invocations(built),
         "specialization": [
             {
                 "constant_id": constant.constant_id,
@@ -221,6 +215,29 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
     }
 
 
+def _invocations(built: Kernel) -> dict[str, Any]:
+    """How many invocations run, and in which stage."""
+    if built.draw is not None:
+        return {"draw": {"how": _DRAWS[built.draw.stage], **asdict(built.draw)}}
+    return {
+        "local_size": {
+            "constant_id": built.local_size_constant_id,
+            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)"
+            if built.invocations is None
+            else f"{built.invocations}",
+            "subgroups": built.subgroups,
+            "required_subgroup_size": built.required_subgroup_size,
+            "require_full_subgroups": built.full_subgroups is not False,
+        }
+    }
+
+
+_DRAWS: Mapping[DrawnStage, str] = {
+    "fragment": "draw one triangle that covers a viewport of this size, in a render pass without attachments",
+    "vertex": "draw a list of so many points with rasterizerDiscardEnable",
+}
+
+
 def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:
     """How to fill a buffer of matrices in a layout of the device's, whose files have them row-major and without padding."""
     return {
@@ -236,18 +253,16 @@ def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:
 
 _README = """{heading}
 
-What the shader does is in `shader.comp` (GLSL; missing where GLSL cannot say it) and `module.spvasm`; what runs is `module.spv`, made
+What the shader does is in `{shader}` (GLSL; missing where GLSL cannot say it) and `module.spvasm`; what runs is `module.spv`, made
 by the front end {front_end}. To run it without the suite:
 
-1. Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
-   subgroup size required as `local_size` says, and the constant of the local size ({constant_id}) set to {subgroups} times the
-   subgroup size; where `kernel.json` says so, with robustBufferAccess2 (each buffer's bound range is exactly its `bytes`) and through
+1. {pipeline}; where `kernel.json` says so, with robustBufferAccess2 (each buffer's bound range is exactly its `bytes`) and through
    a pipeline cache. A dispatch with a `pipeline` of its own wants the same module with the constants, local size and buffers that
    are given there.
 2. For each entry of `dispatches`: fill every buffer from its file in `before/` (bytes that no store covers are poison and must
    survive), then bind it, or write its device address into the push constants, little-endian, where `kernel.json` says. The rest of
    the push constants is given in hexadecimal.
-3. Dispatch the workgroups and compare the written buffers with `expected/`. Where `expected/elements.csv` says `exact`, bit for bit;
+3. {dispatch} and compare the written buffers with `expected/`. Where `expected/elements.csv` says `exact`, bit for bit;
    `alternatives` allows the other patterns named there as well, and `interval` every value from `low` to `high`.
 
 With the suite, on any device, {again_what}:
@@ -259,15 +274,30 @@ With the suite, on any device, {again_what}:
 """
 
 
+_COMPUTE = """\
+Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
+   subgroup size required as `local_size` says, and the constant of the local size ({constant_id}) set to {subgroups} times the
+   subgroup size"""
+
+_DRAWN = """\
+Create a graphics pipeline whose {stage} stage is `module.spv`, with the specialization constants in `kernel.json`"""
+
+
 def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any]) -> str:
-    size = description["local_size"]
+    stage: Stage = "compute"
+    if "draw" in description:
+        stage = description["draw"]["stage"]
+        pipeline, dispatch = _DRAWN.format(stage=stage), "Draw as `kernel.json` says"
+    else:
+        pipeline, dispatch = _COMPUTE.format(**description["local_size"]), "Dispatch the workgroups"
     text = _README.format(
         heading=heading(id_),
         again=again.command,
         again_what=again.what,
         front_end=front_end,
-        constant_id=size["constant_id"],
-        subgroups=size["subgroups"],
+        shader=f"shader.{FILE_ENDINGS[stage]}",
+        pipeline=pipeline,
+        dispatch=dispatch,
     )
     for one in description["dispatches"]:
         operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items()) or "none"

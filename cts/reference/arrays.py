@@ -58,12 +58,20 @@ def atomic_or(state: State, operation: AtomicOr) -> None:
     """Combine the bits of every scope instance or lane with those of its element; several may name one element.
 
     Raises:
-        GeneratorError: the index is outside of the array, or the element has no known value before.
+        GeneratorError: the index is outside of the array, the element has no known value before, or several name one element whose value
+            from before is a result, and nothing says in which order.
     """
     component = operation.array.pointee.component
     places, owner = np.unique(_offsets(state, operation)[:, 0], return_inverse=True)
     memory = state.memories[operation.array.owner.name]
     after = memory.load(places, component)
+    if operation.result is not None:
+        if len(places) < len(owner):
+            name = operation.array.name
+            raise GeneratorError(
+                f"{operation.result.name}: several invocations change one element of {name}, and which is first is unknown"
+            )
+        state.scalars[operation.result.name] = after[owner].astype(np.uint64)
     bits = np.broadcast_to(state.scalar(operation.value), owner.shape).astype(component.bits_dtype)
     np.bitwise_or.at(after, owner, bits)
     memory.write(places[None, :, None], component, after[None, :, None], "single elements")

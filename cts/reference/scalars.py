@@ -62,6 +62,8 @@ def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
             return own
         case "local_invocation" if not of_subgroups:
             return own
+        case "draw_invocation" if program.shape.draw is not None:
+            return state.instances
     return None
 
 

@@ -223,6 +223,3 @@ def _flushed_or_not(component: ComponentType, numbers: np.ndarray, modes: Modes)
     tiny = denormals(numbers, component)
     if tiny.any() and modes.denormals != "kept":
         yield np.where(tiny, 0.0, numbers)
-
-
-# Floats within bounds

@@ -15,7 +15,8 @@ DESCRIPTION = "kernel.json"
 CONVERSIONS = "conversions.json"
 RESULT = "result.json"
 
-_FILES = (README, DESCRIPTION, CONVERSIONS, RESULT, "module.spv", "module.spvasm", "shader.comp", "no-shader.txt")
+_SHADERS = ("shader.comp", "shader.frag", "shader.vert")
+_FILES = (README, DESCRIPTION, CONVERSIONS, RESULT, "module.spv", "module.spvasm", *_SHADERS, "no-shader.txt")
 _SUBCASE = re.compile(r"\d+-")
 _HEADING = re.compile(r"# \w+\[.*\]")
 

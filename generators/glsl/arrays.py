@@ -28,10 +28,12 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
 
 
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
-    """Write ``atomicOr`` as a statement, without an order."""
+    """Write ``atomicOr``, without an order."""
     shader.require("GL_KHR_memory_scope_semantics")
     order = f"{SCOPES[MemoryScope.QUEUE_FAMILY]}, gl_StorageSemanticsNone, gl_SemanticsRelaxed"
-    shader.line(f"atomicOr({_element(shader, operation)}, {shader.text(operation.value)}, {order});")
+    result = operation.result
+    before = "" if result is None else f"{assignee(shader, result)} = "
+    shader.line(f"{before}atomicOr({_element(shader, operation)}, {shader.text(operation.value)}, {order});")
 
 
 def _element(shader: Shader, operation: ArrayLoad | ArrayStore | AtomicAdd | AtomicOr) -> str:

@@ -6,18 +6,24 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 from generators.errors import CtsError, GeneratorError
 from generators.glsl.library import find_library
 from generators.program.shape import LATEST, Version
+from generators.stages import Stage
 
 TIMEOUT_SECONDS = 60
 """A compilation takes about 0.05 s; one that takes longer than this does not end."""
 
 _TESTED = "16.6"
 """The version that the suite is tested with. Older ones lack some of the extensions that shaders use."""
+
+FILE_ENDINGS: Mapping[Stage, str] = MappingProxyType({"compute": "comp", "fragment": "frag", "vertex": "vert"})
+"""By stage, how glslang has the names of its shaders end."""
 
 _ERROR = re.compile(r"^ERROR: \S*?:(\d+): (.*)$", re.MULTILINE)
 _CONTEXT = 3
@@ -28,8 +34,8 @@ def find_glslang() -> str | None:
     return shutil.which("glslang") or shutil.which("glslangValidator")
 
 
-def compile_glsl(source: str, version: Version = LATEST) -> bytes:
-    """Return the SPIR-V module of a compute shader, for Vulkan 1.3, in a version of SPIR-V. Modules are kept: the same source costs
+def compile_glsl(source: str, version: Version = LATEST, stage: Stage = "compute") -> bytes:
+    """Return the SPIR-V module of a shader of a stage, for Vulkan 1.3, in a version of SPIR-V. Modules are kept: the same source costs
     once. Where libshaderc is installed too, it compiles what it accepts, and the program glslang the rest.
 
     Raises:
@@ -39,18 +45,18 @@ def compile_glsl(source: str, version: Version = LATEST) -> bytes:
     glslang = find_glslang()
     if glslang is None:
         raise CtsError(f"the GLSL front end needs glslang: install glslang {_TESTED} or newer (glslang-tools), or use --front-end spirv")
-    return _compile(glslang, source, version)
+    return _compile(glslang, source, version, stage)
 
 
 @lru_cache(maxsize=256)
-def _compile(glslang: str, source: str, version: Version) -> bytes:
+def _compile(glslang: str, source: str, version: Version, stage: Stage) -> bytes:
     library = find_library()
-    return (library.compile(source, version) if library else None) or _compile_by_program(glslang, source, version)
+    return (library.compile(source, version, stage) if library else None) or _compile_by_program(glslang, source, version, stage)
 
 
-def _compile_by_program(glslang: str, source: str, version: Version) -> bytes:
+def _compile_by_program(glslang: str, source: str, version: Version, stage: Stage) -> bytes:
     with tempfile.TemporaryDirectory(prefix="glslang-") as folder:
-        text, module = Path(folder, "shader.comp"), Path(folder, "shader.spv")
+        text, module = Path(folder, f"shader.{FILE_ENDINGS[stage]}"), Path(folder, "shader.spv")
         text.write_text(source, encoding="utf-8")
         environment = ["--target-env", "vulkan1.3"]
         if version != LATEST:

@@ -59,7 +59,22 @@ def declare(shader: Shader) -> Declarations:
     return Declarations(_constants(shader), tuple(blocks), tuple(_shared(shader, array) for array in shared))
 
 
-def local_size(program: Program) -> str:
+def inputs_and_outputs(program: Program) -> tuple[str, ...]:
+    """Return the declarations of the stage: the local size, or what a vertex writes.
+
+    Raises:
+        NotExpressible: see _local_size.
+    """
+    match program.shape.stage:
+        case "compute":
+            return (f"layout({_local_size(program)}) in;",)
+        case "vertex":
+            return ("out gl_PerVertex {", "    float gl_PointSize;", "};")
+        case "fragment":
+            return ()
+
+
+def _local_size(program: Program) -> str:
     """Return the qualifiers of the local size.
 
     Raises:

@@ -39,7 +39,7 @@ from generators.glsl.cooperative_vectors import (
     emit_vector_store,
     emit_vector_undefined,
 )
-from generators.glsl.declarations import declare, local_size
+from generators.glsl.declarations import declare, inputs_and_outputs
 from generators.glsl.elements import emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.extended import emit_extended
@@ -227,7 +227,9 @@ _FRAME = """\
 #extension {{ extension }} : require
 {% endfor %}
 
-layout({{ local_size }}) in;
+{% for line in inputs_and_outputs %}
+{{ line }}
+{% endfor %}
 {% for mode in execution_modes %}
 {{ mode }}
 {% endfor %}
@@ -303,13 +305,15 @@ def emit(program: Program) -> str:
     if program.further or program.entry_point != "main":
         raise NotExpressible("a shader of GLSL has one entry point, main")
     shader = Shader(program, _emit_operation)
+    if program.shape.stage == "vertex":
+        shader.line("gl_PointSize = 1.0;")
     declare_variables(shader)
     shader.emit(program.operations)
     modes = execution_modes(shader)
     declarations = declare(shader)
     return _frame().render(
         extensions=sorted(shader.extensions),
-        local_size=local_size(program),
+        inputs_and_outputs=inputs_and_outputs(program),
         execution_modes=modes,
         declarations=declarations,
         functions=list(shader.functions.values()),

@@ -8,14 +8,17 @@ modules differ from the program's in the generator's word and in two OpSourceExt
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 
 from generators.program.shape import LATEST, Version
+from generators.stages import Stage
 
 _NAMES = ("libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so")
 """Debian's, and the Vulkan SDK's."""
 
-_SHADER_KIND_COMPUTE = 2
+_SHADER_KINDS: Mapping[Stage, int] = MappingProxyType({"vertex": 0, "fragment": 1, "compute": 2})
 _TARGET_VULKAN = 0
 _VULKAN_1_3 = (1 << 22) | (3 << 12)
 _SUCCESS = 0
@@ -23,7 +26,7 @@ _VERSIONS: tuple[Version, ...] = ((1, 3), (1, 4), (1, 5), LATEST)
 
 
 class GlslangLibrary:
-    """A compiler of compute shaders to SPIR-V for Vulkan 1.3. Threads may share it: they compile at the same time.
+    """A compiler of shaders to SPIR-V for Vulkan 1.3. Threads may share it: they compile at the same time.
 
     Args:
         library: libshaderc. Its compiler and options live as long as the process.
@@ -63,10 +66,10 @@ class GlslangLibrary:
             target(chosen, _TARGET_VULKAN, _VULKAN_1_3)
             spirv(chosen, version[0] << 16 | version[1] << 8)
 
-    def compile(self, source: str, version: Version = LATEST) -> bytes | None:
+    def compile(self, source: str, version: Version = LATEST, stage: Stage = "compute") -> bytes | None:
         """Return the module, or None if the library rejects the source: the program glslang then says why, in its own words."""
         text = source.encode("utf-8")
-        result = self._compile(self._compiler, text, len(text), _SHADER_KIND_COMPUTE, b"shader.comp", b"main", self._options[version])
+        result = self._compile(self._compiler, text, len(text), _SHADER_KINDS[stage], b"shader", b"main", self._options[version])
         if not result:
             return None
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import NotExpressible
+from generators.errors import GeneratorError, NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
@@ -68,9 +68,21 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
         shape = shader.program.shape
         extents = [f"gl_WorkGroupSize.{axis}" for axis, extent in zip("xyz", (None, shape.y, shape.z), strict=True) if extent != 1]
         text = extents[0] if len(extents) == 1 else f"({' * '.join(extents)})"
+    elif operation.which == "draw_invocation":
+        text = _draw_invocation(shader)
     else:
         text = _BUILT_INS[operation.which]
     shader.variables[operation.result.name] = text
+
+
+def _draw_invocation(shader: Shader) -> str:
+    """Return the expression for the number of an invocation in its draw."""
+    draw = shader.program.shape.draw
+    if draw is None:
+        raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
+    if draw.stage == "vertex":
+        return "uint(gl_VertexIndex)"
+    return f"(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x))"
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

@@ -44,10 +44,11 @@ class AtomicAdd(Operation):
 class AtomicOr(Operation):
     """OpAtomicOr: element ``index`` of ``array``, a storage buffer of integers, gets the bits of ``value`` as well as its own.
 
-    The element from before is not a result, and the semantics are Relaxed at queue family scope. So any number of these, in any order, each
-    once or more, leave the same bits.
+    The semantics are Relaxed at queue family scope. Any number of these, in any order, each once or more, leave the same bits. ``result``
+    is the element from before, where no other invocation names it; None where nothing asks for it.
     """
 
     array: Array
     index: ScalarValue
     value: ScalarValue
+    result: Scalar | None = None

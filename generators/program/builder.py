@@ -404,14 +404,17 @@ class ProgramBuilder:
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
         """Run the operations added inside in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch: the
         ``size`` invocations of a scope instance follow each other, in the order of their SubgroupLocalInvocationId at subgroup scope, and
-        of their LocalInvocationIndex at workgroup scope."""
+        of their LocalInvocationIndex at workgroup scope; those of a draw have the draw's order."""
         own: BuiltInName = "subgroup_invocation" if self._scope is Scope.SUBGROUP else "local_invocation"
         with self.arm() as body:
-            instance = Value(self.fresh(f"{index.name}_instance"), U32)
-            self._operations.append(InstanceIndex(instance))
-            lane = self.built_in(self.fresh(f"{index.name}_lane"), own)
-            first = self.arithmetic(self.fresh(f"{index.name}_first"), "multiply", instance, self.literal(size))
-            self.arithmetic(index.name, "add", first, lane)
+            if self._shape.draw is not None:
+                self.built_in(index.name, "draw_invocation")
+            else:
+                instance = Value(self.fresh(f"{index.name}_instance"), U32)
+                self._operations.append(InstanceIndex(instance))
+                lane = self.built_in(self.fresh(f"{index.name}_lane"), own)
+                first = self.arithmetic(self.fresh(f"{index.name}_first"), "multiply", instance, self.literal(size))
+                self.arithmetic(index.name, "add", first, lane)
             yield
         self._operations.append(PerInvocation(size, tuple(body)))
 

@@ -74,6 +74,7 @@ _BUILT_INS: Mapping[BuiltInName, Domain] = {
     "subgroups": Domain.DISPATCH,
     "subgroup_size": Domain.DISPATCH,
     "subgroup_invocation": Domain.INVOCATION,
+    "draw_invocation": Domain.INVOCATION,
 }
 
 _SCALAR = (

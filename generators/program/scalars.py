@@ -30,9 +30,11 @@ BuiltInName = Literal[
     "subgroups",
     "subgroup_size",
     "subgroup_invocation",
+    "draw_invocation",
 ]
 """WorkgroupId.x, .y and .z, NumWorkgroups.x and .y, the number of invocations in a workgroup, LocalInvocationIndex, SubgroupId,
-NumSubgroups, SubgroupSize and SubgroupLocalInvocationId."""
+NumSubgroups, SubgroupSize and SubgroupLocalInvocationId; and outside of compute the number of the invocation in its draw
+(generators.stages.Draw)."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.errors import GeneratorError
+from generators.stages import Draw, Stage, draw_of
 
 LocalSize = Literal["x_constant", "constants", "literals", "built_in"]
 
@@ -33,9 +34,12 @@ class WorkgroupShape:
         version: of SPIR-V that the module has, 1.3 to 1.6. Before 1.6 the pipeline must require full subgroups.
         invocations: so many along x, whatever the subgroup size is, and so the last subgroup of a workgroup may not be full; None for as
             many as the subgroups have. Programs with cooperative vectors may say so, programs with matrices may not.
+        stage: the stage that runs the program. Outside of compute there is one draw of so many ``invocations`` in place of a workgroup,
+            without a local size and without workgroup memory.
 
     Raises:
-        GeneratorError: a version that no module can have, or one before 1.6 without full subgroups.
+        GeneratorError: a version that no module can have, one before 1.6 without full subgroups, or a draw without a number of
+            invocations.
     """
 
     y: int = 1
@@ -45,6 +49,12 @@ class WorkgroupShape:
     full_subgroups: bool | None = None
     version: Version = LATEST
     invocations: int | None = None
+    stage: Stage = "compute"
+
+    @property
+    def draw(self) -> Draw | None:
+        """Return the draw that runs the program; None in the compute stage."""
+        return None if self.invocations is None else draw_of(self.stage, self.invocations)
 
     def __post_init__(self) -> None:
         if not (1, 3) <= self.version <= LATEST:
@@ -53,6 +63,8 @@ class WorkgroupShape:
             raise GeneratorError("before SPIR-V 1.6 a module needs full_subgroups (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770)")
         if self.invocations is not None and (self.full_subgroups or self.local_size not in ("x_constant", "literals")):
             raise GeneratorError("invocations whose number no subgroup decides need a local size of one number, without full_subgroups")
+        if self.stage != "compute" and (self.invocations is None or self.subgroup_size or self.y * self.z > 1):
+            raise GeneratorError(f"a draw of the {self.stage} stage needs a number of invocations, and has no local size or subgroup size")
 
 
 PLAIN = WorkgroupShape()

@@ -40,10 +40,11 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
 
 
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
-    """Emit OpAtomicOr, whose result nothing uses."""
+    """Emit OpAtomicOr."""
     place = shader.element(operation.array, shader.id(operation.index))
     scope, relaxed = shader.u32(MemoryScope.QUEUE_FAMILY), shader.u32(0)
-    shader.module.value(Op.AtomicOr, shader.pointee(operation.array), place, scope, relaxed, shader.id(operation.value))
+    value, result = shader.id(operation.value), None if operation.result is None else shader.define(operation.result)
+    shader.module.value(Op.AtomicOr, shader.pointee(operation.array), place, scope, relaxed, value, result=result)
 
 
 def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from generators.spirv.enumerants import (
     StorageClass,
 )
 from generators.spirv.versions import extension_of, extensions_beyond, version_word
+from generators.stages import DrawnStage
 
 _INTERFACE = frozenset({StorageClass.Input, StorageClass.Output})
 """Storage classes of the variables in an entry point's interface before SPIR-V 1.4. Later, the interface has all of them."""
@@ -200,16 +201,27 @@ class Module:
             local_size: ids of the constants of the local size in x, y, z (LocalSizeId).
             literals: they are the numbers themselves (LocalSize).
         """
+        op, mode = (Op.ExecutionMode, ExecutionMode.LocalSize) if literals else (Op.ExecutionModeId, ExecutionMode.LocalSizeId)
+        self._end_entry_point(name, ExecutionModel.GLCompute, [(op, mode, *local_size)])
+
+    def end_drawn_entry_point(self, name: str, stage: DrawnStage) -> None:
+        """End an entry point of another stage as ``end_entry_point`` does."""
+        if stage == "vertex":
+            self._end_entry_point(name, ExecutionModel.Vertex, [])
+        else:
+            self._end_entry_point(name, ExecutionModel.Fragment, [(Op.ExecutionMode, ExecutionMode.OriginUpperLeft)])
+
+    def _end_entry_point(self, name: str, model: ExecutionModel, own_modes: Sequence[tuple[int, ...]]) -> None:
+        """End an entry point. Each of ``own_modes`` is an opcode, the execution mode and its operands."""
         void = self.type(Op.TypeVoid)
         function_type = self.type(Op.TypeFunction, void)
         main = self.new_id(name)
         words = string_words(name)
         interface = len(words) + len(self._globals)
-        declaration = [interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *words, *self._globals]
-        if literals:
-            modes = [6 << 16 | Op.ExecutionMode, main, ExecutionMode.LocalSize, *local_size]
-        else:
-            modes = [6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size]
+        declaration = [interface + 3 << 16 | Op.EntryPoint, model, main, *words, *self._globals]
+        modes: list[int] = []
+        for op, *own in own_modes:
+            modes += (len(own) + 2 << 16 | op, main, *own)
         for mode in self._modes:
             modes += (len(mode) + 2 << 16 | Op.ExecutionMode, main, *mode)
         function = [5 << 16 | Op.Function, void, main, FunctionControl.None_, function_type, *self._code, 1 << 16 | Op.FunctionEnd]

@@ -11,7 +11,7 @@ from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.spirv.shader import Shader
-from generators.types import Scope
+from generators.types import COMPONENT_TYPES, Scope
 
 _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
     {
@@ -83,11 +83,28 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
     if operation.which == "workgroup_invocations":
         module.value(Op.CopyObject, u32, shader.invocations(), result=result)
         return
+    if operation.which == "draw_invocation":
+        _draw_invocation(shader, result)
+        return
     built_in, name, component = _BUILT_INS[operation.which]
     if component is None:
         module.value(Op.CopyObject, u32, shader.built_in(built_in, name), result=result)
     else:
         module.value(Op.CompositeExtract, u32, shader.built_in(built_in, name), component, result=result)
+
+
+def _draw_invocation(shader: Shader, result: int) -> None:
+    """Emit the number of an invocation in its draw."""
+    module, u32, draw = shader.module, scalar(shader.module, U32), shader.program.shape.draw
+    if draw is None:
+        raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
+    if draw.stage == "vertex":
+        module.value(Op.CopyObject, u32, shader.built_in(BuiltIn.VertexIndex, "gl_VertexIndex"), result=result)
+        return
+    f32, place = scalar(module, COMPONENT_TYPES["f32"]), shader.built_in(BuiltIn.FragCoord, "gl_FragCoord")
+    x, y = (module.value(Op.ConvertFToU, u32, module.value(Op.CompositeExtract, f32, place, axis)) for axis in range(2))
+    before = module.value(Op.IMul, u32, y, shader.u32(draw.width))
+    module.value(Op.IAdd, u32, before, x, result=result)
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

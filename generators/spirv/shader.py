@@ -34,7 +34,7 @@ from generators.spirv.declarations import (
 from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
 from generators.spirv.float_controls import emit_float_controls
 from generators.spirv.module import Module
-from generators.types import MemoryScope
+from generators.types import COMPONENT_TYPES, MemoryScope
 from generators.types import StorageClass as ArrayStorage
 
 DEFAULT_LOCAL_SIZE = 32
@@ -96,7 +96,7 @@ class Shader:
     Attributes:
         module: the module.
         program: what is emitted.
-        local_size: ids of the local size in x, y and z.
+        local_size: ids of the local size in x, y and z; 0 outside of compute.
         block: id of the block that is being emitted.
         handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None where barriers
             do that.
@@ -143,7 +143,11 @@ class Shader:
     def end_entry_point(self, name: str) -> None:
         """End the function, which is the entry point ``name``."""
         self.module.instruction(Op.Return)
-        self.module.end_entry_point(name, *self._stated_local_size())
+        draw = self.program.shape.draw
+        if draw is None:
+            self.module.end_entry_point(name, *self._stated_local_size())
+        else:
+            self.module.end_drawn_entry_point(name, draw.stage)
 
     def _stated_local_size(self) -> tuple[tuple[int, int, int], bool]:
         """Return the local size, and whether it is in literals."""
@@ -239,9 +243,11 @@ class Shader:
         return self.module.once(("cooperative vector", type_.component.name, count), lambda: cooperative_vector(self.module, type_, count))
 
     def built_in(self, which: BuiltIn, name: str) -> int:
-        """Load a u32 (or, of WorkgroupId and NumWorkgroups, three) that the environment provides."""
+        """Load a u32 (of WorkgroupId and NumWorkgroups three, of FragCoord four f32) that the environment provides."""
         module = self.module
         type_ = scalar(module, U32)
+        if which is BuiltIn.FragCoord:
+            type_ = module.type(Op.TypeVector, scalar(module, COMPONENT_TYPES["f32"]), 4)
         if which in (BuiltIn.WorkgroupId, BuiltIn.NumWorkgroups):
             type_ = module.type(Op.TypeVector, type_, 3)
         if which in (BuiltIn.SubgroupId, BuiltIn.NumSubgroups, BuiltIn.SubgroupSize, BuiltIn.SubgroupLocalInvocationId):
@@ -362,6 +368,8 @@ class Shader:
         if self._literal_size is not None:
             x, y, z = self._literal_size
             return self.u32(x), self.u32(y), self.u32(z)
+        if shape.draw is not None:
+            return 0, 0, 0
         if self.program.subgroups % (shape.y * shape.z):
             raise GeneratorError(f"{self.program.subgroups} subgroups cannot lie {shape.y} along y and {shape.z} along z; give a multiple")
         if shape.local_size == "literals":
@@ -412,6 +420,13 @@ class Shader:
         chosen, otherwise = self.u32(value.chosen), self.u32(value.otherwise)
         return module.constant(Op.SpecConstantOp, scalar(module, U32), Op.Select, condition, chosen, otherwise)
 
+    def _write_point_size(self) -> None:
+        """Let each vertex be a point of a known size, as a list of points must have it (VUID 08773 of VkGraphicsPipelineCreateInfo)."""
+        module, f32 = self.module, scalar(self.module, COMPONENT_TYPES["f32"])
+        variable = module.variable(pointer(module, StorageClass.Output, f32), StorageClass.Output, "gl_PointSize")
+        module.decorate(variable, Decoration.BuiltIn, BuiltIn.PointSize)
+        module.instruction(Op.Store, variable, constant(module, COMPONENT_TYPES["f32"], 0x3F800000))
+
     def _connect(self) -> None:
         """Declare the interface and loads operands and addresses, in the function's first block, which dominates all others."""
         module, places = self.module, interface(self.program)
@@ -425,6 +440,8 @@ class Shader:
             self._operands[operand.name] = id_
 
         self._declare_variables(self)
+        if self.program.shape.stage == "vertex":
+            self._write_point_size()
 
         for binding, array in places.bindings:
             block = self._array_block(array)

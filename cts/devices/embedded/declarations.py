@@ -18,7 +18,7 @@ from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import Value
 from generators.errors import GeneratorError
 from generators.program.shape import LATEST
-from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, MemoryModel, Op, StorageClass
 from generators.spirv.reader import NotSpirv, read_string
 from generators.spirv.versions import extensions_beyond
 from generators.types import Scope
@@ -28,6 +28,7 @@ _ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray, Op.TypeMatrix})
 _VARIABLES = frozenset(
     {
         StorageClass.Input,
+        StorageClass.Output,
         StorageClass.Uniform,
         StorageClass.Workgroup,
         StorageClass.Private,
@@ -55,6 +56,8 @@ class _Declarations:
         self._module = module
         self._local_size_words: tuple[bool, Words] | None = None
         self._interface: Words = ()
+        self._model: int | None = None
+        self._modes: set[int] = set()
         self._late: list[tuple[int, Op, Words]] = []
 
     def run(self, subgroup_size: int) -> None:
@@ -62,7 +65,7 @@ class _Declarations:
         self._check_version()
         self._module.first_function = self._read_declarations()
         self._check_interface()
-        self._module.local_size = self._find_local_size()
+        self._module.local_size = self._find_local_size() if self._module.kernel.draw is None else self._find_draw()
         lanes = math.prod(self._module.local_size)
         if not 1 <= lanes <= MAX_INVOCATIONS:
             raise Violation("VUID-RuntimeSpirv-x-06432", f"a workgroup of {lanes} invocations; at most {MAX_INVOCATIONS}")
@@ -171,7 +174,7 @@ class _Declarations:
     def _entry_point(self, words: Words) -> None:
         name, length = read_string(words[2:])
         if name == self._module.kernel.entry_point:
-            self._module.entry = words[1]
+            self._module.entry, self._model = words[1], words[0]
             self._interface = words[2 + length :]
             self._module.interface = frozenset(self._interface)
         else:
@@ -181,6 +184,7 @@ class _Declarations:
         if words[0] != self._module.entry:
             return
         note_mode(self._module, words)
+        self._modes.add(words[1])
         if words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
             self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
 
@@ -237,6 +241,20 @@ class _Declarations:
     def _constant(self, op: Op, words: Words) -> None:
         self._module.budget.take(self._module.value_bytes(words[0]), "the constant", words[1])
         self._module.values[words[1]] = constant_value(self._module, op, words)
+
+    def _find_draw(self) -> tuple[int, int, int]:
+        """Check that the entry point is one of the draw's stage, and return how many invocations run, all along x."""
+        draw, name = self._module.kernel.draw, self._module.kernel.entry_point
+        assert draw is not None
+        model = ExecutionModel.Vertex if draw.stage == "vertex" else ExecutionModel.Fragment
+        if self._model != model:
+            raise Violation("VUID-VkPipelineShaderStageCreateInfo-pName-00707", f"no entry point '{name}' of the {draw.stage} stage")
+        if draw.stage == "fragment" and ExecutionMode.OriginUpperLeft not in self._modes:
+            raise Violation("VUID-StandaloneSpirv-OriginLowerLeft-04653", f"the entry point '{name}' does not have OriginUpperLeft")
+        for id_, storage, _, _ in self._module.variables:
+            if storage is StorageClass.Workgroup and self._module.uses(id_):
+                raise Violation("VUID-StandaloneSpirv-None-04645", f"workgroup memory in the {draw.stage} stage")
+        return draw.invocations, 1, 1
 
     def _find_local_size(self) -> tuple[int, int, int]:
         words: Value = None

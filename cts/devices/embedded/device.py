@@ -22,6 +22,7 @@ from cts.devices.embedded.diagnostics import (
     Violation,
     instruction_text,
 )
+from cts.devices.embedded.draws import check_drawn_built_in, drawn_built_in
 from cts.devices.embedded.elements import MAPPINGS
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.instructions import handlers_with
@@ -32,6 +33,7 @@ from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
+from cts.devices.embedded.shapes import CELL_STORAGE
 from cts.devices.embedded.spirv_types import Array, size_of
 from cts.devices.embedded.translation import Handler, Translation
 from cts.devices.embedded.type_rules import CHECKS, RULES
@@ -235,7 +237,7 @@ class Pipeline:
         self._push_constants: list[int] = []
         self._descriptor_counts: dict[int, int] = {}
         self._workgroup: list[_Shared] = []
-        self._cells: list[tuple[int, Cell, int]] = []
+        self._cells: list[tuple[int, Cell, int | None, int]] = []
         types = self._translation.types
         for id_, storage, pointee, initializer in self._translation.variables:
             name = self._translation.name(id_)
@@ -253,12 +255,15 @@ class Pipeline:
                     self._descriptor_counts[id_] = contents.length
                 if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
                     self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
-            elif storage in (StorageClass.Private, StorageClass.Input):
+            elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
                 which = self._translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
-                if which is not None:
+                if which is not None and self.kernel.draw is not None:
+                    check_drawn_built_in(which[0], types[pointee], storage, self.kernel.draw)
+                elif which is not None:
                     check_built_in(which[0], types[pointee])
-                self._cells.append((id_, Cell(types[pointee], name), initializer))
+                read = None if which is None or storage is not StorageClass.Input else which[0]
+                self._cells.append((id_, Cell(types[pointee], name), read, initializer))
 
     def _connect_workgroup(self, id_: int, data: int, is_initialized: bool) -> None:
         """Note a variable of workgroup memory, with the others that have its bytes: aliased blocks begin at the same one (WL-ALI-01)."""
@@ -353,11 +358,13 @@ class Pipeline:
             place = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
             for id_ in shared.ids:
                 values[id_] = place
-        for id_, cell, initializer in self._cells:
+        draw = self.kernel.draw
+        for id_, cell, built_in_input, initializer in self._cells:
             values[id_] = CellPointer(cell, (), translation.mapping)
-            which = translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
-            if which is not None:
-                cell.value = self._built_in(translation, which[0], cell.type)
+            if built_in_input is not None and draw is not None:
+                cell.value = drawn_built_in(built_in_input, draw)
+            elif built_in_input is not None:
+                cell.value = self._built_in(translation, built_in_input, cell.type)
             elif initializer:
                 cell.value = values[initializer]
             else:

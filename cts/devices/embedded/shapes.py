@@ -7,7 +7,7 @@ import enum
 from cts.devices.embedded.spirv_types import Bool, Number, PointerType, Type, Vector
 from generators.spirv.enumerants import StorageClass
 
-CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageClass.Input})
+CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageClass.Input, StorageClass.Output})
 """Storage classes whose variables have no bytes."""
 
 SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from cts.devices.device import DeviceTimeout, DriverRefused
 from cts.devices.vulkan.api import TIMEOUT, CData, check, load, made
+from cts.devices.vulkan.executable import Executable, Record
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts
 from generators.kernel import Dispatch
-
-Record = Callable[[CData], None]
-"""Puts commands into a VkCommandBuffer."""
 
 _SETS = 64
 _DESCRIPTORS = 1024
@@ -66,7 +64,7 @@ class Commands:
 
     def run(
         self,
-        pipeline: CData,
+        executable: Executable,
         layouts: Layouts,
         layout: Layout,
         arena: Arena,
@@ -76,7 +74,7 @@ class Commands:
         """Run the dispatches in one submission and wait for them. The n-th finds its buffers n pitches after the arena's first byte.
 
         Args:
-            pipeline, layouts, layout, arena, dispatches: what runs, and in which memory.
+            executable, layouts, layout, arena, dispatches: what runs, and in which memory.
             around: records commands before the dispatches, and after them; None where there are none. They are done one after another.
 
         Raises:
@@ -90,22 +88,23 @@ class Commands:
             if around is not None:
                 around[0](command_buffer)
                 self._wait_for_all(command_buffer)
-            compute = vulkan.VK_PIPELINE_BIND_POINT_COMPUTE
-            lib.vkCmdBindPipeline(command_buffer, compute, pipeline)
+            executable.begin(command_buffer)
             for index, dispatch in enumerate(dispatches):
                 if sets is not None:
-                    lib.vkCmdBindDescriptorSets(command_buffer, compute, layouts.pipeline, 0, 1, sets + index, 0, vulkan.ffi.NULL)
+                    point = executable.bind_point
+                    lib.vkCmdBindDescriptorSets(command_buffer, point, layouts.pipeline, 0, 1, sets + index, 0, vulkan.ffi.NULL)
                 pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch)
                 if pushed:
-                    stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
-                    lib.vkCmdPushConstants(command_buffer, layouts.pipeline, stage, 0, len(pushed), vulkan.ffi.from_buffer(pushed))
-                lib.vkCmdDispatch(command_buffer, *dispatch.workgroups)
+                    bytes_ = vulkan.ffi.from_buffer(pushed)
+                    lib.vkCmdPushConstants(command_buffer, layouts.pipeline, executable.stage, 0, len(pushed), bytes_)
+                executable.dispatch(command_buffer, dispatch)
+            executable.end(command_buffer)
             if around is not None:
                 self._wait_for_all(command_buffer)
                 around[1](command_buffer)
                 self._wait_for_all(command_buffer)
 
-        self.execute(record)
+        self.execute(record, executable.wrote)
 
     def _wait_for_all(self, command_buffer: CData) -> None:
         """Record that whatever follows waits for whatever was before, and sees it."""
@@ -122,8 +121,9 @@ class Commands:
         barrier = ffi.new("VkMemoryBarrier*", structure)
         vulkan.lib.vkCmdPipelineBarrier(command_buffer, from_[0], to[0], 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
 
-    def execute(self, record: Record) -> None:
-        """Run what ``record`` puts into a command buffer, in one submission, and wait for it. The host sees what it writes.
+    def execute(self, record: Record, wrote: int | None = None) -> None:
+        """Run what ``record`` puts into a command buffer, in one submission, and wait for it. The host sees what the stage
+        ``wrote`` writes, a VkPipelineStageFlagBits; None for compute shaders.
 
         Raises:
             DeviceTimeout: it takes longer than the fence may.
@@ -143,7 +143,7 @@ class Commands:
         check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin), spent=True)
         record(command_buffer)
         # The submission makes what the host wrote visible to the device; the way back needs saying.
-        shader = vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
+        shader = wrote or vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
         self._barrier(command_buffer, shader, (vulkan.VK_PIPELINE_STAGE_HOST_BIT, vulkan.VK_ACCESS_HOST_READ_BIT))
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer), spent=True)
         submit = ffi.new(

@@ -11,8 +11,9 @@ from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, De
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
-from cts.devices.vulkan.api import CData, load
+from cts.devices.vulkan.api import load
 from cts.devices.vulkan.commands import Commands
+from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.logical_device import create
@@ -166,20 +167,20 @@ class VulkanDevice:
 
     def _run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         with self._step(Step.PIPELINE):
-            pipeline = self._pipelines.create(kernel)
+            executable = self._pipelines.create(kernel)
         try:
             # A pipeline that the layer objects to is not run: what that would do is undefined.
             self._raise_messages(step=Step.PIPELINE)
-            outcomes = self._dispatch(kernel, pipeline, dispatches)
+            outcomes = self._dispatch(kernel, executable, dispatches)
         except BaseException:
             # What may still run must not be destroyed. It goes with the process.
             if not self._pending:
-                self._pipelines.destroy(pipeline)
+                executable.destroy()
             raise
-        self._pipelines.destroy(pipeline)
+        executable.destroy()
         return outcomes
 
-    def _dispatch(self, kernel: Kernel, pipeline: CData, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+    def _dispatch(self, kernel: Kernel, executable: Executable, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         opaque = OpaqueBuffers(kernel, self._conversions) if any(slot.opaque is not None for slot in kernel.buffers) else None
         layout = lay_out(kernel.buffers if opaque is None else opaque.slots)
         layouts = self._pipelines.layouts(shape_of(kernel))
@@ -193,7 +194,7 @@ class VulkanDevice:
                 memory = self._arena.reserve(before.size)
             mapped = memory.place(before)
             with self._step(Step.DISPATCH):
-                self._submit(pipeline, layouts, layout, part, opaque)
+                self._submit(executable, layouts, layout, part, opaque)
             found = judge(layout, before, mapped.copy(), memory.around())
             if opaque is not None:
                 found = [opaque.outcome(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]
@@ -201,7 +202,7 @@ class VulkanDevice:
         return outcomes
 
     def _submit(
-        self, pipeline: CData, layouts: Layouts, layout: Layout, dispatches: Sequence[Dispatch], opaque: OpaqueBuffers | None
+        self, executable: Executable, layouts: Layouts, layout: Layout, dispatches: Sequence[Dispatch], opaque: OpaqueBuffers | None
     ) -> None:
         around = None
         if opaque is not None:
@@ -209,7 +210,7 @@ class VulkanDevice:
             if there:
                 around = self._conversions.recorder(there), self._conversions.recorder(back)
         try:
-            self._commands.run(pipeline, layouts, layout, self._arena, dispatches, around)
+            self._commands.run(executable, layouts, layout, self._arena, dispatches, around)
         except DeviceLost:
             # Nothing runs on a lost device.
             raise

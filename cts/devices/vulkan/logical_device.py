@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from cts.devices.capabilities import ENABLED_FEATURES
 from cts.devices.device import DeviceError, DriverRefused
 from cts.devices.vulkan.api import CData, load, made
-from cts.devices.vulkan.lists import bounded
 from cts.devices.vulkan.query import PhysicalDevice
 from cts.devices.vulkan.structures import Chain
 
@@ -30,7 +29,9 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
-    family = _compute_family(physical)
+    if physical.queue_family is None:
+        raise DeviceError(f"{physical.description.name} has no queue that computes: choose another --device")
+    family = physical.queue_family.index
     chain = Chain(physical.features.nodes)
     chain.enable(ENABLED_FEATURES, physical.features)
     features = ffi.new("VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": chain.head})
@@ -67,17 +68,3 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
     if not queue[0]:
         raise DriverRefused("vkGetDeviceQueue gave a null handle")
     return LogicalDevice(device, queue[0], family)
-
-
-def _compute_family(physical: PhysicalDevice) -> int:
-    vulkan = load()
-    ffi, lib = vulkan.ffi, vulkan.lib
-    count = ffi.new("uint32_t*")
-    lib.vkGetPhysicalDeviceQueueFamilyProperties(physical.handle, count, ffi.NULL)
-    room = bounded("vkGetPhysicalDeviceQueueFamilyProperties", count[0])
-    families = ffi.new("VkQueueFamilyProperties[]", max(1, room))
-    lib.vkGetPhysicalDeviceQueueFamilyProperties(physical.handle, count, families)
-    for index in range(min(room, count[0])):
-        if families[index].queueFlags & vulkan.VK_QUEUE_COMPUTE_BIT:
-            return index
-    raise DeviceError(f"{physical.description.name} has no queue that computes: choose another --device")

@@ -11,7 +11,8 @@ import numpy as np
 from cts.devices.device import DriverRefused
 from cts.devices.layout_conversion import ALIGNMENT, DEVICE_COMMAND, HOST_COMMAND, ConversionAnswer, ConversionInfo, Region
 from cts.devices.vulkan.api import INCOMPLETE, SUCCESS, CData, address, check
-from cts.devices.vulkan.commands import Commands, Record
+from cts.devices.vulkan.commands import Commands
+from cts.devices.vulkan.executable import Record
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena

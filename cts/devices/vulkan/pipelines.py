@@ -1,24 +1,29 @@
-"""Compute pipelines and the layouts that they share."""
+"""Pipelines and the layouts that they share."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 
+from cts.devices.capabilities import STAGE_BITS
 from cts.devices.device import DeviceDescription
 from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.draws import Draws
+from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
+from generators.stages import Stage
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What two kernels must have in common to share their layouts: the bindings in set 0, each with its number of descriptors, and the push
-    constants' bytes."""
+    """What two kernels must have in common to share their layouts: the bindings in set 0, each with its number of descriptors, the push
+    constants' bytes, and the stage."""
 
     bindings: tuple[tuple[int, int], ...]
     push_constant_bytes: int
+    stage: Stage
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,11 @@ class Layouts:
 def shape_of(kernel: Kernel) -> Shape:
     """Return the shape of a kernel's interface."""
     counts = Counter(slot.binding for slot in kernel.buffers if slot.binding is not None)
-    return Shape(tuple(sorted(counts.items())), -(-kernel.push_constant_bytes // 4) * 4)
+    return Shape(tuple(sorted(counts.items())), -(-kernel.push_constant_bytes // 4) * 4, _stage(kernel))
+
+
+def _stage(kernel: Kernel) -> Stage:
+    return "compute" if kernel.draw is None else kernel.draw.stage
 
 
 class Pipelines:
@@ -47,6 +56,7 @@ class Pipelines:
         self._vulkan = load()
         self._device = device
         self._layouts: dict[Shape, Layouts] = {}
+        self._draws = Draws(device)
         self._subgroup_size = description.subgroup_size
         features, limits = description.features, description.limits
         compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
@@ -73,7 +83,7 @@ class Pipelines:
                 entry.binding = binding
                 entry.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
                 entry.descriptorCount = count
-                entry.stageFlags = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+                entry.stageFlags = STAGE_BITS[shape.stage]
             set_info = ffi.new(
                 "VkDescriptorSetLayoutCreateInfo*",
                 {
@@ -83,7 +93,7 @@ class Pipelines:
                 },
             )
             made("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, set_info, ffi.NULL, set_layout), set_layout)
-        pushed = ffi.new("VkPushConstantRange*", {"stageFlags": vulkan.VK_SHADER_STAGE_COMPUTE_BIT, "size": shape.push_constant_bytes})
+        pushed = ffi.new("VkPushConstantRange*", {"stageFlags": STAGE_BITS[shape.stage], "size": shape.push_constant_bytes})
         info = ffi.new(
             "VkPipelineLayoutCreateInfo*",
             {
@@ -98,8 +108,8 @@ class Pipelines:
         made("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout), pipeline_layout)
         return Layouts(set_layout[0] if shape.bindings else None, pipeline_layout[0])
 
-    def create(self, kernel: Kernel) -> CData:
-        """Make a VkPipeline, to be destroyed with ``destroy``.
+    def create(self, kernel: Kernel) -> Executable:
+        """Return a pipeline of the kernel.
 
         Raises:
             DeviceFailure: the driver does not make it.
@@ -118,21 +128,17 @@ class Pipelines:
         finally:
             lib.vkDestroyShaderModule(self._device, module[0], ffi.NULL)
 
-    def destroy(self, pipeline: CData) -> None:
-        """Destroys a pipeline. No dispatch of it may be pending."""
-        self._vulkan.lib.vkDestroyPipeline(self._device, pipeline, self._vulkan.ffi.NULL)
-
-    def _through_cache(self, kernel: Kernel, module: CData) -> CData:
-        """Make the pipeline with a cache of the data that making it the first time left in another one."""
+    def _through_cache(self, kernel: Kernel, module: CData) -> Executable:
+        """Return the pipeline made with a cache of the data that making it the first time left in another one."""
         with pipeline_cache(self._device) as first:
-            self.destroy(self._compile(kernel, module, first))
+            self._compile(kernel, module, first).destroy()
             data = cache_data(self._device, first)
         with pipeline_cache(self._device, data) as second:
             return self._compile(kernel, module, second)
 
-    def _compile(self, kernel: Kernel, module: CData, cache: CData = None) -> CData:
+    def _compile(self, kernel: Kernel, module: CData, cache: CData = None) -> Executable:
         vulkan = self._vulkan
-        ffi, lib = vulkan.ffi, vulkan.lib
+        ffi = vulkan.ffi
         entries, data = self._specialization(kernel)
         values = ffi.from_buffer(data)
         specialization = ffi.new(
@@ -155,27 +161,47 @@ class Pipelines:
             },
         )
         name = ffi.new("char[]", kernel.entry_point.encode())
-        info = ffi.new("VkComputePipelineCreateInfo*")
-        info.sType = vulkan.VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO
-        info.pNext = robustness if kernel.robust else ffi.NULL
-        info.layout = self.layouts(shape_of(kernel)).pipeline
-        stage = info.stage
+        stage = ffi.new("VkPipelineShaderStageCreateInfo*")[0]
         stage.sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
-        stage.pNext = size if required or self._requires_size else ffi.NULL
-        stage.flags = 0 if kernel.full_subgroups is False else self._stage_flags
-        stage.stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        if kernel.draw is None:
+            stage.pNext = size if required or self._requires_size else ffi.NULL
+            stage.flags = 0 if kernel.full_subgroups is False else self._stage_flags
+        stage.stage = STAGE_BITS[_stage(kernel)]
         stage.module = module
         stage.pName = name
         stage.pSpecializationInfo = specialization
-        pipeline = ffi.new("VkPipeline*")
+        layout = self.layouts(shape_of(kernel)).pipeline
+        following = robustness if kernel.robust else ffi.NULL
         through = ffi.NULL if cache is None else cache
-        result = lib.vkCreateComputePipelines(self._device, through, 1, info, ffi.NULL, pipeline)
-        return made("vkCreateComputePipelines", result, pipeline)
+        if kernel.draw is not None:
+            return self._draws.make(kernel.draw, stage, layout, following, through)
+        return self._compute(stage, layout, following, through)
+
+    def _compute(self, stage: CData, layout: CData, following: CData, cache: CData) -> Executable:
+        vulkan, device = self._vulkan, self._device
+        ffi, lib = vulkan.ffi, vulkan.lib
+        info = ffi.new("VkComputePipelineCreateInfo*")
+        info.sType = vulkan.VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO
+        info.pNext, info.layout, info.stage = following, layout, stage
+        created = ffi.new("VkPipeline*")
+        result = lib.vkCreateComputePipelines(device, cache, 1, info, ffi.NULL, created)
+        pipeline = made("vkCreateComputePipelines", result, created)
+        bind_point = vulkan.VK_PIPELINE_BIND_POINT_COMPUTE
+        return Executable(
+            bind_point=bind_point,
+            stage=stage.stage,
+            wrote=vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+            begin=lambda command_buffer: lib.vkCmdBindPipeline(command_buffer, bind_point, pipeline),
+            dispatch=lambda command_buffer, one: lib.vkCmdDispatch(command_buffer, *one.workgroups),
+            end=lambda _: None,
+            destroy=lambda: lib.vkDestroyPipeline(device, pipeline, ffi.NULL),
+        )
 
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:
         constants = [(constant.constant_id, constant.component.bytes, constant.value) for constant in kernel.specialization]
         size_x = kernel.local_size_x(kernel.required_subgroup_size or self._subgroup_size)
-        constants.append((kernel.local_size_constant_id, 4, size_x))
+        if kernel.draw is None:
+            constants.append((kernel.local_size_constant_id, 4, size_x))
         entries = load().ffi.new("VkSpecializationMapEntry[]", len(constants))
         data = bytearray()
         for entry, (constant_id, size, value) in zip(entries, constants, strict=True):
@@ -185,6 +211,7 @@ class Pipelines:
 
     def close(self) -> None:
         """Destroys the layouts."""
+        self._draws.close()
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         for layouts in self._layouts.values():
             lib.vkDestroyPipelineLayout(self._device, layouts.pipeline, ffi.NULL)

@@ -10,6 +10,7 @@ from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, Ma
 from cts.devices.vulkan.api import CData, address, load, text
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
 from cts.devices.vulkan.lists import enumerate_all, told
+from cts.devices.vulkan.queues import QueueFamily, compute_family
 from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, supported
 from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, STRUCTURE_TYPES, supplement
 from generators.types import COMPONENT_TYPES
@@ -53,6 +54,7 @@ class PhysicalDevice:
         version: of Vulkan that can be used: the lesser of the device's and the instance's.
         features: the structures that it was asked for, filled in.
         core_features: VkPhysicalDeviceFeatures.
+        queue_family: of the queue that kernels run on; None where no family computes.
     """
 
     handle: CData
@@ -62,6 +64,7 @@ class PhysicalDevice:
     version: tuple[int, int]
     features: Chain
     core_features: CData
+    queue_family: QueueFamily | None
 
 
 def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
@@ -87,6 +90,8 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     further = properties.read()
     stated = _stated(core, features, further)
     limits = _limits(core_limits, further, stated)
+    family = compute_family(handle)
+    limits["queueFlags"] = 0 if family is None else family.flags
     subgroup_size = limits.get("subgroupSize", 1)
     if subgroup_size.bit_count() != 1:
         raise DriverRefused(f"vkGetPhysicalDeviceProperties2 says that subgroupSize is {subgroup_size}, which is no power of two")
@@ -113,7 +118,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         extra=extra,
         vector_rows=_vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else (),
     )
-    return PhysicalDevice(handle, index, description, extensions, version, features, core)
+    return PhysicalDevice(handle, index, description, extensions, version, features, core, family)
 
 
 def _filled(handle: CData, version: tuple[int, int], features: Chain, properties: Chain) -> tuple[CData, CData]:

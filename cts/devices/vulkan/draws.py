@@ -1,0 +1,238 @@
+"""Graphics pipelines one stage of which is a kernel: draws without attachments, and without a window."""
+
+from __future__ import annotations
+
+from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.executable import Executable
+from generators.kernel import Dispatch
+from generators.spirv.assemble import assemble
+from generators.stages import Draw
+
+_TRIANGLE = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint Vertex %main "main" %index %position
+OpDecorate %index BuiltIn VertexIndex
+OpDecorate %position BuiltIn Position
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%u32 = OpTypeInt 32 0
+%f32 = OpTypeFloat 32
+%vec4 = OpTypeVector %f32 4
+%input = OpTypePointer Input %u32
+%output = OpTypePointer Output %vec4
+%index = OpVariable %input Input
+%position = OpVariable %output Output
+%bool = OpTypeBool
+%one = OpConstant %u32 1
+%two = OpConstant %u32 2
+%zero_f = OpConstant %f32 0
+%one_f = OpConstant %f32 1
+%three_f = OpConstant %f32 3
+%minus_one_f = OpConstant %f32 -1
+%main = OpFunction %void None %function
+%entry = OpLabel
+%which = OpLoad %u32 %index
+%is_right = OpIEqual %bool %which %one
+%is_low = OpIEqual %bool %which %two
+%x = OpSelect %f32 %is_right %three_f %minus_one_f
+%y = OpSelect %f32 %is_low %three_f %minus_one_f
+%place = OpCompositeConstruct %vec4 %x %y %zero_f %one_f
+OpStore %position %place
+OpReturn
+OpFunctionEnd
+"""
+"""A vertex shader whose three vertices are those of a triangle that covers the viewport: (-1, -1), (3, -1) and (-1, 3)."""
+
+_CORNERS = 3
+
+
+class Draws:
+    """Makes pipelines that draw; keeps what they share.
+
+    Args:
+        device: VkDevice.
+    """
+
+    def __init__(self, device: CData) -> None:
+        self._vulkan = load()
+        self._device = device
+        self._render_pass: CData = None
+        self._triangle: CData = None
+        self._framebuffers: dict[tuple[int, int], CData] = {}
+
+    def make(self, draw: Draw, stage: CData, layout: CData, following: CData, cache: CData) -> Executable:
+        """Return a pipeline.
+
+        Args:
+            draw: what runs the kernel.
+            stage: VkPipelineShaderStageCreateInfo of the kernel.
+            layout: VkPipelineLayout.
+            following: the pNext of the pipeline.
+            cache: VkPipelineCache, or null.
+
+        Raises:
+            DeviceFailure: the driver does not make it.
+        """
+        vulkan, device = self._vulkan, self._device
+        ffi, lib = vulkan.ffi, vulkan.lib
+        pipeline = self._pipeline(draw, stage, layout, following, cache)
+        size = _extent(draw)
+        begin_info = ffi.new(
+            "VkRenderPassBeginInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                "renderPass": self._pass(),
+                "framebuffer": self._framebuffer(size),
+                "renderArea": {"extent": size},
+            },
+        )
+        vertices = _CORNERS if draw.stage == "fragment" else draw.width
+
+        def begin(command_buffer: CData) -> None:
+            lib.vkCmdBindPipeline(command_buffer, vulkan.VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline)
+            lib.vkCmdBeginRenderPass(command_buffer, begin_info, vulkan.VK_SUBPASS_CONTENTS_INLINE)
+
+        def dispatch(command_buffer: CData, _: Dispatch) -> None:
+            lib.vkCmdDraw(command_buffer, vertices, 1, 0, 0)
+
+        in_fragments = draw.stage == "fragment"
+        return Executable(
+            bind_point=vulkan.VK_PIPELINE_BIND_POINT_GRAPHICS,
+            stage=stage.stage,
+            wrote=vulkan.VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT if in_fragments else vulkan.VK_PIPELINE_STAGE_VERTEX_SHADER_BIT,
+            begin=begin,
+            dispatch=dispatch,
+            end=lib.vkCmdEndRenderPass,
+            destroy=lambda: lib.vkDestroyPipeline(device, pipeline, ffi.NULL),
+        )
+
+    def _pipeline(self, draw: Draw, stage: CData, layout: CData, following: CData, cache: CData) -> CData:
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        in_fragments = draw.stage == "fragment"
+        stages = ffi.new("VkPipelineShaderStageCreateInfo[]", 2 if in_fragments else 1)
+        stages[0] = stage
+        name = ffi.new("char[]", b"main")
+        if in_fragments:
+            stages[1].sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
+            stages[1].stage = vulkan.VK_SHADER_STAGE_VERTEX_BIT
+            stages[1].module = self._triangle_module()
+            stages[1].pName = name
+        inputs = ffi.new(
+            "VkPipelineVertexInputStateCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO}
+        )
+        topology = vulkan.VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST if in_fragments else vulkan.VK_PRIMITIVE_TOPOLOGY_POINT_LIST
+        assembly = ffi.new(
+            "VkPipelineInputAssemblyStateCreateInfo*",
+            {"sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO, "topology": topology},
+        )
+        size = _extent(draw)
+        viewport = ffi.new("VkViewport*", {"width": size["width"], "height": size["height"], "maxDepth": 1.0})
+        scissor = ffi.new("VkRect2D*", {"extent": size})
+        viewports = ffi.new(
+            "VkPipelineViewportStateCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
+                "viewportCount": 1,
+                "pViewports": viewport,
+                "scissorCount": 1,
+                "pScissors": scissor,
+            },
+        )
+        rasterization = ffi.new(
+            "VkPipelineRasterizationStateCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+                "rasterizerDiscardEnable": not in_fragments,
+                "polygonMode": vulkan.VK_POLYGON_MODE_FILL,
+                "cullMode": vulkan.VK_CULL_MODE_NONE,
+                "lineWidth": 1.0,
+            },
+        )
+        samples = ffi.new(
+            "VkPipelineMultisampleStateCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
+                "rasterizationSamples": vulkan.VK_SAMPLE_COUNT_1_BIT,
+            },
+        )
+        info = ffi.new(
+            "VkGraphicsPipelineCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                "pNext": following,
+                "stageCount": len(stages),
+                "pStages": stages,
+                "pVertexInputState": inputs,
+                "pInputAssemblyState": assembly,
+                "pRasterizationState": rasterization,
+                "layout": layout,
+                "renderPass": self._pass(),
+            },
+        )
+        if in_fragments:
+            info.pViewportState, info.pMultisampleState = viewports, samples
+        pipeline = ffi.new("VkPipeline*")
+        result = lib.vkCreateGraphicsPipelines(self._device, cache, 1, info, ffi.NULL, pipeline)
+        return made("vkCreateGraphicsPipelines", result, pipeline)
+
+    def _triangle_module(self) -> CData:
+        if self._triangle is None:
+            vulkan = self._vulkan
+            ffi, lib = vulkan.ffi, vulkan.lib
+            words = assemble(_TRIANGLE)
+            code = ffi.from_buffer("uint32_t[]", words)
+            info = ffi.new(
+                "VkShaderModuleCreateInfo*",
+                {"sType": vulkan.VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, "codeSize": len(words), "pCode": code},
+            )
+            module = ffi.new("VkShaderModule*")
+            self._triangle = made("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, info, ffi.NULL, module), module)
+        return self._triangle
+
+    def _pass(self) -> CData:
+        """Return the render pass, which has one subpass and no attachments."""
+        if self._render_pass is None:
+            vulkan = self._vulkan
+            ffi, lib = vulkan.ffi, vulkan.lib
+            subpass = ffi.new("VkSubpassDescription*", {"pipelineBindPoint": vulkan.VK_PIPELINE_BIND_POINT_GRAPHICS})
+            info = ffi.new(
+                "VkRenderPassCreateInfo*",
+                {"sType": vulkan.VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO, "subpassCount": 1, "pSubpasses": subpass},
+            )
+            render_pass = ffi.new("VkRenderPass*")
+            result = lib.vkCreateRenderPass(self._device, info, ffi.NULL, render_pass)
+            self._render_pass = made("vkCreateRenderPass", result, render_pass)
+        return self._render_pass
+
+    def _framebuffer(self, size: dict[str, int]) -> CData:
+        key = size["width"], size["height"]
+        if key not in self._framebuffers:
+            vulkan = self._vulkan
+            ffi, lib = vulkan.ffi, vulkan.lib
+            info = ffi.new(
+                "VkFramebufferCreateInfo*",
+                {"sType": vulkan.VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO, "renderPass": self._pass(), **size, "layers": 1},
+            )
+            framebuffer = ffi.new("VkFramebuffer*")
+            result = lib.vkCreateFramebuffer(self._device, info, ffi.NULL, framebuffer)
+            self._framebuffers[key] = made("vkCreateFramebuffer", result, framebuffer)
+        return self._framebuffers[key]
+
+    def close(self) -> None:
+        """Destroy what pipelines shared. No pipeline is left."""
+        ffi, lib = self._vulkan.ffi, self._vulkan.lib
+        for framebuffer in self._framebuffers.values():
+            lib.vkDestroyFramebuffer(self._device, framebuffer, ffi.NULL)
+        self._framebuffers.clear()
+        if self._render_pass is not None:
+            lib.vkDestroyRenderPass(self._device, self._render_pass, ffi.NULL)
+        if self._triangle is not None:
+            lib.vkDestroyShaderModule(self._device, self._triangle, ffi.NULL)
+        self._render_pass = self._triangle = None
+
+
+def _extent(draw: Draw) -> dict[str, int]:
+    """Return the size of the viewport; where nothing is rasterized, the least."""
+    return {"width": draw.width, "height": draw.height} if draw.stage == "fragment" else {"width": 1, "height": 1}

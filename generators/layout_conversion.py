@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -11,6 +13,12 @@ from generators.types import ComponentType, VectorMatrixLayout
 
 Command = Literal["host", "device"]
 """The command: vkConvertCooperativeVectorMatrixNV, or vkCmdConvertCooperativeVectorMatrixNV in a command buffer."""
+
+HOST_COMMAND = "vkConvertCooperativeVectorMatrixNV"
+DEVICE_COMMAND = "vkCmdConvertCooperativeVectorMatrixNV"
+
+COMMANDS: Mapping[Command, str] = MappingProxyType({"host": HOST_COMMAND, "device": DEVICE_COMMAND})
+"""Vulkan's names of the commands."""
 
 Capacity = Literal["exact", "generous", "short"]
 """How many bytes a call is told that the destination has, beside what a size query gives: as many, some more, or one less."""

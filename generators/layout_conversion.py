@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
+
+HOST_COMMAND = "vkConvertCooperativeVectorMatrixNV"
+DEVICE_COMMAND = "vkCmdConvertCooperativeVectorMatrixNV"
+
+COMMANDS: Mapping[ConversionCommand, str] = MappingProxyType({"host": HOST_COMMAND, "device": DEVICE_COMMAND})
+"""Vulkan's names of the commands."""
 
 Capacity = Literal["exact", "generous", "short"]
 """How many bytes a call is told that the destination has, beside what a size query gives: as many, some more, or one less."""

@@ -13,12 +13,6 @@ from cts.verdict.codes import Code, Reason
 from generators.layout_conversion import MatrixForm
 from generators.types import ConversionCommand
 
-HOST_COMMAND = "vkConvertCooperativeVectorMatrixNV"
-DEVICE_COMMAND = "vkCmdConvertCooperativeVectorMatrixNV"
-
-COMMANDS = {"host": HOST_COMMAND, "device": DEVICE_COMMAND}
-"""Vulkan's names of the commands."""
-
 ALIGNMENT = 256
 """Bytes of which the address of each region's memory is a multiple; a matrix needs 64."""
 

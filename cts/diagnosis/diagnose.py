@@ -47,10 +47,10 @@ from generators.kernel import Outcome
 from generators.numerics.formats import is_nan, values
 from generators.program.program import Program, Subcase
 
-_LISTED = 4
+LISTED = 4
 """Explanations that a message needs at most."""
 
-_TELLING = 4
+TELLING = 4
 """Wrong elements from which on a defect that explains only them is worth a mention."""
 
 
@@ -102,7 +102,7 @@ def _explains_wrong_ones(expected: Expected, other: Expected, before: Mapping[st
         if not mutant.expected.contains(got)[bad].all():
             return False
         wrong += int(np.count_nonzero(bad))
-    return len(expected.placed) == len(other.placed) and wrong >= _TELLING
+    return len(expected.placed) == len(other.placed) and wrong >= TELLING
 
 
 def _explained_apart_from_beyond(
@@ -133,7 +133,7 @@ def _explained_apart_from_beyond(
             return 0
         total += known.size
         explained += int(np.count_nonzero(known & wrong_elements(placed, before, outputs)))
-    return explained if explained >= max(_TELLING, total // 8) else 0
+    return explained if explained >= max(TELLING, total // 8) else 0
 
 
 def diagnose(
@@ -177,14 +177,14 @@ def diagnose(
         except (GeneratorError, LookupError, ValueError):
             if explained := _explained_apart_from_beyond(program, subcase, defect, expected, before, outputs):
                 whole[_match(defect, Fit.BEYOND_ARRAY, explained, failing)] = defect
-        if len(whole) == _LISTED:
+        if len(whole) == LISTED:
             break
     if whole:
-        return _ranked(list(whole))
+        return ranked(list(whole))
     related = [replace(match, failing=failing) for match in _relations(expected, before, outputs)]
     if wanted is not None:
         related = [match for match in related if (match.id, match.sentence) in wanted]
-    return (*related, *_ranked(list(partly)))[:_LISTED]
+    return (*related, *ranked(list(partly)))[:LISTED]
 
 
 def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:
@@ -192,7 +192,7 @@ def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outpu
     return sum(int(np.count_nonzero(wrong_elements(placed, before, outputs))) for placed in expected.placed)
 
 
-def _ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
+def ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
     """Return matches with those first that explain most, and say of these where they are several."""
     ordered = sorted(matches, key=lambda match: -match.explains)
     best = sum(match.explains == ordered[0].explains for match in ordered) if ordered else 0
@@ -203,9 +203,10 @@ def _match(defect: Defect, fit: Fit, explains: int, failing: int) -> Match:
     return Match(defect.id, defect.text, fit, explains, failing)
 
 
-def _relation(name: str, **parameters: ParameterValue) -> Match:
+def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:
+    """Return how what came back relates to what was expected: ``outcome.`` and the name of an entry of the glossary."""
     id_ = f"outcome.{name}"
-    return Match(id_, glossary().sentence(id_, parameters))
+    return Match(id_, glossary().sentence(id_, parameters), explains=explains, failing=explains)
 
 
 def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[Match]:
@@ -216,7 +217,7 @@ def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Ma
         same = gather(before[placed.array], placed.offsets, placed.component) == got
         if (bad & ~same).any():
             explained = int(np.count_nonzero(bad))
-            found |= dict.fromkeys(replace(match, explains=explained) for match in _relations_of(placed, got, bad))
+            found |= dict.fromkeys(replace(match, explains=explained) for match in relations_of(placed, got, bad))
     return list(found)
 
 
@@ -229,13 +230,13 @@ def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> 
             steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
             if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
                 # Rotated by half is shifted both ways, which says less.
-                yield _relation("rotated", what=what, distance=steps)
+                yield relation("rotated", what=what, distance=steps)
                 continue
             for kind, target, source in (("higher", high, low), ("lower", low, high)):
                 moved = got[tuple(target)]
                 # Rows that are alike are in each other's places, whatever is wrong with the matrix.
                 if bad[tuple(target)].any() and np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
-                    yield _relation("shifted", what=what, distance=steps, direction=kind)
+                    yield relation("shifted", what=what, distance=steps, direction=kind)
 
 
 def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
@@ -247,12 +248,12 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
             continue
         for line in range(len(lines)):
             if (received[wrong] == lines[line]).all():
-                yield _relation("as_one_line", what=what, line=name, number=line)
+                yield relation("as_one_line", what=what, line=name, number=line)
         for distance in range(1, len(lines)):
             for sources, side in ((wrong - distance, "before"), (wrong + distance, "behind")):
                 inside = sources.min() >= 0 and sources.max() < len(lines)
                 if inside and np.array_equal(received[wrong], lines[sources]):
-                    yield _relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
+                    yield relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
 
 
 def _may_round(expected: ValueSet) -> bool:
@@ -272,32 +273,33 @@ def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
     return bits if bits >= _FEWEST_BITS else 0
 
 
-def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
+def relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
+    """Yield relations between the expected elements and ``got`` (bits), of which some are ``bad`` (bool), of the shape of ``placed``."""
     wanted, component, name = placed.expected.bits, placed.component, placed.what
     if (values(got[bad], component) == 0).all():
-        yield _relation("zero", what=name)
+        yield relation("zero", what=name)
         return
     if is_nan(got[bad], component).all():
-        yield _relation("nan", what=name)
+        yield relation("nan", what=name)
         return
     if component.is_float and np.isinf(values(got[bad], component)).all():
-        yield _relation("infinite", what=name)
+        yield relation("infinite", what=name)
         return
     if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
-        yield _relation("transposed", what=name)
+        yield relation("transposed", what=name)
     yield from _shifts(wanted, got, bad, name)
     if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
-        yield _relation("of_first_instance", what=name)
+        yield relation("of_first_instance", what=name)
     yield from _repeated(wanted, got, bad, name)
     distance = np.abs(got.astype(object) - wanted.astype(object))
     if _may_round(placed.expected) and (distance[bad] == 1).all():
-        yield _relation("rounded_otherwise", what=name)
+        yield relation("rounded_otherwise", what=name)
     elif _may_round(placed.expected) and (bits := _right_bits(values(wanted[bad], component), values(got[bad], component))):
-        yield _relation("relative_error", what=name, bits=bits)
+        yield relation("relative_error", what=name, bits=bits)
     sign = 1 << (component.bits - 1)
     if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
         not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1
     ):
-        yield _relation("other_sign", what=name)
+        yield relation("other_sign", what=name)
     if np.count_nonzero(bad) > 1 and np.array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None)):
-        yield _relation("elsewhere", what=name)
+        yield relation("elsewhere", what=name)

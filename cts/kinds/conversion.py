@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from cts.devices.layout_conversion import COMMANDS, ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
+from cts.defects.layout_conversions import Span
+from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
 from cts.devices.property_commands import INCOMPLETE, SUCCESS
+from cts.diagnosis.layout_conversions import diagnose_conversion, diagnose_size
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
@@ -28,14 +30,14 @@ from cts.repro.folder import CONVERSIONS, README, heading, writing
 from cts.verdict.codes import Code
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
 from cts.verdict.elements import byte_offsets, scatter
-from cts.verdict.expected import Expected
-from cts.verdict.failure import Failure, Mismatch
+from cts.verdict.expected import Expected, Placed
+from cts.verdict.failure import Failure, Match, Mismatch, explanations
 from cts.verdict.poison import background, poison
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_conversion
 from generators.digests import array_bytes, digest
 from generators.kernel import Outcome
-from generators.layout_conversion import LayoutConversion, MatrixForm
+from generators.layout_conversion import COMMANDS, LayoutConversion, MatrixForm
 from generators.numerics.formats import values
 from generators.types import VectorMatrixLayout
 
@@ -58,14 +60,14 @@ class Findings:
 
     Attributes:
         broken: rules of the commands that were broken: the code's name, where, and how.
-        wrong: where, and how memory differs from what is permitted; ``warned``: from what is expected.
+        wrong: how memory differs from what is permitted; ``warned``: from what is expected. The subcase is where.
         doubts: what is permitted, and not expected of a command: the position, and how.
         made: conversions that were made.
     """
 
     broken: list[tuple[str, str, str]] = field(default_factory=list)
-    wrong: list[tuple[str, Mismatch]] = field(default_factory=list)
-    warned: list[tuple[str, Mismatch]] = field(default_factory=list)
+    wrong: list[Failure] = field(default_factory=list)
+    warned: list[Failure] = field(default_factory=list)
     doubts: list[tuple[str, str]] = field(default_factory=list)
     made: int = 0
 
@@ -91,26 +93,36 @@ def judge(case: Case, device: ConvertsLayouts, front_end: FrontEnd, watch: Stopw
 
 def _failed(case: Case, findings: Findings) -> Judgement:
     lines = [f"{where}: {how}" for _, where, how in findings.broken]
-    lines += [f"{where}:\n{format_mismatch(mismatch, (), binding(mismatch, case))}" for where, mismatch in findings.wrong]
-    failures = tuple(Failure(where, mismatch) for where, mismatch in findings.wrong)
-    kinds = {mismatch.kind for _, mismatch in findings.wrong}
+    lines += _told(case, findings.wrong)
+    kinds = {failure.mismatch.kind for failure in findings.wrong}
     code = next((code.of() for kind, code in CODES.items() if kind in kinds), "")
     if findings.broken:
         code = Code.FAIL_CONVERSION.of(findings.broken[0][0])
-    reason = lines[0] if findings.broken else f"{findings.wrong[0][0]}: {findings.wrong[0][1].summary}"
-    return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(lines), findings.made, "", failures)
+    reason = lines[0] if findings.broken else _summary(findings.wrong[0])
+    return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(lines), findings.made, "", tuple(findings.wrong))
 
 
 def _warned(case: Case, findings: Findings) -> Judgement:
     lines = [f"{how} [{position}]" for position, how in findings.doubts]
-    lines += [f"{where}:\n{format_mismatch(mismatch, (), binding(mismatch, case))}" for where, mismatch in findings.warned]
+    lines += _told(case, findings.warned)
     lines.append("The specification permits this: nothing has failed.")
-    failures = tuple(Failure(where, mismatch) for where, mismatch in findings.warned)
-    position = findings.doubts[0][0] if findings.doubts else findings.warned[0][1].position
-    reason = lines[0] if findings.doubts else f"{findings.warned[0][0]}: {findings.warned[0][1].summary}"
-    return Judgement(
-        Verdict.QUALITY_WARNING, Code.QUALITY_WARNING.of(position), one_line(reason), "\n".join(lines), findings.made, "", failures
-    )
+    position = findings.doubts[0][0] if findings.doubts else findings.warned[0].mismatch.position
+    reason = lines[0] if findings.doubts else _summary(findings.warned[0])
+    code = Code.QUALITY_WARNING.of(position)
+    return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(lines), findings.made, "", tuple(findings.warned))
+
+
+def _told(case: Case, failures: Iterable[Failure]) -> list[str]:
+    """Return a paragraph for each failure."""
+    return [
+        f"{failure.subcase}:\n{format_mismatch(failure.mismatch, explanations(failure.matches), binding(failure.mismatch, case))}"
+        for failure in failures
+    ]
+
+
+def _summary(failure: Failure) -> str:
+    matches = f"; matches: {explanations(failure.matches)[0]}" if failure.matches else ""
+    return f"{failure.subcase}: {failure.mismatch.summary}{matches}"
 
 
 class _Run:
@@ -121,15 +133,19 @@ class _Run:
         self._elements = elements
         self._device = device
         self._found = Findings()
+        self._readable: tuple[int, list[np.ndarray]] = (0, [])
 
     def all(self) -> Findings:
         """Make all conversions, each from what the one before has left."""
         matrices = given(self._case)
+        self._readable = 0, matrices
         for place in range(len(self._case.forms) - 1):
             converted = self._convert(place, matrices)
             if converted is None:
                 break
             matrices = converted
+            if not self._case.forms[place + 1].layout.is_optimal:
+                self._readable = place + 1, matrices
             if place == 0 and self._case.between == "doubled":
                 matrices = [_doubled(matrix, self._case.forms[1]) for matrix in matrices]
         return self._found
@@ -197,7 +213,8 @@ class _Run:
                 return None
         least, most = sizes(case, form)
         if not least <= first.size <= most:
-            self._broken("size", place, f"a size query gives {first.size} bytes, where {_between(least, most)} are right")
+            matches = "".join(f"; matches: {text}" for text in explanations(diagnose_size(case.rows, case.columns, form, first.size)))
+            self._broken("size", place, f"a size query gives {first.size} bytes, where {_between(least, most)} are right{matches}")
             return None
         return first.size
 
@@ -251,12 +268,22 @@ class _Run:
         if expected is not None:
             found += compare_array(name, expected, old[inside], new[inside])
         wrong = [mismatch for mismatch in found if mismatch is not None]
-        self._found.wrong += [(where, mismatch) for mismatch in wrong]
-        if expected is not None and not wrong:
-            mine = Expected(tuple(one for one in expected.placed if one.array == name))
-            self._found.warned += [
-                (where, mismatch) for mismatch in compare_quality(mine, {name: old[inside]}, Outcome({name: new[inside]}))
-            ]
+        mine = tuple(one for one in expected.placed if one.array == name) if expected is not None else ()
+        warned = compare_quality(Expected(mine), {name: old[inside]}, Outcome({name: new[inside]})) if mine and not wrong else ()
+        of_elements = any(mismatch.matrix is not None for mismatch in (*wrong, *warned))
+        matches = self._diagnosis(place, number, mine[0], old[inside], new[inside]) if of_elements else ()
+        for mismatches, failures in ((wrong, self._found.wrong), (warned, self._found.warned)):
+            failures += [Failure(where, one, matches if one.matrix is not None else ()) for one in mismatches]
+
+    def _diagnosis(self, place: int, number: int, placed: Placed, old: np.ndarray, new: np.ndarray) -> tuple[Match, ...]:
+        case, (first, sources) = self._case, self._readable
+        between = case.between if first == 0 else "nothing"
+        span = Span(case.rows, case.columns, case.forms[first : place + 2], case.commands[first : place + 1], tuple(sources), between)
+        try:
+            return diagnose_conversion(span, number, placed, old, new)
+        except Exception as error:
+            # Best effort: a bug of the diagnosis must not hide what the device did.
+            return (Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}"),)
 
     def _without_padding(self, place: int, old: np.ndarray, new: np.ndarray, needed: int) -> np.ndarray:
         """Return the memory of a converted matrix, with bytes between rows or columns as they were before (F-CV-18)."""

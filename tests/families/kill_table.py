@@ -2,10 +2,10 @@
 
     python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--defects WORD] [--device PROFILE] [FAMILY ...]
 
-Prints a line for each family of kernel cases and each kind of defect that can occur in it, separated by tabs: the family, the kind, in how
-many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id, and the parameters that make another
-mistake of it. A case shows a defect if an expected result changes, or if the reference model cannot evaluate it: then the defect stores
-where it must not, or its sums are not exact, and a device would show either.
+Prints a line for each family of kernel cases, and of conversions of layouts, and each kind of defect that can occur in it, separated by
+tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id,
+and the parameters that make another mistake of it. A case shows a defect if an expected result changes, or if the reference model cannot
+evaluate it: then the defect stores where it must not, or its sums are not exact, and a device would show either.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from generators.dispatch import kernel
 from generators.program.program import Program
 from generators.spirv.emit import emit
 from tests.families.blind_spots import is_shown, prepared
+from tests.families.conversion_spans import FAMILY as CONVERSIONS
+from tests.families.conversion_spans import conversion_kill_table
 from tests.suite import casebook, programs
 
 Line = tuple[str, str, int, int, str]
@@ -34,10 +36,12 @@ def kill_table(name: str, tier: Tier, share: tuple[int, int] = (1, 1), word: str
     """Return the lines of the family ``name`` in ``tier``, by kind.
 
     Args:
-        share: (i, n) takes every n-th case, from the i-th on.
+        share: (i, n) takes every n-th case, from the i-th on; of conversions all.
         word: takes the kinds that contain it.
         profile: takes the cases that the embedded device supports with this profile; all if empty.
     """
+    if name == CONVERSIONS:
+        return [line for line in conversion_kill_table(tier) if word in line[1]]
     device = EmbeddedDevice(load_profile(profile)) if profile else None
     possible, shown = Counter[str](), Counter[str]()
     first: dict[str, str] = {}
@@ -77,7 +81,8 @@ def main() -> int:
     parser.add_argument("family", nargs="*", help="only these")
     arguments = parser.parse_args()
     number, _, count = arguments.share.partition("/")
-    names = arguments.family or [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+    kinds = CaseKind.KERNEL, CaseKind.CONVERSION
+    names = arguments.family or [family.name for family in casebook() if family.kind in kinds]
     table = partial(kill_table, tier=arguments.tier, share=(int(number), int(count)), word=arguments.defects, profile=arguments.device)
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for lines in pool.map(table, names):

@@ -4,11 +4,14 @@ import pytest
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary, read
+from cts.defects.layout_conversions import layout_conversion_defects, size_defects
 from cts.diagnosis.diagnose import known_defects
 from generators.bug_classes import load_bug_classes
-from generators.casebook import CaseKind
+from generators.casebook import CaseKind, expand
 from generators.errors import CasebookError
 from generators.spirv.enumerants import Op
+from tests.families.conversion_spans import FAMILY as CONVERSIONS
+from tests.families.conversion_spans import ideal_spans
 from tests.suite import casebook, programs
 
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
@@ -21,7 +24,11 @@ UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinish
 @pytest.fixture(scope="module")
 def found():
     """Find a defect of each id that occurs in the smoke tier; asking for its text fills in what the glossary names."""
-    return {defect.id: defect for family in FAMILIES for _, program in programs(family, "smoke") for defect in known_defects(program)}
+    kernels = {defect.id: defect for family in FAMILIES for _, program in programs(family, "smoke") for defect in known_defects(program)}
+    spans = [ideal.span for case in expand(casebook().family(CONVERSIONS), "smoke") for ideal in ideal_spans(case)]
+    conversions = {defect.id: defect for span in spans for defect in layout_conversion_defects(span)}
+    sizes = {id_: Defect(id_, {}) for span in spans for id_, _ in size_defects(span.rows, span.columns, span.forms[-1])}
+    return {**kernels, **conversions, **sizes}
 
 
 def test_every_defect_of_the_code_is_in_the_glossary(found):
@@ -45,7 +52,7 @@ def test_entries_refer_to_classes_of_bugs_families_and_instructions_that_there_a
     classes = {one.name for one in load_bug_classes(casebook())}
     for entry in glossary().entries.values():
         assert set(entry.classes) <= classes, entry.id
-        assert set(entry.families) <= set(FAMILIES), entry.id
+        assert set(entry.families) <= {*FAMILIES, CONVERSIONS}, entry.id
         assert all(name.removeprefix("Op") in Op.__members__ for name in entry.instructions), entry.id
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from cts.devices.device import DeviceDescription, Step, UndefinedBehaviour
 from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.matrix_layouts import MatrixLayouts
-from cts.devices.layout_conversion import COMMANDS, ConversionAnswer, ConversionCall, ConversionInfo, Region
+from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, Region
 from cts.devices.property_commands import INCOMPLETE, SUCCESS
-from generators.layout_conversion import MatrixForm
+from generators.layout_conversion import COMMANDS, MatrixForm
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 
 _DEVICE_ALIGNMENT = 64

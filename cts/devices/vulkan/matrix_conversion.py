@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cts.devices.device import DriverRefused
-from cts.devices.layout_conversion import ALIGNMENT, DEVICE_COMMAND, HOST_COMMAND, ConversionAnswer, ConversionInfo, Region
+from cts.devices.layout_conversion import ALIGNMENT, ConversionAnswer, ConversionInfo, Region
 from cts.devices.vulkan.api import INCOMPLETE, SUCCESS, CData, address, check
 from cts.devices.vulkan.commands import Commands
 from cts.devices.vulkan.executable import Record
@@ -17,7 +17,7 @@ from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
-from generators.layout_conversion import MatrixForm
+from generators.layout_conversion import DEVICE_COMMAND, HOST_COMMAND, MatrixForm
 
 _STRUCTURE = "VkConvertCooperativeVectorMatrixInfoNV"
 

@@ -1,0 +1,341 @@
+"""Defects of conversions of matrices between layouts and component types: what a device with each would leave in memory, and which sizes
+it would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from cts.defects.glossary import ParameterValue, glossary
+from cts.reference.layout_conversion import Elements
+from cts.reference.layout_conversion import converted as right_converted
+from cts.verdict.elements import byte_offsets, gather, scatter
+from generators.layout_conversion import FLOAT8, Between, MatrixForm
+from generators.numerics.formats import denormals, encode, largest_finite, sign_bit, values
+from generators.numerics.rounding import toward_zero, ulp
+from generators.types import COMPONENT_TYPES, ComponentType, ConversionCommand, VectorMatrixLayout
+
+Offsets = Callable[[MatrixForm, int, int], np.ndarray]
+"""From the form, rows and columns of a matrix to the byte at which each element begins, int64 of shape (rows, columns)."""
+
+Convert = Callable[[np.ndarray, ComponentType, ComponentType], np.ndarray]
+"""From bits of one type to bits of another one, of the same shape."""
+
+Rounding = Callable[[ComponentType, np.ndarray], np.ndarray]
+"""From numbers to the numbers of a type that they become, float64."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Conversions from a form that everybody can read to the next one.
+
+    Attributes:
+        rows, columns: of each matrix.
+        forms: the first one, those between, which are optimal, and the last one.
+        commands: that made them, one fewer.
+        sources: the bytes of each matrix in the first form, uint8.
+        between: what happened to the matrices after the first conversion.
+    """
+
+    rows: int
+    columns: int
+    forms: tuple[MatrixForm, ...]
+    commands: tuple[ConversionCommand, ...]
+    sources: tuple[np.ndarray, ...]
+    between: Between = "nothing"
+
+
+def offsets_of(form: MatrixForm, rows: int, columns: int) -> np.ndarray:
+    """Return the byte at which each element begins."""
+    return form.offsets(rows, columns)
+
+
+def converted(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    """Return elements (matrices, rows, columns) in another type, as they should be."""
+    return right_converted(Elements(source, bits, (), np.zeros(bits.shape, bool)), destination).expected
+
+
+def _as_they_are(bits: np.ndarray) -> np.ndarray:
+    return bits
+
+
+def _everything(number: int, rows: int, columns: int) -> np.ndarray:  # noqa: ARG001 (some defects depend on the number)
+    return np.ones((rows, columns), bool)
+
+
+@dataclass(frozen=True)
+class Converter:
+    """A device that makes the conversions of a span; by default the right one.
+
+    Attributes:
+        source, destination: where it takes elements to be.
+        converted: how it converts them.
+        arranged: which elements it takes for those of the matrices, (matrices, rows, columns).
+        written: which elements of a matrix it writes, bool; given the matrix's number, and rows and columns.
+    """
+
+    source: Offsets = offsets_of
+    destination: Offsets = offsets_of
+    converted: Convert = converted
+    arranged: Callable[[np.ndarray], np.ndarray] = _as_they_are
+    written: Callable[[int, int, int], np.ndarray] = _everything
+
+    def result(self, span: Span, number: int, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the elements of matrix ``number`` afterwards, and which of them do not depend on memory around the source: bits and bool,
+        (rows, columns).
+
+        Args:
+            before: what the memory of the destination held, uint8.
+        """
+        rows, columns, first, last = span.rows, span.columns, span.forms[0], span.forms[-1]
+        at = self.source(first, rows, columns)
+        inside = at <= min(map(len, span.sources)) - first.component.bytes
+        bits = np.stack([gather(source, np.where(inside, at, 0), first.component) for source in span.sources])
+        for place, (from_, to) in enumerate(pairwise(span.forms)):
+            bits = self.converted(bits, from_.component, to.component)
+            if place == 0:
+                bits = _edited(bits, to.component, span.between)
+        bits = self.arranged(bits)[number]
+        memory, known = before.copy(), np.ones(len(before), bool)
+        places = self.destination(last, rows, columns)
+        kept = self.written(number, rows, columns) & (places <= len(before) - last.component.bytes)
+        scatter(memory, places[kept], bits[kept])
+        known[byte_offsets(places[kept & ~inside], last.component.bytes)] = False
+        read = last.offsets(rows, columns)
+        return gather(memory, read, last.component), known[byte_offsets(read, last.component.bytes)].all(axis=-1)
+
+
+def _edited(bits: np.ndarray, component: ComponentType, between: Between) -> np.ndarray:
+    if between == "zeros":
+        return np.zeros_like(bits)
+    if between == "doubled":
+        with np.errstate(invalid="ignore", over="ignore"):
+            return encode(component, 2 * values(bits, component))
+    return bits
+
+
+@dataclass(frozen=True)
+class ConversionDefect:
+    """A mistake of the glossary that a device makes in the conversions of a span.
+
+    Attributes:
+        id: of the glossary's entry.
+        converter: a device with it.
+        parameters: what the entry's text has in braces.
+    """
+
+    id: str
+    converter: Converter
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Return what a message says about it."""
+        return glossary().sentence(self.id, self.parameters)
+
+    @property
+    def kind(self) -> str:
+        """Return the id with the parameters that make another kind of mistake."""
+        return glossary().kind(self.id, self.parameters)
+
+
+def _of(name: str, converter: Converter, **parameters: str) -> ConversionDefect:
+    return ConversionDefect(f"layout_conversion.{name}", converter, parameters)
+
+
+# Where elements are
+
+
+def _layout_swapped(form: MatrixForm, rows: int, columns: int) -> np.ndarray:
+    return replace(form, layout=VectorMatrixLayout(1 - form.layout)).offsets(rows, columns)
+
+
+def _stride_ignored(form: MatrixForm, rows: int, columns: int) -> np.ndarray:
+    return replace(form, stride=form.line(rows, columns)).offsets(rows, columns)
+
+
+def _stride_in_elements(form: MatrixForm, rows: int, columns: int) -> np.ndarray:
+    return replace(form, stride=form.stride * form.component.bytes).offsets(rows, columns)
+
+
+def _places(span: Span) -> Iterator[ConversionDefect]:
+    first, last = span.forms[0], span.forms[-1]
+    for name, offsets, applies in (
+        ("layout_swapped", _layout_swapped, lambda _: max(span.rows, span.columns) > 1),
+        ("stride_ignored", _stride_ignored, lambda form: _lines(span, form) > 1 and form.stride > form.line(span.rows, span.columns)),
+        ("stride_in_elements", _stride_in_elements, lambda form: _lines(span, form) > 1 and form.component.bytes > 1),
+    ):
+        source, destination = applies(first), applies(last)
+        if source:
+            yield _of(name, Converter(source=offsets), side="source")
+        if destination:
+            yield _of(name, Converter(destination=offsets), side="destination")
+        if source and destination:
+            yield _of(name, Converter(source=offsets, destination=offsets), side="source and of the destination")
+    if min(span.rows, span.columns) > 1 and any(form.layout.is_optimal for form in span.forms):
+        yield _of("transposed_when_optimal", Converter(arranged=_transposed))
+
+
+def _lines(span: Span, form: MatrixForm) -> int:
+    """Return how many rows (columns) follow each other."""
+    return span.rows if form.layout is VectorMatrixLayout.ROW_MAJOR else span.columns
+
+
+def _transposed(bits: np.ndarray) -> np.ndarray:
+    """Return elements that were stored column by column, read row by row."""
+    return np.ascontiguousarray(bits.transpose(0, 2, 1)).reshape(bits.shape)
+
+
+# What elements become
+
+
+def _rounded(rounding: Rounding) -> Convert:
+    """Return the conversion to narrower floats by another rule, without what has no number."""
+
+    def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+        right = converted(bits, source, destination)
+        if destination.bits >= source.bits:
+            return right
+        numbers = values(bits, source)
+        finite = np.isfinite(numbers)
+        rounded = rounding(destination, np.where(finite, numbers, 0))
+        return np.where(finite & (np.abs(rounded) <= largest_finite(destination)), encode(destination, rounded), right)
+
+    return convert
+
+
+def _half_away(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
+    step = ulp(component, numbers)
+    return np.asarray(np.copysign(np.floor(np.abs(numbers) / step + 0.5) * step, numbers))
+
+
+def _as_bits(bits: np.ndarray, _: ComponentType, destination: ComponentType) -> np.ndarray:
+    return bits.astype(destination.bits_dtype)
+
+
+def _sources_flushed(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    if source is destination:
+        return bits
+    flushed = np.where(denormals(values(bits, source), source), bits & source.bits_dtype.type(sign_bit(source)), bits)
+    return converted(flushed, source, destination)
+
+
+def _results_flushed(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    right = converted(bits, source, destination)
+    if source is destination:
+        return right
+    return np.where(denormals(values(right, destination), destination), right & destination.bits_dtype.type(sign_bit(destination)), right)
+
+
+def _saturated(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    right = converted(bits, source, destination)
+    if destination.bits >= source.bits:
+        return right
+    numbers, largest = values(bits, source), largest_finite(destination)
+    beyond = ~np.isnan(numbers) & ~(np.abs(values(right, destination)) <= largest)
+    return np.where(beyond, encode(destination, np.copysign(largest, numbers)), right)
+
+
+def _zeros_positive(everywhere: bool) -> Convert:
+    def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+        right = converted(bits, source, destination)
+        if source is destination and not everywhere:
+            return right
+        return np.where(right == sign_bit(destination), 0, right).astype(right.dtype)
+
+    return convert
+
+
+_OTHER = {COMPONENT_TYPES["e4m3"]: COMPONENT_TYPES["e5m2"], COMPONENT_TYPES["e5m2"]: COMPONENT_TYPES["e4m3"]}
+
+
+def _read_as_other(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    return bits if source is destination else converted(bits, _OTHER.get(source, source), destination)
+
+
+def _written_as_other(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    return bits if source is destination else converted(bits, source, _OTHER.get(destination, destination))
+
+
+def _numbers(span: Span) -> Iterator[ConversionDefect]:
+    pairs = [(one.component, other.component) for one, other in pairwise(span.forms) if one.component is not other.component]
+    if not pairs:
+        if span.forms[0].component.is_float:
+            yield _of("zeros_positive", Converter(converted=_zeros_positive(True)), conversions="conversions that keep the type")
+        return
+    yield _of("zeros_positive", Converter(converted=_zeros_positive(False)), conversions="conversions to another type")
+    yield _of("not_converted", Converter(converted=_as_bits))
+    if any(destination.bits < source.bits for source, destination in pairs):
+        for words, rounding in (("toward zero", toward_zero), ("half away from zero", _half_away)):
+            yield _of("rounded", Converter(converted=_rounded(rounding)), rounding=words)
+        yield _of("saturated", Converter(converted=_saturated))
+    yield _of("denormals_flushed", Converter(converted=_sources_flushed), side="given")
+    yield _of("denormals_flushed", Converter(converted=_results_flushed), side="converted")
+    if any(source.name in FLOAT8 for source, _ in pairs):
+        yield _of("other_float8", Converter(converted=_read_as_other), access="read")
+    if any(destination.name in FLOAT8 for _, destination in pairs):
+        yield _of("other_float8", Converter(converted=_written_as_other), access="written")
+
+
+# Which elements there are
+
+
+def _last_zero(axis: int) -> Callable[[np.ndarray], np.ndarray]:
+    def arranged(bits: np.ndarray) -> np.ndarray:
+        kept = bits.copy()
+        np.moveaxis(kept, axis, 0)[-1] = 0
+        return kept
+
+    return arranged
+
+
+def _last_unwritten(axis: int) -> Callable[[int, int, int], np.ndarray]:
+    def written(_: int, rows: int, columns: int) -> np.ndarray:
+        kept = np.ones((rows, columns), bool)
+        np.moveaxis(kept, axis, 0)[-1] = False
+        return kept
+
+    return written
+
+
+def _last_element_unwritten(_: int, rows: int, columns: int) -> np.ndarray:
+    kept = np.ones((rows, columns), bool)
+    kept[-1, -1] = False
+    return kept
+
+
+def _first_alone(number: int, rows: int, columns: int) -> np.ndarray:
+    return np.full((rows, columns), number == 0)
+
+
+def _first_for_all(bits: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(bits[:1], bits.shape)
+
+
+def _extents(span: Span) -> Iterator[ConversionDefect]:
+    for axis, (line, size) in enumerate((("row", span.rows), ("column", span.columns))):
+        if size > 1:
+            yield _of("last_line_zero", Converter(arranged=_last_zero(axis + 1)), line=line)
+            yield _of("last_line_unwritten", Converter(written=_last_unwritten(axis)), line=line)
+    yield _of("last_line_unwritten", Converter(written=_last_element_unwritten), line="element")
+    if len(span.sources) > 1:
+        yield _of("first_matrix_alone", Converter(written=_first_alone))
+        yield _of("first_matrix_for_all", Converter(arranged=_first_for_all))
+
+
+def layout_conversion_defects(span: Span) -> Iterator[ConversionDefect]:
+    """Yield every defect that the diagnosis knows for the conversions of a span."""
+    yield from _places(span)
+    yield from _numbers(span)
+    yield from _extents(span)
+
+
+def size_defects(rows: int, columns: int, form: MatrixForm) -> Iterator[tuple[str, int]]:
+    """Yield ids of defects of a size query for a row-major or column-major matrix, each with the size that a device with it gives."""
+    lines = (rows, columns) if form.layout is VectorMatrixLayout.ROW_MAJOR else (columns, rows)
+    yield "layout_conversion.size_without_padding", rows * columns * form.component.bytes
+    yield "layout_conversion.size_of_transposed", lines[1] * form.stride
+    yield "layout_conversion.size_in_elements", lines[0] * form.stride * form.component.bytes

@@ -1,7 +1,7 @@
 """Runs the families of vector decode functions on embedded devices that choose between both functions by different seeds.
 
-``python -m tests.families.decode_choices --seeds 100`` runs every case of a tier with each seed, compares what comes back, and says how many
-elements each function gave. Exit code 1 if any case is not as expected.
+``python -m tests.families.decode_choices --seeds 100`` runs every case of a tier with each seed, compares what comes back, and says how
+many elements each function gave. Exit code 1 if any case is not as expected.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
-from cts.reference.tensor_access import addressed, load_at, place
+from cts.reference.tensor_access import Place, addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
 from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
@@ -134,12 +134,17 @@ _POINTERS: tuple[tuple[Bend, str], ...] = (
 )
 
 
+def _counting(at: Place, unit: int) -> Place:
+    """Return the place of a tensor whose blocks are counted in units of ``unit`` bytes, by every function."""
+    return replace(at, unit=unit, group_unit=unit if at.group_unit else 0)
+
+
 def _in_components(state: State, operation: TensorLoad) -> None:
-    load_at(state, operation, addressed(state, operation), replace(place(state, operation), unit=operation.result.type.component.bytes))
+    load_at(state, operation, addressed(state, operation), _counting(place(state, operation), operation.result.type.component.bytes))
 
 
 def _in_bytes(state: State, operation: TensorLoad) -> None:
-    load_at(state, operation, addressed(state, operation), replace(place(state, operation), unit=1))
+    load_at(state, operation, addressed(state, operation), _counting(place(state, operation), 1))
 
 
 def _with_layout(change: Callable[[LayoutState], LayoutState], mode: ClampMode | None = None) -> Substitute:

@@ -15,6 +15,7 @@ from cts.defects.composites import composite_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.conversions import conversion_defects
+from cts.defects.decode_vector import decode_vector_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
@@ -74,6 +75,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from tensor_defects(program)
     yield from use_defects(program)
     yield from tensor_block_defects(program)
+    yield from decode_vector_defects(program)
     yield from callback_defects(program)
     yield from function_body_defects(program)
     yield from tile_copy_defects(program)

@@ -65,7 +65,7 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
     return Place(start, unit_bytes(operation), 0 if groups is None else block_bytes(groups))
 
 
-def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place, size: int) -> np.ndarray:
+def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place, size: int) -> np.ndarray:
     """Return the byte offsets in the array, int64, (instances, rows, columns); for elements that are not accessed, the offset of the
     tensor's beginning.
 
@@ -96,7 +96,7 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
 def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) -> None:
     """Load the elements at ``found`` of the tensor at ``at``."""
     type_ = operation.result.type
-    offsets = _offsets(state, operation, found, at, unit_bytes(operation))
+    offsets = offsets_of(state, operation, found, at, unit_bytes(operation))
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     by_groups: np.ndarray | None = None
     whole = np.ones(offsets.shape, bool)
@@ -111,7 +111,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
             if operation.decode_vector is not None:
                 check_groups(layout_state(state, operation.layout).block_size[:, -1], operation.decode_vector)
                 group_at, size = replace(at, unit=at.group_unit), block_bytes(operation.decode_vector)
-                places = _offsets(state, operation, found, group_at, size)[found.accessed]
+                places = offsets_of(state, operation, found, group_at, size)[found.accessed]
                 groups = decoded_by_groups(state, operation.decode_vector, elements, places, type_.component)
                 if (groups != bits[found.accessed]).any():
                     by_groups = bits.copy()
@@ -166,7 +166,7 @@ def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) 
     """Store the elements to ``found`` of the tensor at ``at``."""
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
-    offsets = _offsets(state, operation, found, at, unit_bytes(operation))
+    offsets = offsets_of(state, operation, found, at, unit_bytes(operation))
     expectation = stored(state.matrices[operation.matrix.name].expectation(), "CM2-ST-01")
     written = found.accessed
     memory = state.memories[operation.array.owner.name]

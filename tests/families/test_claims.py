@@ -75,6 +75,18 @@ def has(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[P
     return lambda found: any(isinstance(part, kind) and holds(part) for part in found)
 
 
+def reads_other_struct(load: TensorLoad) -> bool:
+    """Tell whether the two functions of a load have pointers to different types."""
+    return (
+        load.decode is not None
+        and load.decode_vector is not None
+        and load.decode.parameters[0].type != load.decode_vector.parameters[0].type
+    )
+
+
+BOTH_FUNCTIONS = has(TensorLoad, lambda load: load.decode is not None and load.decode_vector is not None)
+
+
 def clamps(access: Any, *modes: ClampMode) -> Callable[[Parts], bool]:
     """Tell whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
 
@@ -223,6 +235,11 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-VW-07": has(ACCESS, lambda part: own_dimensions(part.view) is True),
     "CM2-VW-08": sets(ViewSet, "dimension"),
     "CM2-ST-01": has(TensorStore),
+    "DV-FN-04": has(TensorLoad, reads_other_struct),
+    **dict.fromkeys(
+        ("DV-FN-05", "DV-SEM-01", "DV-SEM-03", "DV-SEM-04", "DV-SEM-05", "DV-SEM-09", "DV-SEM-10", "DV-SEM-11"), BOTH_FUNCTIONS
+    ),
+    "DV-SEM-08": BOTH_FUNCTIONS,
     "CM2-DEC-04": has(TensorLoad, lambda load: load.decode is not None),
     "CM2-DEC-05": has(TensorLoad, lambda load: load.decode is not None),
     "CM2-DEC-06": has(TensorLoad, lambda load: load.decode is not None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +13,17 @@ from generators.layouts.tensor_writer import TensorWriter
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion
-from generators.program.expressions import Binary, BlockRead, Converted, Expression, Operator, Part, constant, element_function
+from generators.program.expressions import (
+    Binary,
+    BlockRead,
+    Converted,
+    Expression,
+    Operator,
+    Part,
+    constant,
+    element_function,
+    vector_function,
+)
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
@@ -45,11 +55,12 @@ _OPERATORS: dict[type, Operator] = {
 }
 
 
-def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) -> Function:
-    """Return the decode function of a formula, see golden/vectors/decode.yaml."""
+def function_of(text: str | Sequence[str], block: Mapping[str, Mapping[str, Any]], rank: int) -> Function:
+    """Return the decode function of a formula, see golden/vectors/decode.yaml; of several the one that returns a vector."""
+    name = "Block" if isinstance(text, str) else "GroupBlock"
     members = [BlockMember(COMPONENT_TYPES[m["type"]], m["at"], m.get("length")) for m in block.values()]
     alignment = max(member.component.bytes for member in members)
-    pointer = Value("pointer", BlockType("Block", tuple(members), alignment))
+    pointer = Value("pointer", BlockType(name, tuple(members), alignment))
     arrays = {name: Value(name, ArrayType(U32, rank)) for name in ("block", "within")}
     numbers = {name: number for number, name in enumerate(block)}
 
@@ -76,7 +87,12 @@ def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) ->
                 return Binary(_OPERATORS[type(op)], expression(left), expression(right))
         raise ValueError(f"{ast.unparse(node)} is not a formula of a decode function")
 
-    return element_function("decode", (pointer, *arrays.values()), expression(ast.parse(text, mode="eval").body))
+    def parsed(formula: str) -> Expression:
+        return expression(ast.parse(formula, mode="eval").body)
+
+    if isinstance(text, str):
+        return element_function("decode", (pointer, *arrays.values()), parsed(text))
+    return vector_function("decode_group", (pointer, *arrays.values()), [parsed(one) for one in text])
 
 
 def _layout(builder: ProgramBuilder, vector: Vector) -> tuple[TensorLayout, TensorView | None]:
@@ -137,8 +153,11 @@ def tensor_load(vector: Vector) -> tuple[Program, Subcase]:
     before = builder.splat("before", type_, builder.literal(bits_of(component, vector.get("before", 0)), component))
     layout, view = _layout(builder, vector)
     decode = function_of(vector["result"], vector["block"], vector["tensor"]["rank"]) if "block" in vector else None
+    groups = None
+    if "group" in vector:
+        groups = function_of(vector["group"], vector.get("group_block", vector["block"]), vector["tensor"]["rank"])
     matrix = Value("m", type_)
-    builder.add(TensorLoad(matrix, array, builder.literal(0), before, layout, view, decode=decode))
+    builder.add(TensorLoad(matrix, array, builder.literal(0), before, layout, view, decode=decode, decode_vector=groups))
     _stored(builder, matrix)
     return builder.build(), Subcase("one", {"m_in": data})
 

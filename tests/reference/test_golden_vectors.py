@@ -10,10 +10,13 @@ import pytest
 import yaml
 
 from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.decode import chosen_groups
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
-from cts.verdict.expected import Exact, Expected, Interval, ValueSet
+from cts.verdict.elements import gather
+from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet
 from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
@@ -129,6 +132,34 @@ def test_tensor_load(vector: dict[str, Any]) -> None:
         is_undefined(program, subcase, vector["undefined"])
     else:
         gives(program, subcase, as_bits(vector["rows"], COMPONENT_TYPES[vector["tensor"]["type"]]))
+
+
+def stored_by(program: Program, subcase: Subcase, expected: Expected, device: EmbeddedDevice) -> np.ndarray:
+    """What a device leaves in ``d_out``, bytes."""
+    before = initial_contents(program, subcase, expected)
+    return device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])[0].outputs["d_out"]
+
+
+@pytest.mark.parametrize("vector", vectors("decode_vector.yaml", "vectors"))
+def test_load_of_groups(vector: dict[str, Any]) -> None:
+    program, subcase = tensor_load(vector)
+    component = COMPONENT_TYPES[vector["tensor"]["type"]]
+    single_ones = as_bits(vector["rows"], component)
+    pairs = zip(vector["rows"], vector["group_rows"], strict=True)
+    filled = [[one if two is None else two for one, two in zip(*rows, strict=True)] for rows in pairs]
+    in_groups = as_bits(filled, component)
+    expected = evaluate(program, subcase)
+    (placed,) = expected.placed
+    assert isinstance(placed.expected, OneOf)
+    scalar, vector_ones = (choice[0].tolist() for choice in placed.expected.choices)
+    assert scalar == single_ones.tolist()
+    assert vector_ones == in_groups.tolist()
+    always = Faults(operations={chosen_groups: lambda _: lambda seed, site, instance, count: np.ones(count, bool)})
+    got = stored_by(program, subcase, expected, EmbeddedDevice(load_profile("universal"), faults=always)).view(component.bits_dtype)
+    assert got.tolist() == in_order(in_groups).ravel().tolist()
+    for seed in range(8):
+        some = stored_by(program, subcase, expected, EmbeddedDevice(load_profile("universal"), choices=seed))
+        assert placed.expected.contains(gather(some, placed.offsets, component)).all()
 
 
 @pytest.mark.parametrize("vector", vectors("tensor_addressing.yaml", "stores"))

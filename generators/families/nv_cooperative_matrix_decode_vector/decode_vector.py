@@ -114,6 +114,17 @@ def _has_groups(parameters: Parameters) -> bool:
     return parameters.block[-1] % parameters.lanes == 0
 
 
+def _loads_groups(parameters: Parameters) -> bool:
+    """Return whether the slice has a whole group of a line of the tensor."""
+    tensor = _tensor(parameters)
+    if tensor is None or parameters.place == "periods":
+        return tensor is not None
+    begin = max(tensor.offsets[-1], 0)
+    end = min(tensor.offsets[-1] + tensor.spans[-1], tensor.sizes[-1])
+    first = -(-begin // parameters.lanes) * parameters.lanes
+    return first + parameters.lanes <= end
+
+
 def _has_pointees(parameters: Parameters) -> bool:
     """Return whether the vector function's pointer may have another type."""
     match parameters.blocks:
@@ -140,6 +151,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "has_format": _has_format,
     "has_groups": _has_groups,
     "has_pointees": _has_pointees,
+    "loads_groups": _loads_groups,
     "multiplies": _multiplies,
 }
 

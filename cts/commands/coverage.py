@@ -11,6 +11,7 @@ from cts.commands.context import casebook, print_json, root
 from cts.commands.judged import Judge, Judged, judged
 from cts.journal.published import PublishedRun, published_runs
 from cts.run.plan import one_of
+from generators.casebook import Casebook
 from generators.coverage import Coverage, Status, coverage
 
 NAME = "coverage"
@@ -24,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="exit code 1, with a line for each fault on standard error: a requirement that is open in a finished "
-        "specification, or cannot be tested and does not say why; a label that no product takes; a claim that no nightly case makes",
+        help="print no more, unless asked; exit code 1, with a line for each fault on standard error: a requirement that is open in a "
+        "finished specification, or cannot be tested and does not say why; a label that no product takes; a claim of no nightly case",
     )
     parser.add_argument(
         "--json",
@@ -43,6 +44,17 @@ def run(options: argparse.Namespace) -> int:
         known = dict.fromkeys(requirement.specification for requirement in book.requirements.values())
         wanted = one_of("--specification", wanted, tuple(known))
     found = coverage(book, wanted)
+    if not options.check or options.json or options.markdown or options.open:
+        _show(options, book, found)
+    if not options.check:
+        return 0
+    for fault in found.faults:
+        print(fault, file=sys.stderr)
+    return 1 if found.faults else 0
+
+
+def _show(options: argparse.Namespace, book: Casebook, found: Coverage) -> None:
+    """Print the coverage and what has judged it, for which all published journals are read."""
     runs = published_runs(root(options))
     by = {entry.requirement.id: judged(entry, runs, book) for entry in found.requirements}
     if options.json:
@@ -51,11 +63,6 @@ def run(options: argparse.Namespace) -> int:
         _print_markdown(found, runs, by)
     else:
         _print(found, runs, by, options.open)
-    if not options.check:
-        return 0
-    for fault in found.faults:
-        print(fault, file=sys.stderr)
-    return 1 if found.faults else 0
 
 
 def _print(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judged], name_open: bool) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from types import UnionType
+from functools import cache
+from types import MappingProxyType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -20,11 +21,17 @@ def convert(data: Any, type_: Any) -> Any:
     return msgspec.convert(data, type_)
 
 
+@cache
+def _field_types(type_: Any) -> Mapping[str, Any]:
+    """Return the type of each field of a dataclass. To find them costs more than to decode a value."""
+    return MappingProxyType(get_type_hints(type_))
+
+
 def _refuse_unknown_keys(data: Any, type_: Any) -> None:
     """Refuse keys that a dataclass has no field for: msgspec ignores them, so a misspelt one would have the default."""
     arguments = get_args(type_)
     if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
-        fields = get_type_hints(type_)
+        fields = _field_types(type_)
         for key, item in data.items():
             if key not in fields:
                 raise msgspec.ValidationError(f"unknown key '{key}'; expected some of {', '.join(fields)}")

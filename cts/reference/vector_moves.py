@@ -1,5 +1,5 @@
 """Moves of float components in cooperative vectors: what Vulkan's "Precision and Operation of SPIR-V Instructions" leaves of NaN,
-infinities, zeros and denormals (CV-FC-01, CV-FC-03, F-CV-20).
+infinities, zeros and denormals (CV-FC-01, CV-FC-03, F-CV-21).
 
 Composite instructions, OpLoad and OpStore are bit-preserving operations. OpCooperativeVectorLoadNV, OpCooperativeVectorStoreNV and
 OpBitcast are not on that list: the suite expects the same bits of them, and permits what the text does. Where a program has no execution
@@ -20,7 +20,7 @@ from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, sign_bit, smallest_normal, values
 from generators.types import ComponentType
 
-UNLISTED = "F-CV-20"
+UNLISTED = "F-CV-21"
 """Position on which it rests that instructions keep bits which are not among the bit-preserving operations."""
 
 _MOVED, _UNFLUSHED = Authority("CV-FC-01", "F-KHR-33"), Authority("CV-FC-03")
@@ -66,7 +66,7 @@ def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = 
         low, high = getattr(numbers, "low", None), getattr(numbers, "high", None)
         least = smallest_normal(value.component)
         if low is not None and high is not None and ((low < least) & (high > -least)).any():
-            raise GeneratorError("a range of results with zeros or denormals is stored as a whole vector; store its components (F-CV-20)")
+            raise GeneratorError("a range of results with zeros or denormals is stored as a whole vector; store its components (F-CV-21)")
         return value
     authority = value.authority if value.authority.requirement else Authority(requirement)
     return _loosened(replace(value, nan_kept=value.nan_kept or loaded, authority=authority), flushes=True)

@@ -31,7 +31,8 @@ def _refuse_unknown_keys(data: Any, type_: Any) -> None:
     """Refuse keys that a dataclass has no field for: msgspec ignores them, so a misspelt one would have the default."""
     arguments = get_args(type_)
     if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
-        fields = _field_types(type_)
+        known: Any = type_
+        fields = _field_types(known)
         for key, item in data.items():
             if key not in fields:
                 raise msgspec.ValidationError(f"unknown key '{key}'; expected some of {', '.join(fields)}")

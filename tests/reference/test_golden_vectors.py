@@ -135,7 +135,7 @@ def test_tensor_load(vector: dict[str, Any]) -> None:
 
 
 def stored_by(program: Program, subcase: Subcase, expected: Expected, device: EmbeddedDevice) -> np.ndarray:
-    """What a device leaves in ``d_out``, bytes."""
+    """Return what a device leaves in ``d_out``, bytes."""
     before = initial_contents(program, subcase, expected)
     return device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])[0].outputs["d_out"]
 

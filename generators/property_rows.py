@@ -1,4 +1,5 @@
-"""Property rows: the combinations of sizes and component types that a multiply-add may have (facts.md D.1)."""
+"""Property rows: the combinations of sizes and component types that a multiply-add may have (facts.md D.1), and those of types that a
+matrix-vector multiply may have (generators.vector_rows)."""
 
 from __future__ import annotations
 
@@ -6,9 +7,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from generators.errors import CasebookError
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
+from generators.vector_rows import parse_vector_row
+
+RowKind = Literal["exact", "flexible", "vector"]
+"""Rows of exact sizes, of flexible dimensions, and of cooperative vectors."""
 
 
 @dataclass(frozen=True)
@@ -113,21 +119,62 @@ def check_property_row(label: str, flexible: bool = False) -> None:
         raise CasebookError(f"'{label}' must be written {row}")
 
 
+def row_kind(label: str) -> RowKind:
+    """Return the kind of row that ``label`` can only be, if it is one: rows of matrices begin with their sizes."""
+    if is_flexible(label):
+        return "flexible"
+    return "exact" if label[:1].isdigit() else "vector"
+
+
+def check_row(label: str, kind: RowKind) -> None:
+    """Check that ``label`` is a row of a kind, in the one form that ids use.
+
+    Raises:
+        CasebookError: it is not.
+    """
+    if kind != "vector":
+        check_property_row(label, flexible=kind == "flexible")
+        return
+    try:
+        row = parse_vector_row(label)
+    except ValueError as error:
+        raise CasebookError(f"'{label}' is not a row of cooperative vectors: {error}") from None
+    if str(row) != label:
+        raise CasebookError(f"'{label}' must be written {row}")
+
+
 def by_likeness(label: str, labels: Iterable[str]) -> list[str]:
-    """Sort rows by how much they are like the row ``label``: first those whose components are of the same kind (floats, signed or
-    unsigned integers, saturating or not), then rows with the same types, then rows with the same sizes and scope, too."""
+    """Sort rows of one kind by how much they are like the row ``label``: first those whose components are of the same kind (floats, signed
+    or unsigned integers, saturating or not, packed or not), then rows with the same types, then rows with the same sizes and scope, too.
+    Rows without transposition come last where ``label`` has it."""
     wanted = _traits(label)
 
     def difference(other: str) -> tuple[int, ...]:
-        return tuple(sum(a != b for a, b in zip(mine, its, strict=True)) for mine, its in zip(wanted, _traits(other), strict=True))
+        lacks = _transposes(label) and not _transposes(other)
+        return int(lacks), *(sum(a != b for a, b in zip(mine, its, strict=True)) for mine, its in zip(wanted, _traits(other), strict=True))
 
     return sorted(labels, key=difference)
 
 
 def _traits(label: str) -> tuple[tuple[object, ...], ...]:
+    if row_kind(label) == "vector":
+        return _vector_traits(label)
     flexible = parse_flexible_row(label) if is_flexible(label) else None
     row = flexible.granularity if flexible else parse_row(label)
     types = (row.a, row.b, row.c, row.result)
     kinds = tuple((type_.is_float, type_.is_signed) for type_ in types)
     scope = flexible.subgroups is None if flexible else False
     return (*kinds, row.saturating), types, (row.m, row.n, row.k, scope)
+
+
+def _transposes(label: str) -> bool:
+    return row_kind(label) == "vector" and parse_vector_row(label).transposes
+
+
+def _vector_traits(label: str) -> tuple[tuple[object, ...], ...]:
+    row = parse_vector_row(label)
+    types = (row.input, row.interpretation.component, row.matrix.component, row.bias.component, row.result)
+    kinds = tuple((type_.is_float, type_.is_signed) for type_ in types)
+    # A row whose inputs are converted has patterns of its own.
+    converts = row.input is not row.interpretation.component
+    return (*kinds, row.packed), (converts, row.interpretation.component.bits), types

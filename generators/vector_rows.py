@@ -7,6 +7,17 @@ from functools import cache
 
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Interpretation
 
+_TRANSPOSING = frozenset(
+    {
+        *("f16.f16.f16.f16.f16", "f16.f16.f16.f32.f32", "f32.f16.f16.f16.f16", "f32.f16.f16.f32.f32"),
+        *("f32.f32.f32.f32.f32", "f16.f32.f32.f32.f32", "s8.s8.s8.s32.s32", "u8.u8.u8.u32.u32"),
+    }
+)
+"""Rows that have transposition; others say so at the end of their name."""
+
+_SUMS = ("f16", "f32", "s32", "u32")
+"""Component types of results (CV-MM-03)."""
+
 
 @dataclass(frozen=True)
 class VectorTypes:
@@ -15,6 +26,7 @@ class VectorTypes:
     Attributes:
         input, result: component types of Input and of Result Type.
         interpretation, matrix, bias: how input, matrix and bias are read.
+        transposes: whether matrices in an optimal layout may be transposed.
     """
 
     input: ComponentType
@@ -22,9 +34,11 @@ class VectorTypes:
     matrix: Interpretation
     bias: Interpretation
     result: ComponentType
+    transposes: bool = False
 
     def __str__(self) -> str:
-        return ".".join(one.name for one in (self.input, self.interpretation, self.matrix, self.bias, self.result))
+        types = ".".join(one.name for one in (self.input, self.interpretation, self.matrix, self.bias, self.result))
+        return f"{types}.t" if self.transposes and types not in _TRANSPOSING else types
 
     @property
     def packed(self) -> bool:
@@ -43,13 +57,32 @@ class VectorTypes:
 
 @cache
 def parse_vector_row(text: str) -> VectorTypes:
-    """Return the row that ``Input.InputInterpretation.MatrixInterpretation.BiasInterpretation.Result`` names.
+    """Return the row that ``Input.InputInterpretation.MatrixInterpretation.BiasInterpretation.Result`` names, with or without ``.t``.
 
     Raises:
         ValueError: it names none.
     """
-    names = text.split(".")
+    types = text.removesuffix(".t")
+    names = types.split(".")
     if len(names) != 5 or {names[0], names[4]} - COMPONENT_TYPES.keys() or set(names[1:4]) - INTERPRETATIONS.keys():
         raise ValueError("expected five types, such as f32.s8.s8.s32.s32: of input, as input, matrix and bias are read, and of the result")
     interpretation, matrix, bias = (INTERPRETATIONS[name] for name in names[1:4])
-    return VectorTypes(COMPONENT_TYPES[names[0]], interpretation, matrix, bias, COMPONENT_TYPES[names[4]])
+    transposes = types in _TRANSPOSING or types != text
+    return VectorTypes(COMPONENT_TYPES[names[0]], interpretation, matrix, bias, COMPONENT_TYPES[names[4]], transposes)
+
+
+def is_defined(row: VectorTypes) -> bool:
+    """Return whether the text says what multiplies of a row compute, and this suite has data for them.
+
+    Results are 16- or 32-bit floats, or 32-bit integers, and all terms are of the same kind. A packed input is of u32, and nothing else is
+    packed. Floats have a result at least as wide as what is multiplied, and no bias and input of 8 bits.
+    """
+    terms = (row.interpretation.component, row.matrix.component, row.bias.component, row.result)
+    if row.result.name not in _SUMS or len({one.is_float for one in terms}) > 1 or row.matrix.packed or row.bias.packed:
+        return False
+    if row.is_float and (row.bias.component.bits < 16 or max(one.bits for one in terms) > row.result.bits):
+        return False
+    if row.packed:
+        return row.input.name == "u32"
+    # Integers of 64 bits and f64 have conversions of their own.
+    return row.input.has_arithmetic and all(one.bits < 64 for one in (row.input, *terms))

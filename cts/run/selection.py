@@ -13,7 +13,8 @@ from cts.run.options import Request, SelectionError
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.errors import CasebookError
 from generators.property_rows import FlexibleRow, PropertyRow
-from generators.types import COMPONENT_TYPES, Scope
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
+from generators.vector_rows import VectorTypes, is_defined
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
 
 def device_rows(description: DeviceDescription) -> tuple[str, ...]:
     """Return the device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and likewise its rows of
-    flexible dimensions, with ``.flex`` or ``.wgN`` after them.
+    flexible dimensions, with ``.flex`` or ``.wgN`` after them. Rows of cooperative vectors follow, as
+    ``generators.vector_rows`` names them.
 
     Without rows of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
@@ -115,4 +117,19 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
             exact = PropertyRow(row.m, row.n, row.k, a, b, c, result, row.saturating)
             workgroup = subgroups if row.scope == Scope.WORKGROUP else None
             rows.add(str(FlexibleRow(exact, workgroup) if row.flexible else exact))
-    return tuple(sorted(rows))
+    return (*sorted(rows), *_vector_rows(description))
+
+
+def _vector_rows(description: DeviceDescription) -> tuple[str, ...]:
+    """Return the device's rows of cooperative vectors, sorted, each once: with transposition where an entry has it."""
+    rows: dict[str, VectorTypes] = {}
+    for row in description.vector_rows:
+        known = all(name in INTERPRETATIONS for name in row.types[1:4]) and {row.input, row.result} <= COMPONENT_TYPES.keys()
+        if not known:
+            continue
+        interpretation, matrix, bias = (INTERPRETATIONS[name] for name in row.types[1:4])
+        types = VectorTypes(COMPONENT_TYPES[row.input], interpretation, matrix, bias, COMPONENT_TYPES[row.result], row.transpose)
+        before = rows.get(".".join(row.types))
+        if is_defined(types) and not (before and before.transposes):
+            rows[".".join(row.types)] = types
+    return tuple(sorted(str(types) for types in rows.values()))

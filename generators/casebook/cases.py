@@ -25,7 +25,7 @@ from generators.parameters.declaration import make_parameters
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
-from generators.property_rows import by_likeness, check_property_row, is_flexible
+from generators.property_rows import by_likeness, check_row, row_kind
 
 ONLY_SUBCASE = "only"
 """Name of the subcase of a family whose subcases have no parameters."""
@@ -130,9 +130,10 @@ def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
     if number is None:
         return family
     parameter = family.parameters[number]
+    assert parameter.rows is not None, "it is the parameter of rows"
     new = [label for label in labels if label not in parameter.values]
     for label in new:
-        check_property_row(label, parameter.flexible)
+        check_row(label, parameter.rows)
     added = {label: parameter.value(label) for label in new}
     wider = replace(parameter, values=MappingProxyType({**parameter.values, **added}))
     return replace(family, parameters=(*family.parameters[:number], wider, *family.parameters[number + 1 :]))
@@ -208,7 +209,7 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
     Args:
         family: the family.
         tier: ``smoke``, ``nightly`` or ``full``.
-        extra: property rows (labels) that a device has, flexible ones and others; those that the family does not name, of the kind
+        extra: property rows (labels) that a device has, of every kind; those that the family does not name, of the kind
             that it has, come after the others, from the products that take all rows.
 
     Raises:
@@ -247,9 +248,10 @@ def _added(family: Family, extra: Sequence[str]) -> list[str]:
     if family.row_parameter is None:
         return []
     parameter = family.parameters[family.row_parameter]
-    added = list(dict.fromkeys(label for label in extra if is_flexible(label) is parameter.flexible and label not in parameter.values))
+    assert parameter.rows is not None, "it is the parameter of rows"
+    added = list(dict.fromkeys(label for label in extra if row_kind(label) == parameter.rows and label not in parameter.values))
     for label in added:
-        check_property_row(label, parameter.flexible)
+        check_row(label, parameter.rows)
     return added
 
 
@@ -272,7 +274,8 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
         moved = _moved(family, products, place, model, label, pinned.nightly)
         if moved and tier is Tier.SMOKE:
             # The same row in both tiers, so nightly has the cases of smoke
-            return _moved(family, [product for product in products if product.smoke], place, model, label, pinned.smoke)
+            chosen = [product for product in products if product.smoke] or products
+            return _moved(family, chosen, place, model, label, pinned.smoke)
         if moved:
             return moved
     return []

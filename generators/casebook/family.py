@@ -130,7 +130,7 @@ class Family:
     @cached_property
     def row_parameter(self) -> int | None:
         """Number of the parameter to which a device may add rows, or None."""
-        return next((number for number, parameter in enumerate(self.parameters) if parameter.property_rows), None)
+        return next((number for number, parameter in enumerate(self.parameters) if parameter.rows), None)
 
 
 def _product(
@@ -218,7 +218,7 @@ def load_family(
     of_case = declarations(types.case)
     of_subcase = {name: one for name, one in declarations(types.subcase).items() if name not in of_case}
     parameters = read_parameters(fields["parameters"], of_case)
-    if sum(parameter.property_rows for parameter in parameters) > 1:
+    if sum(parameter.rows is not None for parameter in parameters) > 1:
         raise fields["parameters"].error("expected at most one parameter with property_rows")
     subcase_parameters = read_parameters(fields["subcases"], of_subcase, parameters) if "subcases" in fields else ()
     if of_subcase and not subcase_parameters:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from generators.casebook.parameters import Parameter
 from generators.errors import CasebookError
-from generators.property_rows import check_property_row
+from generators.property_rows import check_row
 
 
 def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:
@@ -47,7 +47,7 @@ def _label(parameter: Parameter, label: str | None) -> str:
     if label is None:
         raise CasebookError(f"parameter '{parameter.name}' is missing, which has no default")
     if label not in parameter.values:
-        if not parameter.property_rows:
+        if parameter.rows is None:
             raise CasebookError(f"parameter '{parameter.name}' has no label '{label}'; expected one of {', '.join(parameter.labels)}")
-        check_property_row(label, parameter.flexible)
+        check_row(label, parameter.rows)
     return label

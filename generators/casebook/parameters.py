@@ -12,7 +12,7 @@ from typing import Any
 from generators.casebook.document import Element
 from generators.errors import CasebookError
 from generators.parameters.declaration import Declaration, NotAValue
-from generators.property_rows import check_property_row
+from generators.property_rows import RowKind, check_row
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """What names a family or a parameter."""
@@ -27,16 +27,14 @@ class Parameter:
     Attributes:
         name: unique among the parameters of the family's cases and subcases.
         values: label -> value, in order.
-        property_rows: whether the labels are property rows, to which a device may add.
-        flexible: whether they are rows of flexible dimensions.
+        rows: the kind of property rows that the labels are, to which a device may add; None if they are not rows.
         declaration: what the builder declares of the parameter.
     """
 
     name: str
     values: Mapping[str, Any]
     declaration: Declaration
-    property_rows: bool = False
-    flexible: bool = False
+    rows: RowKind | None = None
 
     def value(self, label: str) -> Any:
         """Return the value of a label; a label that the parameter does not have is a property row that a device added."""
@@ -90,32 +88,37 @@ def _listed(items: Sequence[Element], declaration: Declaration) -> dict[str, Any
 def _parameter(name: str, element: Element, declaration: Declaration) -> Parameter:
     if not NAME.fullmatch(name):
         raise element.error(f"'{name}' cannot name a parameter; expected lower-case letters, digits and underscores")
-    property_rows = flexible = False
+    rows: RowKind | None = None
     if element.is_sequence:
         values = _listed(element.items("values"), declaration)
     elif "property_rows" in (entries := element.entries("a list of values or a mapping label: value")):
         fields = element.fields(("property_rows", "values"))
-        property_rows, flexible = _row_kind(fields["property_rows"])
+        rows = _row_kind(fields["property_rows"])
         values = _listed(fields["values"].items("property rows"), declaration)
-        for item in fields["values"].items("property rows") if property_rows else ():
+        for item in fields["values"].items("property rows") if rows else ():
+            assert rows is not None
             try:
-                check_property_row(item.label(), flexible)
+                check_row(item.label(), rows)
             except CasebookError as error:
                 raise item.error(str(error)) from None
     else:
         values = {_label(item, label): _value(item, label, declaration) for label, item in entries.items()}
     if not values:
         raise element.error("expected at least one value")
-    parameter = Parameter(name, MappingProxyType(values), declaration, property_rows, flexible)
+    parameter = Parameter(name, MappingProxyType(values), declaration, rows)
     if declaration.applies is not None and declaration.default not in values:
         raise element.error(f"'{name}' need not apply to a case, so its default, {declaration.default}, must be among its values")
     return parameter
 
 
-def _row_kind(element: Element) -> tuple[bool, bool]:
-    """Tell whether a parameter has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
-    flexible = element.data() == "flexible"
-    return (True, True) if flexible else (element.flag(), False)
+def _row_kind(element: Element) -> RowKind | None:
+    """Return the kind of property rows that a parameter has: ``true`` (exact sizes), ``flexible``, ``vector``, or ``false`` for none."""
+    match element.data():
+        case "flexible":
+            return "flexible"
+        case "vector":
+            return "vector"
+    return "exact" if element.flag() else None
 
 
 def read_parameters(element: Element, declared: Mapping[str, Declaration], taken: Sequence[Parameter] = ()) -> tuple[Parameter, ...]:

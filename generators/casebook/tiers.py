@@ -124,7 +124,7 @@ def outline(family: Family) -> str:
 def _outline(family: Family) -> Iterator[str]:
     for parameter in (*family.parameters, *family.subcase_parameters):
         # The word is part of the digest that pinned tiers have.
-        yield f"axis {parameter.name} {parameter.property_rows} {parameter.flexible}"
+        yield f"axis {parameter.name} {parameter.rows is not None} {parameter.rows == 'flexible'}"
         yield from parameter.labels
     for constraint in family.constraints:
         yield f"predicate {constraint.predicate[0]}" if constraint.predicate else "exclusions"

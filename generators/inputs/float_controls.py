@@ -233,14 +233,12 @@ def arguments(component: ComponentType, function: str, pattern: str, shape: Shap
 
 
 def _fused(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Draw a, b and c with denormal a * b + c that does not round: the product is a power of two of normal numbers, and cancels."""
+    """Draw normal a, b and c with denormal a * b + c that does not round: b is a power of two, and c nearly cancels the product."""
     half = 1 << component.precision - 1
     power = np.ldexp(1.0, rng.integers(1, 5, shape)) * _signs(shape, rng)
-    product = _units(component, shape, rng, half, half + half // 2)
+    product = _units(component, shape, rng, half + half // 4, 2 * half - half // 4)
     rest = _units(component, shape, rng, 1, half // 4)
-    return tuple(
-        encode(component, one) for one in (product * np.abs(power), np.copysign(1 / power, power), rest - np.sign(power) * product)
-    )
+    return tuple(encode(component, one) for one in (product * np.abs(power), 1 / power, rest - np.sign(power) * product))
 
 
 def converted(source: ComponentType, target: ComponentType, pattern: str, part: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:

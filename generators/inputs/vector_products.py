@@ -14,6 +14,7 @@ import numpy as np
 from generators.inputs import integers, products
 from generators.inputs.products import Chain
 from generators.inputs.whole_numbers import any_signs, few, up_to
+from generators.numerics.formats import largest_finite
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 from generators.vector_rows import VectorTypes
@@ -56,7 +57,7 @@ class Multiplies:
         """The multiply-adds that have the same sums."""
         types = self.types
         factor = types.interpretation.component
-        if types.input.is_float and types.input.precision < factor.precision:
+        if types.input.is_float and factor.is_float and types.input.precision < factor.precision:
             factor = types.input
         components = (types.matrix.component, factor, types.bias.component, types.result)
         return Chain(PropertyRow(self.rows, self.invocations, self.columns, *components, False), self.count, 1)
@@ -139,7 +140,7 @@ def _limits(component: ComponentType) -> tuple[int, int]:
 
 
 def converted(source: ComponentType, target: ComponentType, ends: bool, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw numbers of ``source`` that become integers of 8 bits: in and beyond their range, and of floats halves and quarters.
+    """Draw numbers of ``source`` that become integers of ``target``: in and beyond their range, and of floats halves and quarters.
 
     Args:
         ends: whether all are near the limits of ``target``, or as large as ``source`` has them.
@@ -154,6 +155,7 @@ def converted(source: ComponentType, target: ComponentType, ends: bool, shape: t
         spread = rng.integers(4 * low - 200, 4 * high + 200, shape) / 4
         halves = rng.integers(2 * low - 20, 2 * high + 20, shape) / 2
         numbers = rng.choice(few_ends, shape) if ends else np.where(rng.random(shape) < 0.5, halves, spread)
+        numbers = np.clip(numbers, -largest_finite(source), largest_finite(source))
         # No number is minus zero.
         return np.asarray((numbers + 0.0).astype(source.dtype))
     least, most = _limits(source)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.failures import UndefinedBehaviour
-from tests.float_rows import Row
+from generators.dispatch import dispatch, kernel
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.memory import Pointee
+from generators.program.program import Subcase
+from generators.program.shape import WorkgroupShape
+from generators.program.values import CooperativeVectorType, Value
+from generators.program.vector_builder import VectorBuilder
+from generators.routines.vector_components import load_components, store_components
+from generators.spirv.emit import emit
+from generators.types import COMPONENT_TYPES, Scope, StorageClass
+from tests.float_rows import Row, controls
 
 TINY = 2.0**-24
 LEAST = 2.0**-14
@@ -71,3 +82,43 @@ def test_zero_is_negated(device):
 def test_modes_that_exclude_each_other_are_refused(modes, device):
     with pytest.raises(UndefinedBehaviour, match="for 16 bits"):
         Row("move", "f16", modes, [1.0]).result(device)
+
+
+def of_vectors(device, modes, function, *arguments):
+    """Return what a device gives for a function of vectors of one component each, f16 in one invocation."""
+    builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=1), float_controls=controls(modes))
+    f16 = COMPONENT_TYPES["f16"]
+    type_, zero = CooperativeVectorType(f16, 1), builder.literal(0)
+    names = "abc"[: len(arguments)]
+    sources = [builder.array(name, Pointee(f16), 1, StorageClass.STORAGE_BUFFER, "input") for name in names]
+    out = builder.array("out", Pointee(f16), 1, StorageClass.STORAGE_BUFFER, "output")
+    with builder.per_invocation(Value("me", U32), 1):
+        vectors = [load_components(builder, f"vector_{source.name}", type_, source, zero) for source in sources]
+        store_components(builder, VectorBuilder(builder).function("result", function, *vectors), out, zero)
+    program = builder.build()
+    contents = {name: np.array([number], np.float16).view(np.uint8) for name, number in zip(names, arguments, strict=True)}
+    given = dispatch(program, Subcase("only", contents), {**contents, "out": np.zeros(2, np.uint8)})
+    (outcome,) = device.run(kernel(program, emit(program)), [given])
+    return float(outcome.outputs["out"].view(np.float16)[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "result"),
+    [
+        ("FMin", (TINY, 1.0), TINY),
+        ("NMax", (-1.0, TINY), TINY),
+        ("NClamp", (TINY, -1.0, 1.0), TINY),
+        ("Fma", (2.0**-12, 2.0**-2, -LEAST + TINY), TINY),
+        ("Exp", (-12.0,), 103 * TINY),
+    ],
+)
+def test_denormals_of_functions_are_flushed_where_the_mode_says_so(function, arguments, result, device):
+    assert of_vectors(device, "preserve16", function, *arguments) == result
+    assert of_vectors(device, "flush16", function, *arguments) == 0.0
+    assert of_vectors(device, "flush32", function, *arguments) != 0.0
+
+
+def test_numbers_win_over_nan(device):
+    assert of_vectors(device, "special16", "NMin", math.nan, 2.0) == 2.0
+    assert of_vectors(device, "special16", "NClamp", math.nan, -1.0, 2.0) == -1.0
+    assert math.isnan(of_vectors(device, "special16", "NMax", math.nan, math.nan))

@@ -8,14 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.devices.device import VectorRow
 from cts.devices.embedded.cooperative_vector_matmul import converted_input
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import Fault, Faults
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.translation import Translation, Words
+from cts.devices.holder import DeviceHolder
+from cts.run.runner import judge
+from cts.run.selection import device_rows
 from cts.verdict.verdict import Verdict
-from generators.casebook import find_case
+from generators.casebook import Tier, expand, find_case
 from generators.families.nv_cooperative_vector.vector_muladd import Parameters
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
@@ -204,3 +208,45 @@ def test_every_row_of_a_profile_is_there(profile):
     listed = next(parameter for parameter in family.parameters if parameter.name == "row").values
     assert rows
     assert {".".join(row.types) for row in rows} <= set(listed)
+
+
+UNLISTED = [
+    ("s16.s8.s8.s32.s32", False),
+    ("f32.f32.f16.f16.f32", False),
+    ("u32.u8packed.s8.u32.u32", False),
+    ("f16.e4m3.e4m3.f16.f16", True),
+    ("s32.s8.s8.s32.s32", True),
+    ("f16.s16.u8.s32.u32", False),
+]
+"""Rows that no family lists, and whether a device has transposition with them."""
+
+
+@pytest.mark.parametrize(("types", "transposes"), UNLISTED)
+def test_a_row_that_only_a_device_has_takes_cases_of_a_listed_row_and_passes(types, transposes):
+    """The embedded device has that row alone, so a case of any other row would not be supported."""
+    device = EmbeddedDevice(replace(load_profile("universal"), vector_rows=(VectorRow(*types.split("."), transposes),)))
+    (label,) = device_rows(replace(device.description, kind="vulkan", rows=()))
+    assert label == (f"{types}.t" if transposes else types)
+    family = casebook().family("vector_muladd")
+    listed = len(expand(family, Tier.NIGHTLY))
+    added = expand(family, Tier.NIGHTLY, [label])[listed:]
+    assert added
+    assert {str(found.parameters.row) for found in added} == {label}
+    assert any(found.parameters.transpose for found in added) == transposes
+    for found in added[:: 1 + len(added) // 6]:
+        assert judge(find_case(casebook(), found.id), DeviceHolder(lambda: device), "spirv", "nightly").verdict is Verdict.PASS
+
+
+def test_a_transposition_that_a_device_lacks_is_named():
+    device = EmbeddedDevice(replace(load_profile("universal"), vector_rows=(VectorRow("f16", *["f16"] * 4, transpose=False),)))
+    cases = expand(casebook().family("vector_muladd"), Tier.NIGHTLY)
+    found = next(one for one in cases if one.parameters.transpose and str(one.parameters.row) == "f16.f16.f16.f16.f16")
+    result = judge(found, DeviceHolder(lambda: device), "spirv", "nightly")
+    assert (result.verdict, result.code) == (Verdict.NOT_SUPPORTED, "missing.row.vector_multiply")
+
+
+def test_smoke_has_cases_of_a_row_that_only_a_device_has():
+    family = casebook().family("vector_muladd")
+    added = expand(family, Tier.SMOKE, ["s16.s8.s8.s32.s32"])[len(expand(family, Tier.SMOKE)) :]
+    assert added
+    assert {found.id for found in added} <= {found.id for found in expand(family, Tier.NIGHTLY, ["s16.s8.s8.s32.s32"])}

@@ -8,9 +8,12 @@ from generators.errors import NotExpressible
 from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.float_controls import FloatControl, FloatMode
 from generators.program.load_store import MatrixStore, MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.values import MatrixType, Value
+from generators.program.shape import WorkgroupShape
+from generators.program.values import CooperativeVectorType, MatrixType, Value
+from generators.program.vector_builder import VectorBuilder
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
 
 SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
@@ -118,3 +121,20 @@ def test_a_saturating_conversion_that_changes_the_use():
     result = Value("result", dataclasses.replace(accumulator, component=COMPONENT_TYPES["e4m3"], use=Use.A))
     builder.add(MatrixConvert(result, matrix, Conversion.F_TO_F, saturating=True))
     refused(builder.build(), "saturatedConvertEXT leaves the use of a matrix as it is")
+
+
+def test_an_execution_mode_of_two_widths():
+    modes = [FloatControl(FloatMode.ROUNDING_MODE_RTZ, width) for width in (16, 32)]
+    refused(ProgramBuilder(Scope.SUBGROUP, float_controls=tuple(modes)).build(), "keeps one width of an execution mode")
+    emit(ProgramBuilder(Scope.SUBGROUP, float_controls=(modes[0], FloatControl(FloatMode.ROUNDING_MODE_RTE, 32))).build())
+
+
+@pytest.mark.parametrize("name", ["bf16", "e4m3", "e5m2"])
+def test_a_store_of_a_whole_vector_of_floats_without_arithmetic(name):
+    builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=1))
+    vectors, type_ = VectorBuilder(builder), CooperativeVectorType(COMPONENT_TYPES[name], 16)
+    source = builder.array("source", Pointee(U32), 8, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("target", Pointee(U32), 8, StorageClass.STORAGE_BUFFER, "output")
+    with builder.per_invocation(Value("me", U32), 1):
+        vectors.store(vectors.load("vector", type_, source, builder.literal(0)), target, builder.literal(0))
+    refused(builder.build(), f"no coopVecStoreNV of {name}")

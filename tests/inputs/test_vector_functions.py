@@ -47,6 +47,16 @@ def test_arguments_are_below_between_and_above_the_limits(function, component):
         assert ((x < low).any(), (x > high).any(), ((low < x) & (x < high)).any()) == (True, True, True)
 
 
+@pytest.mark.parametrize(("function", "component"), [(f, c) for f, c in TAKEN if f[0] != "U" and f != "Log"])
+def test_each_argument_is_negative_and_positive(function, component):
+    """The logarithm of a negative number is undefined, and U functions read none."""
+    for pattern in patterns(function, component):
+        for argument in drawn(function, component, pattern, (32, 8)):
+            numbers = argument if component.is_float else argument.view(f"i{component.bytes}")
+            assert (numbers < 0).mean() > 0.1
+            assert (numbers > 0).mean() > 0.1
+
+
 @pytest.mark.parametrize("function", ["FMin", "NMax", "Step"])
 @pytest.mark.parametrize("name", ["f16", "f32"])
 def test_edges_are_equal_or_differ_in_the_last_bit(function, name):

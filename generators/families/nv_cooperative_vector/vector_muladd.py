@@ -298,6 +298,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "has_integer_input": lambda parameters: not parameters.row.input.is_float,
     "has_integer_sums": lambda parameters: not parameters.row.is_float,
     "ignored_stride": _ignored_stride,
+    "transposes": lambda parameters: not parameters.transpose or parameters.row.transposes,
     "other_pointee": lambda parameters: parameters.pointee != "component" or not parameters.row.matrix.component.has_arithmetic,
 }
 

@@ -18,6 +18,7 @@ from generators.program.tensor import LayoutSet, LayoutSetting
 
 _16_BITS = 0xFFFF
 _SIGN_24 = 1 << 23
+_ENDLESS = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,13 @@ def _narrow_dimensions(change: _Change) -> LayoutState:
     return replace(change.after, dimension=change.after.dimension & _16_BITS)
 
 
+def _outermost_too_large(change: _Change) -> LayoutState:
+    """Let the bound of the outermost dimension be one more, where it has one."""
+    dimension = change.after.dimension.copy()
+    dimension[:, 0] += dimension[:, 0] != _ENDLESS
+    return replace(change.after, dimension=dimension)
+
+
 def _clamp_value_zero(change: _Change) -> LayoutState:
     return replace(change.after, clamp_value=np.zeros_like(change.after.clamp_value))
 
@@ -131,6 +139,7 @@ _SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyTy
             (_only_once, "tensor_layout.dimension_set_once"),
             (_turned("dimension"), "tensor_layout.dimensions_reversed"),
             (_narrow_dimensions, "tensor_layout.dimensions_in_16_bits"),
+            (_outermost_too_large, "tensor_layout.outermost_dimension_too_large"),
             (_column_major, "tensor_layout.default_strides_reversed"),
             (_rounded_down, _ROUNDED_DOWN),
             (_in_elements, _IN_ELEMENTS),

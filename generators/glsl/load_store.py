@@ -5,6 +5,7 @@ from __future__ import annotations
 from generators.errors import NotExpressible
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import LAYOUTS
+from generators.glsl.variables import part
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout
 from generators.program.memory import Array, Inner
 from generators.program.values import ScalarValue
@@ -12,7 +13,11 @@ from generators.types import Layout
 
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
-    """Write a load."""
+    """Write a load, into a part of a variable where nothing else reads the matrix."""
+    if store := shader.loaded_into.get(load.result.name):
+        target = part(shader, store.variable, store.path)
+        shader.line(f"coopMatLoad({_arguments(shader, target, load.array, load.first, load.stride, load.layout)});")
+        return
     if load.result.name not in shader.variables:
         shader.line(f"{shader.assignee(load.result)};")
     shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load.array, load.first, load.stride, load.layout)});")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from generators.errors import NotExpressible
+from generators.glsl.direct_loads import parts_loaded_into
 from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, literal
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
@@ -42,6 +43,7 @@ class Shader:
         references: the lines of each buffer reference that no array is, by its name.
         constant_parameters: whether the parameters of functions are ``const in``.
         pointers: by name of a pointer, the expression for the elements that it leads into, and the number of its element.
+        loaded_into: by name of a loaded matrix, the store of a part of a variable that the load writes itself, as its argument.
         shared_blocks: arrays in explicitly laid out blocks of shared memory that accesses have named, by name.
         functions: the lines of each function by its name, in an order in which each stands before its calls.
     """
@@ -59,6 +61,7 @@ class Shader:
         self.pointers: dict[str, tuple[str, ScalarValue]] = {}
         self.shared_blocks: dict[str, Array] = {}
         self.constant_parameters = False
+        self.loaded_into = parts_loaded_into(program)
         self._emit_operation = emit_operation
         self._depth = 1
 

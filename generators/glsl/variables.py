@@ -149,5 +149,7 @@ def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
 
 
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
-    """Write an assignment to a part."""
+    """Write an assignment to a part, unless a load has written it."""
+    if not isinstance(store.value, Operand) and shader.loaded_into.get(store.value.name) == store:
+        return
     shader.line(f"{part(shader, store.variable, store.path)} = {value_text(shader, store.value)};")

@@ -32,6 +32,27 @@ def program():
     return builder.build()
 
 
+def test_a_load_writes_the_part_of_a_variable_that_alone_gets_the_matrix():
+    text = emit(program())
+    assert "coopMatLoad(local.member0[index][1].member0, source, 0u, 8u, gl_CooperativeMatrixLayoutRowMajor);" in text
+    assert " matrix;" not in text
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_matrix_that_is_read_again_has_a_name(again):
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    array = builder.array("source", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("target", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "output")
+    variable = builder.variable("matrices", ArrayType(TYPE, 2))
+    place = (builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
+    matrix = builder.load("matrix", TYPE, array, *place)
+    builder.set(variable, (1,), matrix)
+    builder.store(matrix if again else builder.get_matrix("out", variable, 1), target, *place)
+    text = emit(builder.build())
+    assert ("coopMatLoad(matrices[1]," in text) is not again
+    assert ("matrices[1] = matrix;" in text) is again
+
+
 def test_structs_stand_before_what_has_them_and_private_variables_before_main():
     before, main = emit(program()).split("void main() {")
     assert before.index(f"struct Inner {{\n    {SPELLED} member0;\n    uint member1;\n}};") < before.index(
@@ -40,8 +61,6 @@ def test_structs_stand_before_what_has_them_and_private_variables_before_main():
     assert "\nOuter module_wide;\n" in before
     assert [line.strip() for line in main.splitlines() if "coopMat" not in line][1:-1] == [
         "Outer local;",
-        f"{SPELLED} matrix;",
-        "local.member0[index][1].member0 = matrix;",
         "local.member0[2][1].member1 = 7u;",
         "Inner[3][2] all = local.member0;",
         "module_wide.member0 = all;",

@@ -96,6 +96,10 @@ def geometry(parameters: Parameters) -> Geometry | None:
         lines = int(seen.max()) // math.prod(spans[1:]) if seen.size else spans[0]
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
+        if parameters.edge == "past" and dimension == 0:
+            offsets.append(3)
+            sizes.append(span + 2)
+            continue
         over = parameters.edge == "over" and dimension in (0, rank - 1)
         # The slice begins before the first dimension and ends after the last one, but some of what the clip window shows stays inside.
         offsets.append((-min(max(1, span // 4), lines) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
@@ -222,7 +226,7 @@ def _through_variable(builder: ProgramBuilder, view: TensorView) -> TensorView:
 
 def _access(
     builder: ProgramBuilder,
-    load: bool,
+    parameters: Parameters,
     name: str,
     type_: MatrixType,
     tensor: Tensor,
@@ -232,8 +236,14 @@ def _access(
 ) -> None:
     """Load by the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store by the view."""
     begin = tensor.begin(first)
-    if load:
-        before = matrix_in(builder, f"before{name}", type_)
+    if parameters.access == "load":
+        match parameters.object:
+            case "null":
+                before = builder.null(f"before{name}", type_)
+            case "splat":
+                before = builder.splat(f"before{name}", type_, builder.literal(1, parameters.component))
+            case _:
+                before = matrix_in(builder, f"before{name}", type_)
         matrix_out(builder, f"target{name}", tensor.load(f"matrix{name}", type_, begin, before, layout, view))
     else:
         tensor.store(matrix_in(builder, f"source{name}", type_), begin, layout, view)
@@ -270,8 +280,8 @@ def build(parameters: Parameters) -> Built:
         view = _through_variable(builder, view)
     first = writer.number("first", first_tensor.first, signed=False)
     if derived is not None:
-        _access(builder, load, "_derived", type_, second_tensor, first, layout, derived)
-    _access(builder, load, "", type_, first_tensor, first, layout, view)
+        _access(builder, parameters, "_derived", type_, second_tensor, first, layout, derived)
+    _access(builder, parameters, "", type_, first_tensor, first, layout, view)
     for one in tensors:
         one.finish(builder)
 

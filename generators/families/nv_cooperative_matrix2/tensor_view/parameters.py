@@ -40,8 +40,9 @@ class Parameters(OneTensor):
     )
     clip: ClipKind = parameter("the clip window", default="none")
     spans: Literal["even", "odd"] = parameter("whether spans of the slice are powers of two", default="even")
-    edge: Literal["inside", "over"] = parameter(
-        "whether the slice is inside the tensor, or over the first edge of the first dimension and the last edge of the last",
+    edge: Literal["inside", "over", "past"] = parameter(
+        "whether the slice is inside the tensor, over the first edge of the first dimension and the last edge of the last, or one element "
+        "past the end of the first dimension alone",
         default="inside",
     )
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES)
@@ -51,6 +52,11 @@ class Parameters(OneTensor):
         default="value",
     )
     constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal")
+    object: Literal["loaded", "null", "splat"] = parameter(
+        "the Object of the load, whose elements stay outside of the clip window",
+        default="loaded",
+        applies=lambda parameters: parameters.access == "load",
+    )
     pointee: PointeeName = parameter("the type that the tensor's array is declared with", default="component")
 
 

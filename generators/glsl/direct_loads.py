@@ -1,0 +1,39 @@
+"""Matrix loads whose argument is an element of an array or a member of a struct: coopMatLoad(matrices[i], ...)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from generators.program.control_flow import bodies, flattened
+from generators.program.functions import Call
+from generators.program.load_store import MatrixLoad
+from generators.program.operation import Operation
+from generators.program.program import Program
+from generators.program.variables import VariableStore
+from generators.program.walking import names_read
+
+
+def parts_loaded_into(program: Program) -> Mapping[str, VariableStore]:
+    """Return the stores of parts of variables that the load just before them can write, by name of the loaded matrix, which nothing else
+    reads."""
+    found = dict(_pairs(program.operations))
+    if not found:
+        return found
+    reads = Counter[str]()
+    for operation in flattened(program.operations):
+        reads.update(names_read(operation, inside=False))
+        if isinstance(operation, Call) and operation.function.returned is not None:
+            reads[operation.function.returned.name] += 1
+    return {name: store for name, store in found.items() if reads[name] == 1}
+
+
+def _pairs(operations: Sequence[Operation]) -> Iterator[tuple[str, VariableStore]]:
+    """Yield each load with a store of its matrix to a part of a variable right after it, in bodies and called functions too."""
+    for load, store in pairwise(operations):
+        if isinstance(load, MatrixLoad) and isinstance(store, VariableStore) and store.path and store.value == load.result:
+            yield load.result.name, store
+    for operation in operations:
+        for body in bodies(operation):
+            yield from _pairs(body)

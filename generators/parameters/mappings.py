@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from types import MappingProxyType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -31,8 +31,7 @@ def _refuse_unknown_keys(data: Any, type_: Any) -> None:
     """Refuse keys that a dataclass has no field for: msgspec ignores them, so a misspelt one would have the default."""
     arguments = get_args(type_)
     if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
-        known: Any = type_
-        fields = _field_types(known)
+        fields = _field_types(cast(Hashable, type_))
         for key, item in data.items():
             if key not in fields:
                 raise msgspec.ValidationError(f"unknown key '{key}'; expected some of {', '.join(fields)}")

@@ -56,6 +56,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         pipeline_cache=program.pipeline_cache,
         invocations=shape.invocations,
         draw=shape.draw,
+        shader_object=program.shader_object,
     )
 
 

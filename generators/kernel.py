@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.stages import Draw
+from generators.stages import Draw, ShaderObject
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 
 
@@ -86,6 +86,8 @@ class Kernel:
             with a cache made of the first one's data. Other devices ignore it.
         invocations: the local size in x where no subgroup decides it; None for ``subgroups`` times the subgroup size.
         draw: what runs the kernel in place of workgroups; None in the compute stage.
+        shader_object: what a Vulkan device makes in place of a compute pipeline (VK_EXT_shader_object); None: a pipeline. Other devices
+            need the feature, and run the module.
     """
 
     spirv: bytes
@@ -101,6 +103,7 @@ class Kernel:
     pipeline_cache: bool = False
     invocations: int | None = None
     draw: Draw | None = None
+    shader_object: ShaderObject | None = None
 
     def local_size_x(self, subgroup_size: int) -> int:
         """Return the local size in x where subgroups have ``subgroup_size`` invocations."""

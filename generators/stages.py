@@ -9,6 +9,10 @@ from typing import Literal
 DrawnStage = Literal["fragment", "vertex"]
 Stage = Literal["compute", DrawnStage]
 
+ShaderObject = Literal["spirv", "binary", "in_turn"]
+"""A shader object of the module; one of the binary code of such a shader object; or a shader object of the module and a pipeline, which run
+dispatches in turn."""
+
 
 @dataclass(frozen=True)
 class Draw:

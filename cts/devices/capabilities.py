@@ -180,6 +180,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "cooperativeMatrixFlexibleDimensions",
         "cooperativeMatrixRobustBufferAccess",  # for the pipelines that ask for robust access, and no others
         "pipelineRobustness",
+        "shaderObject",
         *STORES_IN_STAGE.values(),
     }
 )

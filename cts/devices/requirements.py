@@ -213,6 +213,7 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> 
     # Before SPIR-V 1.6 subgroups are full only where the pipeline asks, which it must for matrices (VUID 10770).
     full = kernel.full_subgroups or (needs.version < LATEST and bool(needs.matrices) and kernel.full_subgroups is None)
     wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": full}
+    wanted["shaderObject"] = kernel.shader_object is not None
     # The commands that convert a matrix to a layout of the device's take device addresses.
     wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
     if kernel.draw is not None:

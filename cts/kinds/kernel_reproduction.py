@@ -23,7 +23,7 @@ from generators.glsl.compile import FILE_ENDINGS
 from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
 from generators.program.program import Program
-from generators.stages import DrawnStage, Stage
+from generators.stages import DrawnStage, ShaderObject, Stage
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
@@ -207,6 +207,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
             }
             for slot in built.buffers
         ],
+        **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
             {"pipeline_cache": "make the pipeline once more with a cache of the first one's data, and run that"}
             if built.pipeline_cache
@@ -231,6 +232,12 @@ def _invocations(built: Kernel) -> dict[str, Any]:
         }
     }
 
+
+_SHADER_OBJECTS: Mapping[ShaderObject, str] = {
+    "spirv": "make a shader object in place of the pipeline (vkCreateShadersEXT), and bind that",
+    "binary": "make a shader object, another one of its binary code (vkGetShaderBinaryDataEXT), and bind that in place of a pipeline",
+    "in_turn": "make a shader object too; bind it for the first dispatch, the pipeline for the second, and so on in one command buffer",
+}
 
 _DRAWS: Mapping[DrawnStage, str] = {
     "fragment": "draw one triangle that covers a viewport of this size, in a render pass without attachments",

@@ -19,6 +19,7 @@ from generators.program.pointers import arrays_of
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.values import Operand
 from generators.program.variables import Variable
+from generators.stages import ShaderObject
 from generators.types import Scope
 
 LOCAL_SIZE_CONSTANT_ID = 0
@@ -64,6 +65,7 @@ class Program:
         others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each
             is a pipeline of its own, and the case has its subcases as well.
         pipeline_cache: whether the pipeline goes through a pipeline cache's data and back before it runs.
+        shader_object: what is made in place of a pipeline, see generators.kernel.Kernel; None: a pipeline.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
         variables: every variable of Function or Private storage.
         float_controls: execution modes of float arithmetic.
@@ -83,6 +85,7 @@ class Program:
     label: str = ""
     others: tuple[Program, ...] = ()
     pipeline_cache: bool = False
+    shader_object: ShaderObject | None = None
     float_controls: tuple[FloatControl, ...] = ()
     entry_point: str = "main"
     further: tuple[FurtherEntryPoint, ...] = ()

@@ -38,7 +38,9 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Pointee
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
+from generators.program.program import Program
 from generators.program.reduce import Reduce
+from generators.program.shape import WorkgroupShape
 from generators.program.tensor import LayoutSet, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
@@ -177,6 +179,9 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "KHR-ARI-01": has(MatrixNegate),
     "KHR-ARI-02": has(MatrixArithmetic),
     "KHR-ARI-05": has(MatrixTimesScalar),
+    "CV-STG-01": has(WorkgroupShape, lambda shape: shape.stage != "compute"),
+    "VK-SO-01": has(Program, lambda program: program.shader_object is not None),
+    "VK-SO-03": has(WorkgroupShape, lambda shape: shape.full_subgroups is True),
     "CV-ARI-01": has((CooperativeVectorNegate, CooperativeVectorArithmetic)),
     "CV-ARI-03": has(CooperativeVectorTimesScalar),
     "CV-ARI-04": has(CooperativeVectorFunction),

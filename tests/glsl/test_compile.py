@@ -89,7 +89,7 @@ def test_glslang_names_an_extension_that_it_does_not_know():
 class LibraryDouble:
     """Accepts what has no error in it."""
 
-    def compile(self, source, version=(1, 6)):
+    def compile(self, source, version=(1, 6), stage="compute"):
         return None if "error" in source else b"from the library"
 
 
@@ -112,28 +112,31 @@ def instructions(module):
 
 @cache
 def shaders():
-    """Return the first shader of each family that GLSL can say."""
+    """Return the first shader of each family and stage that GLSL can say, by both names."""
     found = {}
     for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():
+            program = build(case).program
+            key = family.name, program.shape.stage
             try:
-                found[family.name] = emit(build(case).program)
+                found[key] = found.get(key) or emit(program)
             except NotExpressible:
                 continue
-            break
+            if program.shape.stage == "compute":
+                break
     return found
 
 
 @needs_both
 def test_the_library_says_what_the_program_says_of_each_family(monkeypatch):
     library = find_library()
-    assert "muladd" in shaders()
+    assert {("muladd", "compute"), ("vector_stages", "fragment"), ("vector_stages", "vertex")} <= shaders().keys()
     monkeypatch.setattr(compiling, "find_library", lambda: None)
     different = []
-    for name, source in shaders().items():
-        held = library.compile(source)
-        if held is None or instructions(held) != instructions(compile_glsl(source + "// by the program\n")):
-            different.append(name)
+    for (name, stage), source in shaders().items():
+        held = library.compile(source, stage=stage)
+        if held is None or instructions(held) != instructions(compile_glsl(source + "// by the program\n", stage=stage)):
+            different.append((name, stage))
     assert different == []
 
 

@@ -73,7 +73,7 @@ def test_each_module_can_be_judged_where_its_version_is_the_newest(asked, capsys
 def test_a_shader_that_glslang_rejects_is_a_rejected_module(asked, capsys, monkeypatch):
     asked("exit 0")
 
-    def rejects(source, version):
+    def rejects(source, version, stage):
         raise GeneratorError("glslang rejects line 3 of the shader")
 
     monkeypatch.setattr(compiling, "compile_glsl", rejects)

@@ -64,7 +64,7 @@ class VulkanDevice:
                 self._physical = physical.handle
                 self._device = create(physical)
                 opened.callback(self._destroy_device)
-                self._pipelines = Pipelines(self._device.handle, physical.description)
+                self._pipelines = Pipelines(self._device.handle, physical.description, self._instance)
                 opened.callback(self._pipelines.close)
                 self._arena = Arena(physical.handle, self._device.handle, physical.description.features.get("bufferDeviceAddress", False))
                 opened.callback(self._arena.close)

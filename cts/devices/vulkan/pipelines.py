@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cts.devices.capabilities import STAGE_BITS
@@ -10,7 +12,9 @@ from cts.devices.device import DeviceDescription
 from cts.devices.vulkan.api import CData, load, made
 from cts.devices.vulkan.draws import Draws
 from cts.devices.vulkan.executable import Executable
+from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
+from cts.devices.vulkan.shader_objects import ShaderObjects, in_turn
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
 from generators.stages import Stage
@@ -50,13 +54,15 @@ class Pipelines:
     Args:
         device: VkDevice.
         description: of the device.
+        instance: gives the functions of extensions.
     """
 
-    def __init__(self, device: CData, description: DeviceDescription) -> None:
+    def __init__(self, device: CData, description: DeviceDescription, instance: Instance) -> None:
         self._vulkan = load()
         self._device = device
         self._layouts: dict[Shape, Layouts] = {}
         self._draws = Draws(device)
+        self._shader_objects = ShaderObjects(instance, device)
         self._subgroup_size = description.subgroup_size
         features, limits = description.features, description.limits
         compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
@@ -93,7 +99,7 @@ class Pipelines:
                 },
             )
             made("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, set_info, ffi.NULL, set_layout), set_layout)
-        pushed = ffi.new("VkPushConstantRange*", {"stageFlags": STAGE_BITS[shape.stage], "size": shape.push_constant_bytes})
+        pushed = self._pushed(shape)
         info = ffi.new(
             "VkPipelineLayoutCreateInfo*",
             {
@@ -108,14 +114,20 @@ class Pipelines:
         made("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout), pipeline_layout)
         return Layouts(set_layout[0] if shape.bindings else None, pipeline_layout[0])
 
+    def _pushed(self, shape: Shape) -> CData:
+        """Return the VkPushConstantRange of a shape."""
+        return self._vulkan.ffi.new("VkPushConstantRange*", {"stageFlags": STAGE_BITS[shape.stage], "size": shape.push_constant_bytes})
+
     def create(self, kernel: Kernel) -> Executable:
-        """Return a pipeline of the kernel.
+        """Return a pipeline of the kernel, or a shader object.
 
         Raises:
             DeviceFailure: the driver does not make it.
         """
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
+        if kernel.shader_object in ("spirv", "binary"):
+            return self._shader_object(kernel)
         code = ffi.from_buffer("uint32_t[]", kernel.spirv)
         module_info = ffi.new(
             "VkShaderModuleCreateInfo*",
@@ -124,9 +136,31 @@ class Pipelines:
         module = ffi.new("VkShaderModule*")
         made("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, module_info, ffi.NULL, module), module)
         try:
-            return self._through_cache(kernel, module[0]) if kernel.pipeline_cache else self._compile(kernel, module[0])
+            pipeline = self._through_cache(kernel, module[0]) if kernel.pipeline_cache else self._compile(kernel, module[0])
         finally:
             lib.vkDestroyShaderModule(self._device, module[0], ffi.NULL)
+        if kernel.shader_object is None:
+            return pipeline
+        try:
+            return in_turn(self._shader_object(kernel), pipeline)
+        except BaseException:
+            pipeline.destroy()
+            raise
+
+    def _shader_object(self, kernel: Kernel) -> Executable:
+        """Return the kernel as a shader object."""
+        ffi, shape = self._vulkan.ffi, shape_of(kernel)
+        set_layout = self.layouts(shape).descriptor_set
+        sets = ffi.new("VkDescriptorSetLayout[]", [] if set_layout is None else [set_layout])
+        pushed = self._pushed(shape)
+        layout = {
+            "setLayoutCount": len(sets),
+            "pSetLayouts": sets,
+            "pushConstantRangeCount": 1 if shape.push_constant_bytes else 0,
+            "pPushConstantRanges": pushed,
+        }
+        with self._stage_of(kernel) as stage:
+            return self._shader_objects.make(stage, kernel.spirv, layout, kernel.shader_object == "binary")
 
     def _through_cache(self, kernel: Kernel, module: CData) -> Executable:
         """Return the pipeline made with a cache of the data that making it the first time left in another one."""
@@ -137,6 +171,28 @@ class Pipelines:
             return self._compile(kernel, module, second)
 
     def _compile(self, kernel: Kernel, module: CData, cache: CData = None) -> Executable:
+        vulkan = self._vulkan
+        ffi = vulkan.ffi
+        # Only for the pipelines that need it: it would hide stray writes. Storage buffers are all that kernels are bound to.
+        robustness = ffi.new(
+            "VkPipelineRobustnessCreateInfoEXT*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
+                "storageBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
+            },
+        )
+        layout = self.layouts(shape_of(kernel)).pipeline
+        following = robustness if kernel.robust else ffi.NULL
+        through = ffi.NULL if cache is None else cache
+        with self._stage_of(kernel) as stage:
+            stage.module = module
+            if kernel.draw is not None:
+                return self._draws.make(kernel.draw, stage, layout, following, through)
+            return self._compute(stage, layout, following, through)
+
+    @contextmanager
+    def _stage_of(self, kernel: Kernel) -> Iterator[CData]:
+        """Yield the kernel's VkPipelineShaderStageCreateInfo, without a module; valid in the block."""
         vulkan = self._vulkan
         ffi = vulkan.ffi
         entries, data = self._specialization(kernel)
@@ -152,14 +208,6 @@ class Pipelines:
                 "requiredSubgroupSize": required or self._subgroup_size,
             },
         )
-        # Only for the pipelines that need it: it would hide stray writes. Storage buffers are all that kernels are bound to.
-        robustness = ffi.new(
-            "VkPipelineRobustnessCreateInfoEXT*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
-                "storageBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
-            },
-        )
         name = ffi.new("char[]", kernel.entry_point.encode())
         stage = ffi.new("VkPipelineShaderStageCreateInfo*")[0]
         stage.sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
@@ -167,15 +215,9 @@ class Pipelines:
             stage.pNext = size if required or self._requires_size else ffi.NULL
             stage.flags = 0 if kernel.full_subgroups is False else self._stage_flags
         stage.stage = STAGE_BITS[_stage(kernel)]
-        stage.module = module
         stage.pName = name
         stage.pSpecializationInfo = specialization
-        layout = self.layouts(shape_of(kernel)).pipeline
-        following = robustness if kernel.robust else ffi.NULL
-        through = ffi.NULL if cache is None else cache
-        if kernel.draw is not None:
-            return self._draws.make(kernel.draw, stage, layout, following, through)
-        return self._compute(stage, layout, following, through)
+        yield stage
 
     def _compute(self, stage: CData, layout: CData, following: CData, cache: CData) -> Executable:
         vulkan, device = self._vulkan, self._device

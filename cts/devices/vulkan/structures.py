@@ -60,6 +60,12 @@ FEATURES = (
         "VK_EXT_robustness2",
         constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT",
     ),
+    FeatureStructure(
+        "VkPhysicalDeviceShaderObjectFeaturesEXT",
+        "VK_EXT_shader_object",
+        (1, 3),
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT",
+    ),
     FeatureStructure("VkPhysicalDeviceCooperativeMatrix2FeaturesNV", "VK_NV_cooperative_matrix2"),
     FeatureStructure("VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT", "VK_EXT_cooperative_matrix_maintenance1"),
     FeatureStructure("VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV", "VK_NV_cooperative_matrix_decode_vector"),

@@ -1,0 +1,54 @@
+"""vector_stages holds where an implementation runs invocations again, and shows devices that confuse them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.kinds.kernel import arrange, compile_module
+from cts.verdict.verdict import Verdict
+from generators.casebook import build, find_case
+from generators.dispatch import kernel
+from generators.spirv.enumerants import Op
+from tests.broken_devices.doubles import Broken, judged
+from tests.suite import casebook
+
+CASES = [
+    "vector_stages[stage:fragment/operation:copy]",
+    "vector_stages[stage:vertex/operation:chain/invocations:33]",
+    "vector_stages[stage:fragment/operation:multiply/control:branches/invocations:33]",
+    "vector_stages[stage:fragment/operation:outer_product/control:branches/invocations:33]",
+    "vector_stages[stage:vertex/operation:reduce_sum]",
+]
+
+
+@pytest.mark.parametrize("case_id", CASES)
+def test_invocations_that_run_again_change_nothing(case_id: str) -> None:
+    built = build(find_case(casebook(), case_id))
+    plan = arrange(built)
+    made = kernel(built.program, compile_module(built.program, "spirv"))
+    device = EmbeddedDevice(load_profile("universal"))
+    for once, dispatch in zip(device.run(made, plan.dispatches), plan.dispatches, strict=True):
+        given = zip(made.buffers, dispatch.contents, strict=True)
+        again = replace(dispatch, contents=tuple(once.outputs.get(slot.name, contents) for slot, contents in given))
+        (twice,) = device.run(made, [again])
+        for name, contents in once.outputs.items():
+            np.testing.assert_array_equal(twice.outputs[name], contents, name)
+
+
+def swapped_axes(module: bytes) -> bytes:
+    """Return the module with the components of FragCoord, the first two that it extracts, exchanged."""
+    words = np.frombuffer(module, np.uint32).copy()
+    extracts = np.flatnonzero(words == (5 << 16 | Op.CompositeExtract))[:2]
+    words[extracts + 4] = words[extracts + 4][::-1]
+    return words.tobytes()
+
+
+@pytest.mark.parametrize("case_id", [CASES[0], CASES[2], CASES[3]])
+def test_a_device_that_exchanges_the_axes_of_fragments_fails(case_id: str) -> None:
+    assert judged(case_id, Broken()).verdict is Verdict.PASS
+    assert judged(case_id, Broken(module=swapped_axes)).verdict is Verdict.FAIL

@@ -12,6 +12,7 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.reference import cooperative_vector_elementwise as on_vectors
 from cts.reference.state import State
+from generators.errors import GeneratorError
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_elementwise import (
     BitOperator,
@@ -84,6 +85,35 @@ def _exchanged(state: State, operation: CooperativeVectorArithmetic | Cooperativ
         on_vectors.bits(state, other)
 
 
+def _of_one_operand(operand: str) -> Substitute:
+    """Return the operation whose left and right are the same: one of them."""
+
+    def step(state: State, operation: CooperativeVectorArithmetic | CooperativeVectorBits) -> None:
+        chosen = operation.left if operand == "left" else operation.right
+        other = replace(operation, left=chosen, right=chosen)
+        if isinstance(other, CooperativeVectorArithmetic):
+            on_vectors.arithmetic(state, other)
+        else:
+            on_vectors.bits(state, other)
+
+    return step
+
+
+def _rest_unchanged(state: State, operation: CooperativeVectorArithmetic | CooperativeVectorBits) -> None:
+    """Compute whole groups of four components, and leave those of the left operand in place of the rest."""
+    if isinstance(operation, CooperativeVectorArithmetic):
+        on_vectors.arithmetic(state, operation)
+    else:
+        on_vectors.bits(state, operation)
+    value, operand = state.matrices[operation.result.name], state.matrices[operation.left.name]
+    if not value.is_certain or not operand.is_certain:
+        raise GeneratorError("components that may have several values are not joined with others")
+    bits = value.bits.copy()
+    whole = bits.shape[2] // 4 * 4
+    bits[:, :, whole:] = operand.bits[:, :, whole:]
+    state.matrices[operation.result.name] = replace(value, bits=bits)
+
+
 def _as_arithmetic(operator: Operator) -> Substitute:
     return lambda state, operation: on_vectors.arithmetic(state, replace(operation, operator=operator))
 
@@ -151,6 +181,12 @@ def vector_elementwise_defects(program: Program) -> Iterator[Defect]:
     ordered = [o for o in arithmetic if o.left != o.right and o.operator not in ("add", "multiply")]
     shifts = [o for o in bits if o.left != o.right and o.operator.startswith("shift")]
     yield from of([*ordered, *shifts], "operands_exchanged", _exchanged)
+    two: list[CooperativeVectorArithmetic | CooperativeVectorBits] = [*arithmetic, *bits]
+    distinct = [o for o in two if o.left != o.right]
+    for operand in ("left", "right"):
+        yield from of([*distinct], "one_operand", _of_one_operand(operand), operand=operand)
+    uneven = [o for o in two if o.result.type.count % 4]
+    yield from of([*uneven], "rest_unchanged", _rest_unchanged)
     for right, wrong in _OTHER_OPERATORS:
         those = [o for o in arithmetic if o.operator == right]
         yield from of([*those], "other_operator", _as_arithmetic(wrong), wrong=wrong, right=right)

@@ -295,11 +295,12 @@ def _told(
         matches = diagnoses[place] if place < len(diagnoses) else ()
         if place < len(diagnoses):
             blocks.append(f"subcase {name}:")
-            # What explains a matrix does not explain a stray byte.
+            # What explains a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
+            elements = any(mismatch.matrix for mismatch in entry.mismatches)
             blocks.extend(
                 format_mismatch(
                     mismatch,
-                    explanations(matches) if mismatch.matrix else (),
+                    explanations(matches) if mismatch.matrix or not elements else (),
                     binding(mismatch, case),
                 )
                 for mismatch in entry.mismatches

@@ -16,7 +16,8 @@ from tests.suite import casebook, programs
 
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 RELATIONS = {id_ for id_ in glossary().entries if id_.startswith("outcome.")}
-"""What the diagnosis says where no defect explains a failure: tests/compare/test_diagnose.py has each."""
+"""What the diagnosis says where no defect explains a failure: tests/compare/test_diagnose.py and
+test_conversions_show_defects.py have each."""
 UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinished}
 """What no case has yet."""
 

@@ -208,6 +208,7 @@ def test_an_addition_in_pairs_is_named(parameters: str) -> None:
     assert result.code == "fail.padding"
     matches = {match.id for failure in result.failures for match in failure.matches}
     assert matches == {"vector_training.neighbour_changed"}
+    assert "matches: the sums in totals are followed by an element to which zero was added" in result.message
 
 
 def test_the_right_device_passes() -> None:

@@ -18,6 +18,7 @@ from generators.numerics.formats import (
     largest_finite,
     largest_whole,
     sign_bit,
+    signalling_nans,
     smallest_normal,
     values,
 )
@@ -90,3 +91,15 @@ def test_nan_is_found_in_floats_alone() -> None:
 @given(st.floats(width=32, allow_nan=False))
 def test_bits_of_a_float32_are_those_of_struct(number: float) -> None:
     assert bits_of(COMPONENT_TYPES["f32"], number) == struct.unpack("<I", struct.pack("<f", number))[0]
+
+
+@pytest.mark.parametrize(("name", "quiet"), [("f16", 0x0200), ("bf16", 0x0040), ("f32", 0x00400000)])
+def test_signalling_nans_keep_sign_and_payload(name: str, quiet: int) -> None:
+    component = COMPONENT_TYPES[name]
+    bits = np.random.default_rng(1).integers(0, 1 << component.bits, 1000, component.bits_dtype)
+    nans = signalling_nans(bits, component)
+    assert is_nan(nans, component).all()
+    assert not (nans & component.bits_dtype.type(quiet)).any()
+    sign = component.bits_dtype.type(1 << component.bits - 1)
+    assert ((nans & sign) == (bits & sign)).all()
+    assert len(np.unique(nans)) > 50

@@ -24,13 +24,13 @@ from cts.run.plan import at_least_one, checked_settings, one_of
 from cts.run.progress import LOG_SECONDS, TERMINAL_SECONDS
 from cts.run.session import Settings, open_holder
 from generators.errors import CtsError, NotExpressible
-from generators.fuzz.draws import draw
+from generators.fuzz.draws import draw, draw_groups
 from generators.fuzz.tensor_addressing import Addressing, describe, write
 
 NAME = "fuzz"
 HELP = "run random programs that no case enumerates"
 
-SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw})
+SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw, "decode_vector": draw_groups})
 """What there is to draw."""
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from generators.fuzz.tensor_addressing import CAPACITY, Addressing, Step, View, ViewStep
+from generators.fuzz.tensor_addressing import CAPACITY, Addressing, Groups, Step, View, ViewStep
 from generators.program.tensor import LayoutSetting, ViewSetting
 from generators.program.values import Source
-from generators.types import ClampMode, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 DRAWS_PER_FORM = 40
 """Draws that differ in run-time numbers alone, and so share a module."""
@@ -47,6 +47,20 @@ def draw(seed: int, index: int) -> Addressing:
     place, number = divmod(index, DRAWS_PER_FORM)
     form = _form(np.random.default_rng([seed, place]))
     return _numbers(np.random.default_rng([seed, place, number]), form)
+
+
+def draw_groups(seed: int, index: int) -> Addressing:
+    """Draw number ``index`` of ``seed`` of the loads with a vector decode function: always the same one."""
+    place, number = divmod(index, DRAWS_PER_FORM)
+    rng = np.random.default_rng([seed, place, 0, 1])
+    form = _form(rng)
+    while form.access != "load" or not COMPONENT_TYPES[form.component].has_arithmetic:
+        form = _form(rng)
+    steps = [step for step in form.steps if step[0] != "block_size"]
+    # Before all dimensions, or after them: strides count blocks, or elements (F-TA-14).
+    steps.insert(0 if _chance(rng, 0.7) else _last_dimension(replace(form, steps=tuple(steps))) + 1, ("block_size", (0,) * form.rank))
+    groups = Groups(int(rng.choice([2, 4, 8])), _chance(rng, 0.5))
+    return _numbers(np.random.default_rng([seed, place, number, 2]), replace(form, steps=tuple(steps), groups=groups))
 
 
 def _chance(rng: Rng, probability: float) -> bool:
@@ -216,6 +230,8 @@ def _last_dimension(form: Addressing) -> int:
 def _blocks(rng: Rng, form: Addressing) -> tuple[int, ...]:
     if all(setting != "block_size" for setting, _ in form.steps):
         return (1,) * form.rank
+    if form.groups is not None:
+        return (*(_between(rng, 1, 3) for _ in range(form.rank - 1)), form.groups.lanes * _between(rng, 1, 2))
     return tuple(_between(rng, 1, 4) for _ in range(form.rank))
 
 

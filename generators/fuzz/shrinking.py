@@ -28,7 +28,7 @@ def size(addressing: Addressing) -> tuple[int, int, int, int]:
     """Return what shrinking makes less: parts, operands, what is not plain, and the sum of the numbers."""
     view = addressing.view
     steps = [*addressing.steps, *(() if view is None else view.steps)]
-    parts = len(steps) + (0 if view is None else 1 + view.has_dimensions + len(view.permutation))
+    parts = (addressing.groups is not None) + len(steps) + (0 if view is None else 1 + view.has_dimensions + len(view.permutation))
     numbers = [number for _, values in steps for number in values]
     plain = sum(
         (
@@ -46,6 +46,8 @@ def size(addressing: Addressing) -> tuple[int, int, int, int]:
 
 def _without_parts(addressing: Addressing) -> Iterator[Addressing]:
     view = addressing.view
+    if addressing.groups is not None:
+        yield replace(addressing, groups=None)
     if view is not None:
         yield replace(addressing, view=None)
         for place in range(len(view.steps)):

@@ -7,15 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from generators.layouts.block_decoders import BlockArguments, Element, given_element, hash_bits, hashed, top_bits
+from generators.layouts.block_formats import U32, word
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
+from generators.layouts.vector_decoders import element_of_group
 from generators.program.builder import ProgramBuilder
+from generators.program.expressions import Binary, BlockRead, Converted, Expression, element_function, vector_function
+from generators.program.functions import Function
 from generators.program.program import Program, Subcase
 from generators.program.tensor import LayoutSetting, ViewSetting
 from generators.program.tensor_access import POINTER_ALIGNMENT
-from generators.program.values import MatrixType, Source, TensorLayoutType, TensorViewType
-from generators.types import COMPONENT_TYPES, ClampMode, Scope, StorageClass, Use
+from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, Source, TensorLayoutType, TensorViewType, Value
+from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Scope, StorageClass, Use
 
 CAPACITY = 8192
 """Elements of the array that contains the tensor."""
@@ -34,6 +39,19 @@ class View:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Two decode functions of a load, of single elements and of groups.
+
+    Attributes:
+        lanes: elements of a group: 2, 4 or 8.
+        differ: whether the functions give different elements.
+    """
+
+    lanes: int
+    differ: bool
+
+
+@dataclass(frozen=True)
 class Addressing:
     """One drawn addressing.
 
@@ -46,6 +64,7 @@ class Addressing:
         first: where the tensor begins, in units of the pointer's alignment.
         source: where the shader gets all numbers from at run time.
         storage: of the array that contains the tensor.
+        groups: the decode functions of a load; None for none.
     """
 
     component: str
@@ -60,6 +79,7 @@ class Addressing:
     first: int = 0
     source: Source = "buffer"
     storage: StorageClass = StorageClass.STORAGE_BUFFER
+    groups: Groups | None = None
 
     @property
     def form(self) -> Addressing:
@@ -97,11 +117,37 @@ def write(addressing: Addressing) -> Written:
         view = writer.view("view", type_, *addressing.view.steps)
     first = writer.number("first", addressing.first * (POINTER_ALIGNMENT // component.bytes), signed=False)
     if load:
-        matrix_out(builder, "target", tensor.load("matrix", addressing.matrix, first, matrix, layout, view))
+        functions = (None, None) if addressing.groups is None else _functions(component, addressing.rank, addressing.groups)
+        matrix_out(builder, "target", tensor.load("matrix", addressing.matrix, first, matrix, layout, view, None, *functions))
     else:
         tensor.store(matrix, first, layout, view)
         tensor.finish(builder)
     return Written(builder.build(), writer.operands)
+
+
+def _functions(component: ComponentType, rank: int, groups: Groups) -> tuple[Function, Function]:
+    """Return two functions of the hash of an element's coordinates and of its block, which has the size of a component."""
+    unsigned = COMPONENT_TYPES[f"u{component.bits}"]
+    block = BlockType("Unit", (BlockMember(unsigned, 0),), unsigned.bytes)
+
+    def given(prefix: str) -> BlockArguments:
+        arrays = (Value(f"{prefix}_{which}", ArrayType(U32, rank)) for which in ("coordinates", "within"))
+        return BlockArguments(Value(f"{prefix}_block", block), *arrays)
+
+    def value(element: Element, mark: int) -> Expression:
+        both = Binary("add", hashed(*element.block, *element.within), Converted(U32, BlockRead(element.pointer, 0)))
+        bits = hash_bits(component)
+        if groups.differ:
+            marked = Binary("or", Binary("shift_left", top_bits(both, bits - 1), word(1)), word(mark))
+            return Converted(component, marked)
+        return Converted(component, top_bits(both, bits))
+
+    alone, together = given("one"), given("group")
+    first = given_element(together)
+    every = [value(element_of_group(first, groups.lanes, word(lane)), 1) for lane in range(groups.lanes)]
+    return element_function("decode", alone.in_order, value(given_element(alone), 0)), vector_function(
+        "decode_group", together.in_order, every
+    )
 
 
 def data(program: Program, component: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -120,6 +166,7 @@ def describe(addressing: Addressing) -> str:
     lines = [
         f"{addressing.access} of {addressing.component} {addressing.rows}x{addressing.columns} use {addressing.use.name}, "
         f"clamp mode {addressing.mode.name}, {addressing.storage.value}, tensor at {addressing.first * POINTER_ALIGNMENT} bytes",
+        *([] if addressing.groups is None else [_described(addressing.groups)]),
         *(f"  layout {setting} {_numbers(values)}" for setting, values in addressing.steps),
     ]
     if addressing.view is not None:
@@ -127,6 +174,10 @@ def describe(addressing: Addressing) -> str:
         lines.append(f"  view of permutation {_numbers(addressing.view.permutation)}, {own}")
         lines += [f"  view {setting} {_numbers(values)}" for setting, values in addressing.view.steps]
     return "\n".join(lines)
+
+
+def _described(groups: Groups) -> str:
+    return f"  decode functions of 1 and {groups.lanes} elements, which {'differ' if groups.differ else 'agree'}"
 
 
 def _numbers(values: Sequence[int]) -> str:

@@ -165,17 +165,27 @@ def _body(decoder: VectorDecoder, name: str, order: tuple[int, ...]) -> Function
     return early_vector_function(name, parameters, odd, components, components, control)
 
 
+def _begin_and_lane(first: Element, lanes: int, lane: Expression) -> tuple[Expression, Expression]:
+    """Return the last coordinate of a group's first element, and ``lane``, or 0 in a call for another element than that."""
+    last = first.within[-1]
+    low = Binary("and", last, word(lanes - 1))
+    return Binary("subtract", last, low), Choose(Binary("equal", low, constant(U32, 0)), lane, word(0))
+
+
+def element_of_group(first: Element, lanes: int, lane: Expression) -> Element:
+    """Return the element ``lane`` after the first one of a group of ``lanes``; the first one in a call for another element than that."""
+    begin, shift = _begin_and_lane(first, lanes, lane)
+    return replace(first, within=(*first.within[:-1], Binary("add", begin, shift)))
+
+
 def _component(decoder: VectorDecoder, first: Element, lane: Expression) -> Expression:
     """Return the component of the element ``lane`` after the first one of a group."""
     scalar = decoder.scalar
-    last = first.within[-1]
-    low = Binary("and", last, word(decoder.lanes - 1))
-    begin = Binary("subtract", last, low)
-    lane = Choose(Binary("equal", low, constant(U32, 0)), lane, word(0))
     decoding = scalar.decoding
     if isinstance(decoding, PackedFormat) and decoder.pointee is decoding.words:
-        return _from_words(decoding, scalar, first.pointer, number_in_block(scalar, (*first.within[:-1], begin)), lane)
-    element = replace(first, within=(*first.within[:-1], Binary("add", begin, lane)))
+        begin, shift = _begin_and_lane(first, decoder.lanes, lane)
+        return _from_words(decoding, scalar, first.pointer, number_in_block(scalar, (*first.within[:-1], begin)), shift)
+    element = element_of_group(first, decoder.lanes, lane)
     if decoding == "planes" and scalar.result == "value" and len(decoder.pointee.members) == 1:
         return _joined(scalar, element)
     return value_of(scalar, element, code_of(scalar, element))

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 import pytest
 
 from cts.defects.decode_vector import decode_vector_defects
 from cts.defects.glossary import glossary
-from generators.casebook import build
+from cts.devices.embedded.decode import chosen_groups, places_in_groups
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import NO_FAULTS, Faults
+from cts.devices.embedded.profile import load_profile
+from cts.devices.holder import DeviceHolder
+from cts.run.runner import judge
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Case, build
 from tests.families.decode_choices import cases
 from tests.families.evidence import is_seen
+
+Places = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
 ENOUGH = 2
 IDS = [id_ for id_ in glossary().entries if id_.startswith("decode_vector.")]
@@ -28,6 +39,43 @@ def seen() -> Counter[str]:
             subcase = built.subcases(built.program)[0]
             found.update(id_ for id_, defect in missing.items() if is_seen(built.program, subcase, defect))
     return found
+
+
+def judged(case: Case, profile: str, faults: Faults = NO_FAULTS) -> CaseResult:
+    return judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile(profile), faults=faults)), "spirv", "smoke")
+
+
+@pytest.mark.parametrize(("lanes", "feature"), [(2, "cooperativeMatrixDecodeVector"), (8, "longVector")])
+def test_a_device_without_the_feature_is_told_so(lanes: int, feature: str) -> None:
+    case = next(case for case in cases("smoke") if case.parameters.lanes == lanes and case.parameters.component.name == "f16")
+    result = judged(case, "nvidia-h200")
+    assert result.verdict is Verdict.NOT_SUPPORTED
+    assert result.code == f"missing.feature.{feature}"
+
+
+def reversed_components(places: Places) -> Places:
+    def performed(inside: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+        group, component = places(inside, width)
+        return group, width - 1 - component
+
+    return performed
+
+
+def groups_one_later(places: Places) -> Places:
+    def performed(inside: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+        group, component = places(inside + 1, width)
+        return group, component
+
+    return performed
+
+
+@pytest.mark.parametrize("fault", [reversed_components, groups_one_later])
+def test_a_device_that_calls_the_function_wrongly_fails(fault: Callable[[Places], Places]) -> None:
+    always = {chosen_groups: lambda _: lambda seed, site, instance, count: np.ones(count, bool)}
+    faults = Faults(operations={**always, places_in_groups: fault})
+    some = [case for case in cases("smoke") if case.parameters.component.name == "f16" and case.parameters.lanes == 2][:8]
+    verdicts = [judged(case, "universal", faults).verdict for case in some]
+    assert verdicts.count(Verdict.FAIL) >= ENOUGH
 
 
 @pytest.mark.parametrize("id_", IDS)

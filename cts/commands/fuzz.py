@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from cts.commands.context import print_json
-from cts.commands.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
+from cts.commands.fuzzing import ARRAY_CONVERSION, DECODE_VECTOR, TENSOR_ADDRESSING, Difference, Fuzzer, Subject, Tally, check_known
 from cts.devices.spec import DeviceSpec
 from cts.exit_codes import BAD_INPUT, interrupted
 from cts.kinds.kernel_reproduction import Again, write_arrangement
@@ -24,13 +25,14 @@ from cts.run.plan import at_least_one, checked_settings, one_of
 from cts.run.progress import LOG_SECONDS, TERMINAL_SECONDS
 from cts.run.session import Settings, open_holder
 from generators.errors import CtsError, NotExpressible
-from generators.fuzz.draws import draw, draw_groups
-from generators.fuzz.tensor_addressing import Addressing, describe, write
+from generators.program.program import Program
 
 NAME = "fuzz"
 HELP = "run random programs that no case enumerates"
 
-SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw, "decode_vector": draw_groups})
+SUBJECTS: Mapping[str, Subject] = MappingProxyType(
+    {"tensor_addressing": TENSOR_ADDRESSING, "decode_vector": DECODE_VECTOR, "array_conversion": ARRAY_CONVERSION}
+)
 """What there is to draw."""
 
 
@@ -68,6 +70,11 @@ class _Run:
     settings: Settings
     reports: Path | None
 
+    @property
+    def of(self) -> Subject:
+        """Return what is drawn."""
+        return SUBJECTS[self.subject]
+
     def again(self, index: int, device: str = "") -> str:
         """Return the command that runs one draw, on the device that was asked for unless another is named."""
         place = device or shlex.quote(self.settings.spec.selector)
@@ -84,15 +91,15 @@ def run(options: argparse.Namespace) -> int:
         raise CtsError(f"fuzz runs shaders, and {settings.description.name} runs none: choose another --device")
     asked = _Run(subject, seed, settings, options.report_dir)
     _check(asked.reports)
-    check_known(SUBJECTS[subject], seed, options.known)
+    check_known(SUBJECTS[subject].draw, seed, options.known, SUBJECTS[subject])
     holder = open_holder(settings)
-    fuzzer = Fuzzer(seed, holder, settings.front_end, options.known)
-    progress = _Progress(count, most, quiet=options.json)
+    fuzzer = Fuzzer(seed, holder, settings.front_end, options.known, SUBJECTS[subject])
+    progress = _Progress(SUBJECTS[subject], count, most, quiet=options.json)
     # Whatever ends the search early, what it has found is shown: it may have taken hours.
     tally, stopped, interrupt = Tally(), None, None
     try:
         try:
-            for tally in fuzzer.run(SUBJECTS[subject], first, count, most):
+            for tally in fuzzer.run(SUBJECTS[subject].draw, first, count, most):
                 progress.show(tally)
         except KeyboardInterrupt as signalled:
             interrupt = signalled
@@ -172,7 +179,8 @@ def _whole(option: str, text: str) -> int:
 class _Progress:
     """A line that is rewritten on a terminal, and one now and then in a log; on standard error."""
 
-    def __init__(self, count: int, most: int, quiet: bool) -> None:
+    def __init__(self, subject: Subject, count: int, most: int, quiet: bool) -> None:
+        self._subject = subject
         self._count, self._most, self._quiet = count, most, quiet
         self._terminal = sys.stderr.isatty()
         self._start = self._shown = time.monotonic()
@@ -192,7 +200,7 @@ class _Progress:
     def shrinking(self, best: Difference) -> None:
         """Show what a draw has been made of so far."""
         if self._is_due(time.monotonic()):
-            self._write(f"draw {best.index}: as simple as {describe(best.addressing)}".replace("\n", "; "))
+            self._write(f"draw {best.index}: as simple as {self._subject.describe(best.addressing)}".replace("\n", "; "))
 
     def announce(self, text: str) -> None:
         """Print a line that stays."""
@@ -245,11 +253,11 @@ def _written(asked: _Run, fuzzer: Fuzzer, found: Difference) -> Path | None:
     return folder
 
 
-def _glsl(addressing: Addressing) -> str:
+def _glsl(program: Program) -> str:
     from generators.glsl.emit import emit
 
     try:
-        return emit(write(addressing).program)
+        return emit(program)
     except NotExpressible as why:
         return f"GLSL cannot say it: {why}"
 
@@ -259,7 +267,7 @@ def _draws(number: int) -> str:
 
 
 def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> None:
-    shown: dict[Addressing, str] = {}
+    shown: dict[Any, str] = {}
     for one, folder in zip(found, folders, strict=True):
         name = _name(asked, one.index)
         if one.addressing in shown:
@@ -267,9 +275,9 @@ def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], f
             print(f"{name}: {one.verdict}, shrunk to the same program as {shown[one.addressing]}")
         else:
             shown[one.addressing] = name
-            operands = ", ".join(f"{name} = {value}" for name, value in write(one.addressing).operands.items())
-            print(f"{name}: {one.verdict}\n{describe(one.addressing)}\n{one.message}\n")
-            print(f"{_glsl(one.addressing)}\noperands: {operands}")
+            operands = ", ".join(f"{name} = {value}" for name, value in asked.of.write(one.addressing).operands.items())
+            print(f"{name}: {one.verdict}\n{asked.of.describe(one.addressing)}\n{one.message}\n")
+            print(f"{_glsl(asked.of.write(one.addressing).program)}\noperands: {operands}")
         print(f"reproduce: {asked.again(one.index)}")
         print(f"folder: {folder}\n" if folder else "")
     for why, draws in sorted(tally.unsupported.items(), key=lambda item: -item[1]):
@@ -303,9 +311,9 @@ def _document(asked: _Run, tally: Tally, seconds: float, found: list[Difference]
                 "index": one.index,
                 "verdict": one.verdict,
                 "message": one.message,
-                "addressing": describe(one.addressing),
-                "operands": dict(write(one.addressing).operands),
-                "glsl": _glsl(one.addressing),
+                "addressing": asked.of.describe(one.addressing),
+                "operands": dict(asked.of.write(one.addressing).operands),
+                "glsl": _glsl(asked.of.write(one.addressing).program),
                 "reproduce": asked.again(one.index),
                 "folder": str(folder) if folder else "",
             }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,8 @@ from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.errors import CtsError, GeneratorError, NotExpressible
-from generators.fuzz.draws import DRAWS_PER_FORM
-from generators.fuzz.shrinking import simpler, size
-from generators.fuzz.tensor_addressing import Addressing, data, subcase, write
+from generators.fuzz import array_conversions, draws, shrinking, tensor_addressing
+from generators.fuzz.tensor_addressing import Written, subcase
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.program import Program
 
@@ -35,7 +35,56 @@ MOST_STEPS = 3000
 MOST_FORMS = 1000
 """Forms of draws in which a defect is looked for: many times those that it takes to meet all defects."""
 
-Draw = Callable[[int, int], Addressing]
+Draw = Callable[[int, int], Any]
+"""Draws a program as data, from a seed and the number of the draw."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is drawn: an object that has ``form``, what decides its module.
+
+    Attributes:
+        draw: draws one.
+        write: writes the program of its form, with its operands.
+        data: draws its inputs for the program, from a seed.
+        simpler: yields simpler ones.
+        size: what shrinking makes less.
+        describe: says it in lines.
+        draws_per_form: how many draws share a form.
+    """
+
+    draw: Draw
+    write: Callable[[Any], Written]
+    data: Callable[[Any, Program, int], Mapping[str, np.ndarray]]
+    simpler: Callable[[Any], Iterable[Any]]
+    size: Callable[[Any], tuple[int, ...]]
+    describe: Callable[[Any], str]
+    draws_per_form: int
+
+
+def _tensor_data(addressing: tensor_addressing.Addressing, program: Program, seed: int) -> Mapping[str, np.ndarray]:
+    return tensor_addressing.data(program, addressing.component, np.random.default_rng(seed))
+
+
+TENSOR_ADDRESSING = Subject(
+    draws.draw,
+    tensor_addressing.write,
+    _tensor_data,
+    shrinking.simpler,
+    shrinking.size,
+    tensor_addressing.describe,
+    draws.DRAWS_PER_FORM,
+)
+DECODE_VECTOR = replace(TENSOR_ADDRESSING, draw=draws.draw_groups)
+ARRAY_CONVERSION = Subject(
+    array_conversions.draw,
+    array_conversions.write,
+    array_conversions.data,
+    array_conversions.simpler,
+    array_conversions.size,
+    array_conversions.describe,
+    array_conversions.DRAWS_PER_FORM,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +101,7 @@ class Difference:
     index: int
     verdict: str
     message: str
-    addressing: Addressing
+    addressing: Any
 
 
 @dataclass
@@ -77,7 +126,7 @@ class Tally:
 @dataclass(frozen=True)
 class _Prepared:
     index: int
-    addressing: Addressing
+    addressing: Any
     plan: Arrangement
     known: Sequence[Expected]
 
@@ -100,9 +149,13 @@ class Fuzzer:
         front_end: which reading of the programs the device gets.
         known: ids of defects (cts/defects/glossary.yaml). A draw that differs just as such a defect makes it differ is counted and not
             reported; one that the defect makes undefined is not run.
+        subject: what is drawn.
     """
 
-    def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd, known: Sequence[str] = ()) -> None:
+    def __init__(
+        self, seed: int, holder: DeviceHolder, front_end: FrontEnd, known: Sequence[str] = (), subject: Subject = TENSOR_ADDRESSING
+    ) -> None:
+        self._subject = subject
         self._known = tuple(known)
         self._seed = seed
         self._holder = holder
@@ -132,15 +185,15 @@ class Fuzzer:
         assert isinstance(device, Device), "a validator runs no draws"
         return device
 
-    def arrange(self, index: int, addressing: Addressing, program: Program | None = None) -> Arrangement:
+    def arrange(self, index: int, addressing: Any, program: Program | None = None) -> Arrangement:
         """Return one draw's data, expected results and dispatch; of ``program``, where its form has one already.
 
         Raises:
             GeneratorError: the specification leaves its outcome undefined.
         """
-        written = write(addressing)
+        written = self._subject.write(addressing)
         one = program or written.program
-        case = subcase(str(index), written, data(one, addressing.component, np.random.default_rng(self._seed)))
+        case = subcase(str(index), written, self._subject.data(addressing, one, self._seed))
         want = evaluate(one, case)
         before = initial_contents(one, case, want)
         return Arrangement((case,), (want,), (before,), (dispatch(one, case, before),), (one,))
@@ -151,8 +204,8 @@ class Fuzzer:
         improved = True
         while improved and tried < MOST_STEPS:
             improved = False
-            for candidate in simpler(best.addressing):
-                if size(candidate) >= size(best.addressing):
+            for candidate in self._subject.simpler(best.addressing):
+                if self._subject.size(candidate) >= self._subject.size(best.addressing):
                     continue
                 tried += 1
                 found = self._differs(best.index, candidate)
@@ -163,7 +216,7 @@ class Fuzzer:
                 if tried >= MOST_STEPS:
                     break
 
-    def _differs(self, index: int, addressing: Addressing) -> Difference | None:
+    def _differs(self, index: int, addressing: Any) -> Difference | None:
         tally = Tally()
         try:
             self._judge(addressing.form, [(index, addressing)], tally)
@@ -172,8 +225,8 @@ class Fuzzer:
             return None
         return tally.differences[0] if tally.differences else None
 
-    def _judge(self, form: Addressing, numbered: Sequence[tuple[int, Addressing]], tally: Tally) -> None:
-        program = write(form).program
+    def _judge(self, form: Any, numbered: Sequence[tuple[int, Any]], tally: Tally) -> None:
+        program = self._subject.write(form).program
         try:
             built = kernel(program, compile_module(program, self._front_end))
         except NotExpressible as why:
@@ -231,7 +284,7 @@ class Fuzzer:
         return _difference(one, outcomes[0])
 
 
-def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
+def check_known(draw: Draw, seed: int, known: Sequence[str], subject: Subject = TENSOR_ADDRESSING) -> None:
     """Check that ids name defects that the draws can have: another would count nothing apart.
 
     Raises:
@@ -239,14 +292,14 @@ def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
     """
     found: set[str] = set()
     for id_ in known:
-        forms = iter(range(0, MOST_FORMS * DRAWS_PER_FORM, DRAWS_PER_FORM))
+        forms = iter(range(0, MOST_FORMS * subject.draws_per_form, subject.draws_per_form))
         if id_ not in glossary():
             raise CtsError(f"--known '{id_}': no known defect has this id; {_nearest(id_, glossary().entries)}")
         while id_ not in found:
             first = next(forms, None)
             if first is None:
                 raise CtsError(f"--known '{id_}': no program that is drawn can have this defect; {_nearest(id_, found)}")
-            found |= {defect.id for defect in known_defects(write(draw(seed, first)).program)}
+            found |= {defect.id for defect in known_defects(subject.write(draw(seed, first)).program)}
 
 
 def _nearest(id_: str, known: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.addresses import address_defects
+from cts.defects.array_conversions import array_conversion_defects
 from cts.defects.branches import branch_defects
 from cts.defects.callbacks import callback_defects
 from cts.defects.calls import call_defects
@@ -86,6 +87,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from vector_elementwise_defects(program)
     yield from vector_multiply_defects(program)
     yield from vector_training_defects(program)
+    yield from array_conversion_defects(program)
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

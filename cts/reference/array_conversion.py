@@ -242,17 +242,24 @@ def extract_coopmat(state: State, operation: ExtractCoopMat) -> None:
     state.invocations = inside
 
 
+def lines_of_matrix(value: MatrixValue, type_: MatrixType) -> np.ndarray:
+    """Return the rows of matrices, or the columns of B: bits, (matrices, lines, components)."""
+    return np.ascontiguousarray(value.bits.swapaxes(1, 2) if type_.use_value is Use.B else value.bits)
+
+
+def surrounded(lines: np.ndarray, size: int) -> Elements:
+    """Return the arrays of ``size`` invocations for each matrix, of which the first have its lines and the others are undefined."""
+    instances, count, line = lines.shape
+    arrays, defined = np.zeros((instances, size, line), lines.dtype), np.zeros((instances, size, line), bool)
+    arrays[:, :count], defined[:, :count] = lines, True
+    return Elements(arrays.reshape(-1, line), defined.reshape(-1, line))
+
+
 def arrays_of(value: MatrixValue, type_: MatrixType, size: int, name: str) -> Elements:
     """Return the arrays of components of ``size`` invocations for each matrix."""
     if not value.is_certain:
         raise GeneratorError(f"{name}: rows are taken from a matrix that may have several values; use exact data, or store the matrix")
     check_signs(value, value.bits)
-    bits = value.bits.swapaxes(1, 2) if type_.use_value is Use.B else value.bits
-    instances, lines, line = bits.shape
-    arrays = np.zeros((instances, size, line), bits.dtype)
-    arrays[:, :lines] = bits
-    defined = np.zeros(arrays.shape, bool)
-    defined[:, :lines] = True
-    found = Elements(arrays.reshape(-1, line), defined.reshape(-1, line))
+    found = surrounded(lines_of_matrix(value, type_), size)
     check_normal(found, type_.component, name)
     return found

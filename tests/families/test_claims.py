@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from generators.casebook import Case, CaseKind, TestKind
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import flattened
@@ -46,7 +47,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, TensorView, Value, is_matrix
 from generators.program.variables import Variable
-from generators.types import ClampMode, ComponentType, Layout, MemoryAccess, ReduceMode, Scope, StorageClass, VectorMatrixLayout
+from generators.types import ClampMode, ComponentType, Layout, MemoryAccess, ReduceMode, Scope, StorageClass, Use, VectorMatrixLayout
 from tests.suite import casebook, programs
 
 KERNELS = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
@@ -190,6 +191,12 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CV-CVT-02": has(CooperativeVectorConvert, lambda part: part.conversion is Conversion.BITCAST),
     "CV-COMP-02": has((CooperativeVectorExtract, CooperativeVectorInsert)),
     "CV-COMP-04": has((CooperativeVectorSplat, CooperativeVectorConstant), lambda made: made.replicated),
+    "QC-BC-03": has(BitCastArray),
+    "QC-CC-04": has(ConstructCoopMat, lambda one: one.result.type.use_value is not Use.B),
+    "QC-CC-05": has(ConstructCoopMat, lambda one: one.result.type.use_value is Use.B),
+    "QC-CC-14": has(ConstructCoopMat, lambda one: one.source.type.element is not one.result.type.component),
+    "QC-CX-02": has(ExtractCoopMat),
+    "QC-SA-04": has(ExtractSubArray),
     "CV-LD-01": has(CooperativeVectorLoad),
     "CV-LD-02": has(VECTOR_ACCESS, lambda access: access.array.pointee != Pointee(vector(access).type.component)),
     "CV-LD-03": has(VECTOR_ACCESS, lambda access: access.array.other_stride is not None),

@@ -18,7 +18,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.program import Program, Subcase
-from generators.program.shape import WorkgroupShape
+from generators.program.shape import LATEST, Version, WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value
 from generators.program.variables import Variable
 from generators.routines.invocation_control import zeros
@@ -74,6 +74,8 @@ class Parameters:
         "loop over three matrices",
         default="straight",
     )
+
+    version: Version = parameter("the version of SPIR-V that the module has", default="1.6", labels={"1.3": (1, 3), "1.6": (1, 6)})
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -157,7 +159,9 @@ class _Writer:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.builder = ProgramBuilder(Scope.SUBGROUP, parameters.subgroups, shape=WorkgroupShape(subgroup_size=parameters.subgroup_size))
+        full = None if parameters.version == LATEST else True
+        shape = WorkgroupShape(subgroup_size=parameters.subgroup_size, full_subgroups=full, version=parameters.version)
+        self.builder = ProgramBuilder(Scope.SUBGROUP, parameters.subgroups, shape=shape)
         self.count = {"straight": 1, "branch": 2, "loop": _TILES}[parameters.control]
         self.given: InvocationArrays | None = None
         self.taken: InvocationArrays | None = None

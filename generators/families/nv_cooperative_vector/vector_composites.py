@@ -277,8 +277,8 @@ class _VectorCompositesWriter:
         return self.builder.arithmetic(f"{prefix}mirrored", "subtract", last, index)
 
     def reverse(self, prefix: str, left: CooperativeVector, right: CooperativeVector, last: ScalarValue) -> CooperativeVector:
-        """Return ``right`` with components 0 to ``last`` of the reverse of ``left``. The last one is first, so that each iteration takes a
-        component of the invocation's own."""
+        """Return ``right`` with components 0 to ``last`` of the reverse of ``left``. It begins with the last one, and each iteration
+        takes a component of the invocation's own."""
         builder, v = self.builder, self.vectors
         current, index = Value(f"{prefix}made", self.type), Value(f"{prefix}step", U32)
         steps = builder.arithmetic(f"{prefix}steps", "add", last, builder.literal(1))
@@ -291,7 +291,7 @@ class _VectorCompositesWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and random bits without zeros, so that few components are equal; among the indices is each component."""
+    """Build a case: its program, and random bits without zeros, of which few are equal, and indices among which is each component."""
     writer = _VectorCompositesWriter(parameters)
     count, lanes = parameters.length, writer.lanes
 

@@ -515,7 +515,7 @@ class _VectorVariablesWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and random bits, so that few components are equal."""
+    """Build a case: its program, and random bits, of which few are equal."""
     writer = _VectorVariablesWriter(parameters)
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:

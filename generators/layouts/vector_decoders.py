@@ -182,7 +182,7 @@ def _component(decoder: VectorDecoder, first: Element, lane: Expression) -> Expr
     """Return the component of the element ``lane`` after the first one of a group."""
     scalar = decoder.scalar
     decoding = scalar.decoding
-    if isinstance(decoding, PackedFormat) and decoder.pointee is decoding.words:
+    if isinstance(decoding, PackedFormat) and decoder.pointee is decoding.words and scalar.result == "value":
         begin, shift = _begin_and_lane(first, decoder.lanes, lane)
         return _from_words(decoding, scalar, first.pointer, number_in_block(scalar, (*first.within[:-1], begin)), shift)
     element = element_of_group(first, decoder.lanes, lane)

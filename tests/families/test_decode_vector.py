@@ -16,7 +16,9 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.reference.evaluate import evaluate
 from cts.run.runner import judge
+from cts.verdict.expected import OneOf
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, build
 from tests.families.decode_choices import cases
@@ -81,3 +83,11 @@ def test_a_device_that_calls_the_function_wrongly_fails(fault: Callable[[Places]
 @pytest.mark.parametrize("id_", IDS)
 def test_several_cases_show_it(id_: str) -> None:
     assert seen()[id_] >= ENOUGH
+
+
+def test_functions_of_decode_vector_agree() -> None:
+    for case in cases("smoke"):
+        if case.parameters.functions == "agree":
+            built = build(case)
+            expected = evaluate(built.program, built.subcases(built.program)[0])
+            assert not any(isinstance(placed.permitted, OneOf) for placed in expected.placed), case.id

@@ -168,8 +168,8 @@ def test_an_opcode_that_is_unknown_is_named(forbidden) -> None:
 def test_a_position_where_the_text_is_silent_can_be_tolerated(what, warning, monkeypatch) -> None:
     made = []
 
-    def tolerant(*arguments):
-        made.append(EmbeddedDevice(*arguments, tolerated=("F-CM2-6", "F-CM2-10")))
+    def tolerant(*arguments, **named):
+        made.append(EmbeddedDevice(*arguments, **named, tolerated=("F-CM2-6", "F-CM2-10")))
         return made[-1]
 
     monkeypatch.setattr(conftest, "EmbeddedDevice", tolerant)

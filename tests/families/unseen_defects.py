@@ -306,6 +306,16 @@ UNSEEN = (
         "the one function of the smoke tier that takes two vectors gives their minimum",
         "vector_elementwise",
     ),
+    _asked(
+        _of("vector_training", "offset_of_first_invocation", "neighbour_changed"),
+        "where invocations add, and what is beside the sums, are the subject of vector_training",
+        "vector_training",
+    ),
+    _asked(
+        _of("decode_vector", "clamped_elements_decoded"),
+        "groups that are outside of the tensor in part are the subject of decode_vector",
+        "decode_vector",
+    ),
     _excused(
         _of("call", "variables_kept"),
         "a function that takes and returns a whole writes all of its variable first",

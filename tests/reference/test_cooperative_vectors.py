@@ -243,7 +243,7 @@ def test_a_vector_is_defined_when_all_of_its_components_are() -> None:
     gives(lanes, [[7, 7, 7]])
     with lanes.inside():
         lanes.vectors.extract("other", some, 0)
-    refused(lanes, "other is an undefined component of some")
+    refused(lanes, "other of some is undefined in some invocations")
 
 
 def test_an_invocation_selects_one_of_two_vectors() -> None:

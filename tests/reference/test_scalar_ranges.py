@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.reference.callbacks import applied, applied_within_bounds
+from cts.reference.callbacks import applied, results
 from cts.reference.evaluate import perform
 from cts.reference.scalars import bits_of
 from cts.reference.state import State, initial_state
@@ -34,7 +34,7 @@ def number(value: float) -> ScalarValue:
 
 def ends(body: list[Operation], returned: Scalar, given: list[float]) -> list[tuple[float, float]]:
     """Return the ends of what a function of x returns for each number."""
-    found = applied_within_bounds(_state(), Function("f", (X,), tuple(body), returned), [np.array(given)])
+    (found,) = results(_state(), Function("f", (X,), tuple(body), returned), [np.array(given)])
     assert isinstance(found.range, Range)
     assert ((found.range.low <= found.numbers) & (found.numbers <= found.range.high)).all()
     return list(zip(found.range.low.tolist(), found.range.high.tolist(), strict=True))
@@ -130,7 +130,7 @@ def test_who_needs_one_value_refuses_a_range() -> None:
     with pytest.raises(GeneratorError, match="where one value is needed"):
         applied(_state(), function, [np.array([1.0])])
     with pytest.raises(GeneratorError, match="range of values"):
-        applied_within_bounds(_state(), Function("f", (X,), (*function.body, Extended(Z, "exponential", (Y,))), Z), [np.array([1.0])])
+        results(_state(), Function("f", (X,), (*function.body, Extended(Z, "exponential", (Y,))), Z), [np.array([1.0])])
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from reports.readme_table import ROOT, main, updated
 README = "before\n<!-- published runs -->\nold\n<!-- end of published runs -->\nafter\n"
 
 
-def publish(root, name, verdicts):
+def publish(root, name, verdicts, **counts):
     folder = root / name
     folder.mkdir()
     meta = {"device": {"name": "Device", "driver": "driver 1"}, "tier": "smoke", "front_end": "spirv"}
-    (folder / "summary.json").write_text(json.dumps({"verdicts": verdicts}))
+    (folder / "summary.json").write_text(json.dumps({"verdicts": verdicts, **counts}))
     (folder / "meta.json").write_text(json.dumps(meta))
 
 
@@ -21,6 +21,16 @@ def test_every_published_run_has_a_row(tmp_path):
     text = updated(README, tmp_path)
     assert "| Device | driver 1 | smoke | spirv | 1,200 | 3 fail | 0 | none | 0 | [one](reports/published/one/index.html) |" in text
     assert "| 0 | 1 crash | 5 | 4 unexpected_pass | 2 |" in text
+
+
+def test_a_specification_has_what_each_run_judged_of_it(tmp_path):
+    families = {"muladd": {"pass": 7, "not_supported": 2}, "vector_muladd": {"not_supported": 3}}
+    requirements = {"KHR-MAD-01": {"pass": 7}, "KHR-MAD-02": {"not_supported": 2}, "CV-MM-01": {"not_supported": 3}}
+    publish(tmp_path, "one", {"pass": 7}, families=families, requirements=requirements)
+    text = updated("<!-- published specifications -->\n<!-- end of published specifications -->\n", tmp_path)
+    assert "| SPV_KHR_cooperative_matrix | 94 | 1 requirements; 7 pass, 2 not_supported |" in text
+    assert "| SPV_NV_cooperative_vector | 97 | 0 requirements; 3 not_supported |" in text
+    assert "| SPV_NV_cooperative_matrix2 | 88 | none |" in text
 
 
 def test_what_stands_around_the_table_stays(tmp_path):

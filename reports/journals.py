@@ -42,13 +42,13 @@ def read(journals: Path | Sequence[Path]) -> Run:
     lines.
 
     Args:
-        journals: each a ``results.jsonl`` or the directory that holds it.
+        journals: each a ``results.jsonl``, which may be compressed, or the directory that holds it.
 
     Raises:
         JournalError: a journal cannot be read.
     """
     given = [journals] if isinstance(journals, Path) else journals
-    paths = tuple(path / journal.RESULTS if path.is_dir() else path for path in given)
+    paths = tuple(journal.journal_of(path) if path.is_dir() else path for path in given)
     faults = Faults()
     latest = {key_of(result): _brief(result) for path in paths for result in journal.read(path, faults.line)}
     metas = tuple(meta for path in paths if (meta := journal.read_meta(path.parent, faults.other)))

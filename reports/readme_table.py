@@ -81,7 +81,7 @@ def _of_runs(found: Sequence[Run]) -> list[tuple[str, ...]]:
                 f"{counts.get('known_fail', 0):,}",
                 ", ".join(others) or "none",
                 f"{counts.get('not_supported', 0):,}",
-                f"[{run.folder}](reports/published/{run.folder}/index.html)",
+                f"[{run.folder}](reports/published/{run.folder}/summary.md)",
             )
         )
     return rows

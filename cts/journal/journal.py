@@ -13,16 +13,18 @@ Whoever reads a journal gets results that fit the schema (cts.journal.record), a
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import os
 import stat
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NoReturn, Self
+from typing import BinaryIO, NoReturn, Self, cast
 
 from cts.journal.atomic import write_text
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
@@ -34,6 +36,7 @@ from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
 
 RESULTS = "results.jsonl"
+PACKED = ".gz"
 META = "meta.json"
 _TAIL = 1 << 16
 
@@ -134,7 +137,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
     """Read the results of a journal, in the order in which they were written.
 
     Args:
-        path: of the file.
+        path: of the file; one that ends in ``.gz`` is compressed.
         wrong: called with each line that holds no result. Its case counts as not judged.
         start: the byte to begin at, which begins a line; line numbers count from there.
 
@@ -142,7 +145,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
         JournalError: the file cannot be read, or a later version of the suite wrote it.
     """
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             file.seek(start)
             number = 0
             while line := file.readline(MOST_BYTES):
@@ -157,8 +160,19 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
                     yield result_of(record)
                 except (WrongField, NotJson) as error:
                     wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
-    except OSError as error:
-        raise JournalError(f"cannot read {path}: {error.strerror}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path)) if path.suffix == PACKED else path.open("rb")
+
+
+def journal_of(directory: Path) -> Path:
+    """Return the file with the results of a run, which may be compressed; the name of the plain one where there is none."""
+    plain = directory / RESULTS
+    packed = plain.with_name(RESULTS + PACKED)
+    return packed if packed.is_file() and not plain.is_file() else plain
 
 
 def _is_header(record: object) -> bool:

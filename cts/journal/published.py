@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cts.journal.journal import RESULTS, JournalError, read
+from cts.journal.journal import journal_of, read
 from cts.verdict.verdict import Verdict
 
 FOLDER = Path("reports") / "published"
@@ -55,37 +51,18 @@ def published_runs(root: Path) -> tuple[PublishedRun, ...]:
 
 
 def _run(folder: Path) -> PublishedRun | None:
-    with _journal(folder) as path:
-        if path is None:
-            return None
-        faults: list[object] = []
-        device = driver = ""
-        cases: Counter[str] = Counter()
-        lacking: dict[str, Counter[str]] = {}
-        for result in read(path, faults.append):
-            device, driver = result.device or device, result.driver or driver
-            if result.verdict not in _NOT_JUDGED:
-                cases.update(result.requirements)
-            elif result.verdict is Verdict.NOT_SUPPORTED:
-                for requirement in result.requirements:
-                    lacking.setdefault(requirement, Counter())[result.reason] += 1
-        return PublishedRun(folder.name, device, driver, cases, lacking, len(faults))
-
-
-@contextmanager
-def _journal(folder: Path) -> Iterator[Path | None]:
-    """Give the journal of a run, unpacked; None where the folder has none."""
-    plain, packed = folder / RESULTS, folder / f"{RESULTS}.gz"
-    if plain.is_file():
-        yield plain
-    elif not packed.is_file():
-        yield None
-    else:
-        with tempfile.TemporaryDirectory() as temporary:
-            target = Path(temporary) / RESULTS
-            try:
-                with gzip.open(packed) as source, target.open("wb") as file:
-                    shutil.copyfileobj(source, file)
-            except (OSError, EOFError) as error:
-                raise JournalError(f"cannot unpack {packed}: {error}") from error
-            yield target
+    path = journal_of(folder)
+    if not path.is_file():
+        return None
+    faults: list[object] = []
+    device = driver = ""
+    cases: Counter[str] = Counter()
+    lacking: dict[str, Counter[str]] = {}
+    for result in read(path, faults.append):
+        device, driver = result.device or device, result.driver or driver
+        if result.verdict not in _NOT_JUDGED:
+            cases.update(result.requirements)
+        elif result.verdict is Verdict.NOT_SUPPORTED:
+            for requirement in result.requirements:
+                lacking.setdefault(requirement, Counter())[result.reason] += 1
+    return PublishedRun(folder.name, device, driver, cases, lacking, len(faults))

@@ -19,7 +19,7 @@ def test_every_published_run_has_a_row(tmp_path):
     publish(tmp_path, "one", {"pass": 1200, "fail": 3})
     publish(tmp_path, "two", {"crash": 1, "known_fail": 5, "unexpected_pass": 4, "not_supported": 2})
     text = updated(README, tmp_path)
-    assert "| Device | driver 1 | smoke | spirv | 1,200 | 3 fail | 0 | none | 0 | [one](reports/published/one/index.html) |" in text
+    assert "| Device | driver 1 | smoke | spirv | 1,200 | 3 fail | 0 | none | 0 | [one](reports/published/one/summary.md) |" in text
     assert "| 0 | 1 crash | 5 | 4 unexpected_pass | 2 |" in text
 
 

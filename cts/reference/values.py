@@ -58,11 +58,13 @@ class Envelope:
         center: the true value, rounded to float64.
         bound: how far a result may be from ``center``, what ``center`` lost to rounding included; 0 where the result is proved.
         magnitude: S, the sum of the absolute values of all terms, for messages.
+        nan: where NaN is allowed, bool; None for nowhere.
     """
 
     center: np.ndarray
     bound: np.ndarray
     magnitude: np.ndarray
+    nan: np.ndarray | None = None
 
 
 Knowledge = Certain | Choice | Range | Envelope
@@ -207,11 +209,11 @@ class MatrixValue:
                 return OneOf(self.component, (self.bits, *others), self.computed, free)
             case Range(low=low, high=high, center=center, signed=signed):
                 return Interval(self.component, self.bits, low, high, center, signed=signed)
-            case Envelope(center=center, bound=bound, magnitude=magnitude):
+            case Envelope(center=center, bound=bound, magnitude=magnitude, nan=nan):
                 # The subtraction rounds: one step outward keeps the ends honest.
                 low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
                 high = np.where(bound == 0, center, np.nextafter(center + bound, np.inf))
-                return Interval(self.component, self.bits, low, high, center, ErrorBound(bound, magnitude))
+                return Interval(self.component, self.bits, low, high, center, ErrorBound(bound, magnitude), nan=nan)
 
 
 class UndefinedMatrix(MatrixValue):
@@ -257,8 +259,8 @@ def _changed(known: Knowledge, change: Callable[[np.ndarray], np.ndarray]) -> Kn
             return Choice(tuple(map(change, others)), None if free is None else change(free))
         case Range(low=low, high=high, center=center, signed=signed):
             return Range(change(low), change(high), change(center), signed)
-        case Envelope(center=center, bound=bound, magnitude=magnitude):
-            return Envelope(change(center), change(bound), change(magnitude))
+        case Envelope(center=center, bound=bound, magnitude=magnitude, nan=nan):
+            return Envelope(change(center), change(bound), change(magnitude), None if nan is None else change(nan))
     raise AssertionError(known)
 
 
@@ -360,7 +362,10 @@ def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
 def _joined_envelopes(known: Sequence[Knowledge], joined: Sequence[MatrixValue], gathered: Gathered) -> Envelope:
     """Return one envelope of what is known of each of ``joined``, of whose elements some have an only value."""
     found = [one if isinstance(one, Envelope) else _certain(value) for one, value in zip(known, joined, strict=True)]
-    return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+    nan = None
+    if any(e.nan is not None for e in found):
+        nan = gathered([np.zeros(e.center.shape, bool) if e.nan is None else e.nan for e in found])
+    return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]), nan)
 
 
 def _certain(value: MatrixValue) -> Envelope:

@@ -157,7 +157,7 @@ class ErrorBound:
 
 @dataclass(frozen=True)
 class Interval:
-    """A range of numbers for each element; never NaN.
+    """A range of numbers for each element, and NaN for some.
 
     Attributes:
         component: type of the elements.
@@ -177,6 +177,7 @@ class Interval:
     center: np.ndarray
     envelope: ErrorBound | None = None
     signed: bool | None = None
+    nan: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -185,14 +186,15 @@ class Interval:
 
     @property
     def any_nan(self) -> np.ndarray:
-        """Return for which elements every NaN is right: none."""
-        return np.zeros(self.shape, bool)
+        """Return for which elements every NaN is right, bool."""
+        return np.zeros(self.shape, bool) if self.nan is None else self.nan
 
     def contains(self, bits: np.ndarray) -> np.ndarray:
         """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
         number = values(bits, self.component) if self.signed is None else integers(bits, self.component, self.signed)
-        # NaN compares false and is never inside.
-        return np.asarray((number >= self.low) & (number <= self.high))
+        # NaN compares false and is never between the ends.
+        inside = np.asarray((number >= self.low) & (number <= self.high))
+        return inside if self.nan is None else inside | (self.nan & is_nan(bits, self.component))
 
 
 ValueSet = Exact | OneOf | Interval

@@ -76,13 +76,14 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
 
 
 def _draw_invocation(shader: Shader) -> str:
-    """Return the expression for the number of an invocation in its draw."""
+    """Return the expression for the number of an invocation in its draw, and for the last number in helper invocations outside of the
+    viewport."""
     draw = shader.program.shape.draw
     if draw is None:
         raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
     if draw.stage == "vertex":
         return "uint(gl_VertexIndex)"
-    return f"(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x))"
+    return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.numerics.formats import signalling_nans
+from generators.numerics.formats import finite, signalling_nans
 from generators.program.builder import ProgramBuilder
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import MATRIX_ALIGNMENT, Array, Pointee
@@ -78,18 +78,21 @@ class VectorMatrices:
         element = Pointee(self.component) if pointee is None else pointee
         return builder.array(name, element, self.bytes // element.bytes, storage, "input")
 
-    def contents(self, matrices: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the contents of the array, uint8, with random bytes around rows (columns). Of floats, half of the elements that there is
-        room for between rows (columns) are NaN: a device that multiplies them by zero shows that it reads them.
+    def contents(self, matrices: np.ndarray, rng: np.random.Generator, nan: bool = True) -> np.ndarray:
+        """Return the contents of the array, uint8, with random bytes around rows (columns), of floats finite numbers. What follows a row
+        (column) of floats may be NaN: a device that multiplies it by zero shows that it reads it.
 
         Args:
             matrices: (count, rows, columns), of the component's dtype.
+            nan: whether half of the rows (columns) have NaN beside them, the first one of all among them; else none has.
         """
         transposed = self.transpose or self.layout is VectorMatrixLayout.COLUMN_MAJOR
         stored = np.ascontiguousarray(matrices.transpose(0, 2, 1) if transposed else matrices)
         if self.layout.is_optimal:
             return stored.view(np.uint8).reshape(-1)
         contents = rng.integers(0, 256, self.bytes, np.uint8)
+        if self.component.is_float and self.component.bits > 8:
+            contents = finite(contents.view(self.component.bits_dtype), self.component).view(np.uint8)
         lines, length = self.lines
         data = stored.view(np.uint8).reshape(self.count, lines, -1)
         for matrix, first in enumerate(range(self.first, self.bytes, self.pitch)):
@@ -97,7 +100,8 @@ class VectorMatrices:
             whole = contents[first : first + lines * self.stride].reshape(lines, self.stride)
             if self.component.is_float and self.component.bits > 8:
                 padding = np.ascontiguousarray(whole[:, length * self.component.bytes :]).view(self.component.bits_dtype)
+                beside = (rng.random((lines, 1)) < 0.5) | ((np.arange(lines)[:, None] == 0) & (matrix == 0))
                 nans = signalling_nans(padding, self.component)
-                whole[:, length * self.component.bytes :] = np.where(rng.random(padding.shape) < 0.5, nans, padding).view(np.uint8)
+                whole[:, length * self.component.bytes :] = np.where(beside & nan, nans, padding).view(np.uint8)
             whole[:, : length * self.component.bytes] = data[matrix]
         return contents

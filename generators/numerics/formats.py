@@ -73,6 +73,11 @@ def denormals(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
     return np.asarray((numbers != 0) & (np.abs(numbers) < smallest_normal(component)))
 
 
+def finite(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return numbers of a float type of at least 16 bits, which have ``bits`` (unsigned) without the lowest bit of the exponent."""
+    return np.asarray(bits & ~component.bits_dtype.type(1 << component.precision - 1))
+
+
 def signalling_nans(bits: np.ndarray, component: ComponentType) -> np.ndarray:
     """Return signalling NaNs of a float type of at least 16 bits, with sign and payload of ``bits`` (unsigned), of that shape."""
     quiet = 1 << component.precision - 2

@@ -9,7 +9,7 @@ from generators.errors import GeneratorError
 from generators.program.conversion import conversions
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.spirv.declarations import U32, scalar
-from generators.spirv.enumerants import BuiltIn, Op
+from generators.spirv.enumerants import BuiltIn, GlslStd450, Op
 from generators.spirv.shader import Shader
 from generators.types import COMPONENT_TYPES, Scope
 
@@ -94,7 +94,7 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
 
 
 def _draw_invocation(shader: Shader, result: int) -> None:
-    """Emit the number of an invocation in its draw."""
+    """Emit the number of an invocation in its draw and the last number in helper invocations outside of the viewport."""
     module, u32, draw = shader.module, scalar(shader.module, U32), shader.program.shape.draw
     if draw is None:
         raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
@@ -104,7 +104,8 @@ def _draw_invocation(shader: Shader, result: int) -> None:
     f32, place = scalar(module, COMPONENT_TYPES["f32"]), shader.built_in(BuiltIn.FragCoord, "gl_FragCoord")
     x, y = (module.value(Op.ConvertFToU, u32, module.value(Op.CompositeExtract, f32, place, axis)) for axis in range(2))
     before = module.value(Op.IMul, u32, y, shader.u32(draw.width))
-    module.value(Op.IAdd, u32, before, x, result=result)
+    number, last = module.value(Op.IAdd, u32, before, x), shader.u32(draw.invocations - 1)
+    module.value(Op.ExtInst, u32, module.instruction_set("GLSL.std.450"), GlslStd450.UMin, number, last, result=result)
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import arrange, compile_module
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
 from generators.spirv.enumerants import Op
+from generators.stages import Draw
 from tests.broken_devices.doubles import Broken, judged
 from tests.suite import casebook
 
@@ -38,6 +40,31 @@ def test_invocations_that_run_again_change_nothing(case_id: str) -> None:
         (twice,) = device.run(made, [again])
         for name, contents in once.outputs.items():
             np.testing.assert_array_equal(twice.outputs[name], contents, name)
+
+
+def storing_nothing(_):
+    return lambda *_: lambda: None
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "vector_stages[stage:fragment/operation:copy/invocations:7]",
+        "vector_stages[stage:fragment/operation:multiply/control:branches/invocations:33]",
+        "vector_stages[stage:fragment/operation:outer_product/control:branches/invocations:33]",
+        "vector_stages[stage:fragment/operation:chain/control:loop/invocations:33]",
+    ],
+)
+def test_helper_invocations_read_inside_of_arrays(case_id: str) -> None:
+    """Nothing exempts the loads of helper invocations, which fill quads outside of the viewport, from bounds."""
+    built = build(find_case(casebook(), case_id))
+    made = kernel(built.program, compile_module(built.program, "spirv"))
+    assert made.draw is not None
+    quads = Draw("fragment", made.draw.width + made.draw.width % 2, made.draw.height + made.draw.height % 2)
+    assert quads != made.draw
+    # What a helper invocation stores has no effect.
+    device = EmbeddedDevice(load_profile("universal"), faults=Faults({Op.CooperativeVectorStoreNV: storing_nothing}))
+    device.run(replace(made, draw=quads), arrange(built).dispatches)
 
 
 def swapped_axes(module: bytes) -> bytes:

@@ -71,6 +71,7 @@ UNSEEN = (
         "f64 in f32 is permitted, and not expected (F-KHR-26)",
         type="f32",
     ),
+    _nobody(_of("vector_multiply", "padding_read"), "NaN of NaN between rows is permitted, and not expected (F-CV-22)"),
     _nobody(_of("elementwise", "scalar_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32"),
     _nobody(_of("elementwise", "float_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32", result=EVERY),
     _nobody(

@@ -30,17 +30,25 @@ def test_every_element_is_at_first_and_pitch_and_stride(layout: VectorMatrixLayo
 
 @pytest.mark.parametrize("layout", [VectorMatrixLayout.ROW_MAJOR, VectorMatrixLayout.COLUMN_MAJOR])
 @pytest.mark.parametrize("name", ["f16", "f32"])
-def test_about_half_of_the_padding_of_floats_is_nan(name: str, layout: VectorMatrixLayout) -> None:
+@pytest.mark.parametrize("nan", [False, True])
+def test_some_rows_of_floats_have_nan_beside_them(name: str, layout: VectorMatrixLayout, nan: bool) -> None:
     component = COMPONENT_TYPES[name]
     matrices = VectorMatrices(component, 13, 13, layout, 3, first=64, padding=208)
     numbers = np.arange(3 * 13 * 13).reshape(3, 13, 13).astype(component.dtype)
-    data = matrices.contents(numbers, np.random.default_rng(1))
+    data = matrices.contents(numbers, np.random.default_rng(1), nan)
+    nans = is_nan(data.view(component.bits_dtype), component)
+    beside = []
     for first in range(64, matrices.bytes, matrices.pitch):
-        lines = data[first : first + 13 * matrices.stride].reshape(13, matrices.stride).view(component.bits_dtype)
-        nans = is_nan(lines, component)
-        assert not nans[:, :13].any()
-        assert 0.4 < nans[:, 13:].mean() < 0.7
-        assert nans[:, 13:].any(axis=1).all()
+        size = component.bytes
+        lines = nans[first // size : (first + 13 * matrices.stride) // size].reshape(13, -1)
+        assert not lines[:, :13].any()
+        assert (lines[:, 13:].all(axis=1) == lines[:, 13:].any(axis=1)).all()
+        beside.append(lines[:, -1].copy())
+        lines[:] = False
+    # Nothing else is NaN.
+    assert not nans.any()
+    assert np.mean(beside) == 0 if not nan else 0.3 < np.mean(beside) < 0.7
+    assert beside[0][0] == nan
 
 
 @pytest.mark.parametrize("transpose", [False, True])

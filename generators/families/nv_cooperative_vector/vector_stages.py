@@ -329,7 +329,7 @@ def _products(writer: _VectorStagesWriter, chosen: SubcaseParameters, rng: np.ra
             drawn = floats(pattern, multiplies, rng)
     return {
         "source": writer.sources.pack(drawn.inputs),
-        "weights": writer.matrices.contents(drawn.matrices, rng),
+        "weights": writer.matrices.contents(drawn.matrices, rng, nan=chosen.pattern == "kept_width"),
         "bias": writer.biases.pack(drawn.biases),
     }
 

@@ -88,7 +88,7 @@ def place_elements(state: State, operation: ComponentsPlaced, coordinates: np.nd
     if operation.what == "mask":
         new = np.where(column > row, component.bits_dtype.type(0), old.bits)
     else:
-        numbers = (row * columns + column).astype(np.float64 if component.is_float else component.bits_dtype)
+        numbers = (row * (columns + 1) + column).astype(np.float64 if component.is_float else component.bits_dtype)
         bits = encode(component, numbers) if component.is_float else numbers
         if component.is_float and (values(bits, component) != numbers).any():
             raise GeneratorError(f"{component} does not have all numbers of elements; choose another type or a smaller matrix")

@@ -92,7 +92,7 @@ class ComponentsPlaced(Effect):
     component i of ``matrix``, which has the same type (M1-COORD-01).
 
     Attributes:
-        what: ``number`` sets element (r, c) to r * columns + c, which wraps in integers; ``mask`` to 0 where c is greater than r.
+        what: ``number`` sets element (r, c) to r * (columns + 1) + c, which wraps in integers; ``mask`` to 0 where c is greater than r.
         leading: so many components have literal indices, each if the length is greater, and a loop takes the rest.
     """
 

@@ -77,7 +77,7 @@ def _place(builder: ProgramBuilder, placed: ComponentsPlaced, index: ScalarValue
             builder.set(placed.target, (step,), builder.literal(0, component))
         builder.branch(Condition(row, "less", column), above)
         return
-    first = builder.arithmetic(builder.fresh("row_first"), "multiply", row, builder.literal(placed.matrix.type.shape[1]))
+    first = builder.arithmetic(builder.fresh("row_first"), "multiply", row, builder.literal(placed.matrix.type.shape[1] + 1))
     number = builder.arithmetic(builder.fresh("number"), "add", first, column)
     if component is not U32:
         number, whole = Value(builder.fresh("converted"), component), number

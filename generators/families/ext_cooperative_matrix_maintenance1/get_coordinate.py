@@ -52,7 +52,7 @@ def _numbers_fit(parameters: Parameters) -> bool:
     """Tell whether the type has the number of every element, and conversions from u32; integers wrap."""
     component = parameters.component
     rows, columns = parameters.shape
-    return parameters.what == "mask" or not component.is_float or rows * columns <= 1 << component.precision
+    return parameters.what == "mask" or not component.is_float or rows * (columns + 1) <= 1 << component.precision
 
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"numbers_fit": _numbers_fit}

@@ -9,6 +9,7 @@ Command = Literal[
     "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
     "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
     "vkGetPhysicalDeviceCooperativeVectorPropertiesNV",
+    "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT",
 ]
 
 Rule = Literal[
@@ -32,12 +33,33 @@ Rule = Literal[
     "vector_stages",
     "vector_components",
     "decode_blocks",
+    "matrix_required",
 ]
 
 
 @dataclass(frozen=True)
+class MatrixInfo:
+    """What VkPhysicalDeviceCooperativeMatrixInfo2EXT asks for, at subgroup scope.
+
+    Attributes:
+        varying: whether the subgroup size may vary (0), or is the device's own.
+        saturating: whether multiply-adds saturate.
+    """
+
+    varying: bool = False
+    saturating: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return it in words."""
+        return f"subgroupSize {0 if self.varying else 'of the device'}, flags {int(self.saturating)}"
+
+
+@dataclass(frozen=True)
 class PropertyQuery:
-    """A rule that the answers of a property command keep. cts.kinds.property_rules has the rules in words and in code."""
+    """A rule that the answers of a property command keep. cts.kinds.property_rules has the rules in words and in code. ``info`` is what
+    the command is given besides, if it takes that."""
 
     command: Command
     rule: Rule
+    info: MatrixInfo | None = None

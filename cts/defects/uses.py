@@ -128,7 +128,7 @@ def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Ite
 def use_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the changes of use and transpositions of ``program``."""
     changes: list[_Change] = [*every(program.operations, UseConvert)]
-    changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation)]
+    changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation, program.maintenance1)]
     transpositions = every(program.operations, Transpose)
     yield from each_and_all(changes, "use.transposed", "changed", _name, _arranged(_square), operation=_CHANGE)
     yield from _rearranged(changes, _CHANGE, program.instances)

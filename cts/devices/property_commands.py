@@ -84,9 +84,32 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             lists_something=True,
             asked_with="cooperativeVector",
         ),
+        "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT": PropertyCommand(
+            "VkCooperativeMatrixProperties2EXT",
+            1000659002,
+            _dtype("MGranularity", "NGranularity", "KGranularity", "AType", "BType", "CType", "ResultType"),
+            "VK_EXT_cooperative_matrix_maintenance1",
+            "cooperativeMatrixProperties2",
+            lists_something=True,
+            asked_with="cooperativeMatrixProperties2",
+        ),
     }
 )
 """By name of the command; structure types as in vulkan_core.h."""
+
+
+@dataclass(frozen=True)
+class AskedFor:
+    """The members of VkPhysicalDeviceCooperativeMatrixInfo2EXT, by Vulkan's numbers."""
+
+    scope: int
+    invocations: int
+    subgroup_size: int
+    flags: int
+
+
+SATURATING = 0x1
+"""VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +117,7 @@ class PropertyCall:
     """One call of ``command``.
 
     Attributes:
+        info: what is asked for, where the command takes it.
         capacity: what the count says before; None for a call without an array, which asks for the count alone.
         slots: structures that the array really has; no fewer than ``capacity``, so that a write beyond it is seen and harms nobody.
     """
@@ -101,6 +125,7 @@ class PropertyCall:
     command: str
     capacity: int | None = None
     slots: int = 0
+    info: AskedFor | None = None
 
 
 @dataclass(frozen=True)

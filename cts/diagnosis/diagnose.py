@@ -16,6 +16,7 @@ from cts.defects.composites import composite_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.conversions import conversion_defects
+from cts.defects.coordinates import coordinate_defects
 from cts.defects.decode_vector import decode_vector_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
@@ -88,6 +89,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from vector_multiply_defects(program)
     yield from vector_training_defects(program)
     yield from array_conversion_defects(program)
+    yield from coordinate_defects(program)
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

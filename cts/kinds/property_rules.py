@@ -9,9 +9,19 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.device import DeviceDescription
-from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AnswersQueries, PropertyAnswer, PropertyCall, fresh
-from generators.property_query import Rule
-from generators.types import INTERPRETATIONS, Scope
+from cts.devices.property_commands import (
+    COMMANDS,
+    INCOMPLETE,
+    SATURATING,
+    SUCCESS,
+    AnswersQueries,
+    AskedFor,
+    PropertyAnswer,
+    PropertyCall,
+    fresh,
+)
+from generators.property_query import MatrixInfo, Rule
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
 
 _SPARE = 3
 """Structures that an array has beyond what a call is told of."""
@@ -32,14 +42,23 @@ class Commanded:
     device: AnswersQueries
     description: DeviceDescription
     command: str
+    info: MatrixInfo | None = None
+
+    @property
+    def asked_for(self) -> AskedFor | None:
+        """Return what the command is given besides count and array."""
+        if self.info is None:
+            return None
+        size = 0 if self.info.varying else self.description.subgroup_size
+        return AskedFor(int(Scope.SUBGROUP), 0, size, SATURATING if self.info.saturating else 0)
 
     def count(self) -> PropertyAnswer:
         """Ask for the count alone."""
-        return self.device.ask(PropertyCall(self.command))
+        return self.device.ask(PropertyCall(self.command, info=self.asked_for))
 
     def fill(self, capacity: int) -> PropertyAnswer:
         """Ask for at most ``capacity`` structures."""
-        return self.device.ask(PropertyCall(self.command, capacity, capacity + _SPARE))
+        return self.device.ask(PropertyCall(self.command, capacity, capacity + _SPARE, self.asked_for))
 
     def all(self) -> np.ndarray:
         """Return every structure that there is."""
@@ -106,7 +125,8 @@ def _count(asked: Commanded) -> Iterator[str]:
     yield from _expect(second, SUCCESS, second.count)
     command = COMMANDS[asked.command]
     supported = asked.description.features.get(command.feature, False)
-    if first.count == 0 and supported and command.lists_something:
+    may_be_empty = asked.info is not None and asked.info.saturating
+    if first.count == 0 and supported and command.lists_something and not may_be_empty:
         yield f"the device lists no combination although it has the feature {command.feature}"
     if first.count and not supported:
         yield f"the device lists {first.count} combinations although it lacks the feature {command.feature}"
@@ -143,7 +163,8 @@ def _values(asked: Commanded) -> Iterator[str]:
         wrong = [field for field, size in _sizes(structure).items() if not size]
         wrong += [field for field in ("AType", "BType", "CType", "ResultType") if not _may_be_a_component_type(int(structure[field]))]
         # Floats that saturate are strange, but no text forbids them (F-KHR-7).
-        wrong += ["saturatingAccumulation"] if int(structure["saturatingAccumulation"]) not in (0, 1) else []
+        flags = {"saturatingAccumulation"} & set(structure.dtype.names or ())
+        wrong += [flag for flag in flags if int(structure[flag]) not in (0, 1)]
         if wrong:
             yield f"{', '.join(wrong)} cannot be in: {_described(structure)}"
 
@@ -202,6 +223,18 @@ _REQUIRED = (
 """Combinations that must be supported (Vulkan, VkCooperativeVectorPropertiesNV), in the order of _VECTOR_TYPES."""
 
 _LEAST_COMPONENTS = 128
+
+
+_REQUIRED_MATRICES = ("f16.f16.f16.f16", "f16.f16.f32.f32", "u8.u8.u32.u32", "u8.u8.s32.s32", "s8.s8.s32.s32")
+"""Types of A, B, C and Result that each list must have (Vulkan, vkGetPhysicalDeviceCooperativeMatrixProperties2EXT)."""
+
+
+def _matrix_required(asked: Commanded) -> Iterator[str]:
+    fields = ("AType", "BType", "CType", "ResultType")
+    listed = {tuple(int(structure[field]) for field in fields) for structure in asked.all()}
+    for types in _REQUIRED_MATRICES:
+        if tuple(COMPONENT_TYPES[name].vk for name in types.split(".")) not in listed:
+            yield f"the types {types} are not listed"
 
 
 def _vector_values(asked: Commanded) -> Iterator[str]:
@@ -313,6 +346,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             ),
             "cooperativeMatrixWorkgroupScope",
         ),
+        "matrix_required": PropertyRule("the five combinations of types that every device must support are listed", _ALL, _matrix_required),
         "vector_values": PropertyRule(
             "every member has a value that it may have, and only inputInterpretation is packed", _ALL, _vector_values
         ),

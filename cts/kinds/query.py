@@ -16,6 +16,7 @@ from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
+from generators.property_query import PropertyQuery
 
 
 def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
@@ -26,7 +27,7 @@ def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwa
     if lacking := _lacking(description, COMMANDS[query.command], rule):
         return not_supported(lacking)
     with watch.step("device"):
-        broken = list(rule.broken(Commanded(device, description, query.command)))
+        broken = list(rule.broken(Commanded(device, description, query.command, query.info)))
     if not broken:
         return Judgement(Verdict.PASS, subcases=1)
     lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken), f"calls: {rule.calls}"]
@@ -47,15 +48,22 @@ def _lacking(description: DeviceDescription, command: PropertyCommand, rule: Pro
 def digests(case: Case) -> tuple[str, str, str]:
     """Digest the rule, which is what is expected; there is neither a module nor an input."""
     query = build_query(case)
-    return "-", "-", digest([query.command.encode(), query.rule.encode()])
+    info = [] if query.info is None else [query.info.text.encode()]
+    return "-", "-", digest([query.command.encode(), query.rule.encode(), *info])
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
     """Return the command and its rule."""
     query = build_query(case)
     rule = RULES[query.rule]
-    shown: Json = {"command": query.command, "rule": rule.words, "calls": rule.calls}
+    shown: Json = {"command": query.command, "rule": rule.words, "calls": _calls(query)}
     return shown | {name: "// a query has no shader\n" for name in ("glsl", "spirv") if name in wanted}
+
+
+def _calls(query: PropertyQuery) -> str:
+    """Return how the command is called."""
+    calls = RULES[query.rule].calls
+    return calls if query.info is None else f"{calls}; each with VK_SCOPE_SUBGROUP_KHR, {query.info.text}"
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
@@ -80,7 +88,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
         id=case.id,
         command=query.command,
         words=rule.words,
-        calls=rule.calls,
+        calls=_calls(query),
         structure=command.structure,
         structure_type=command.structure_type,
         poison=POISON,

@@ -172,7 +172,7 @@ def _rounded(
 
 def convert(state: State, operation: MatrixConvert) -> None:
     """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
-    if not is_allowed(operation):
+    if not is_allowed(operation, state.program.maintenance1):
         raise GeneratorError(
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "
             "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)"

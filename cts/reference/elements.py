@@ -10,7 +10,7 @@ from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
-from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength, OthersCounted
+from generators.program.elements import ComponentsPlaced, ComponentsUpdated, ElementFunction, MatrixCoordinate, MatrixLength, OthersCounted
 from generators.program.values import ScalarValue
 from generators.program.variables import Path, Variable
 
@@ -63,6 +63,38 @@ def length(_: State, operation: MatrixLength) -> None:
     raise GeneratorError(
         f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
     )
+
+
+def coordinate(_: State, operation: MatrixCoordinate) -> None:
+    """Raise GeneratorError: which elements the components of an invocation are is open."""
+    raise GeneratorError(f"{operation.result.name}: the coordinates of an invocation's components are open; state the effect of the code")
+
+
+def components_placed(state: State, operation: ComponentsPlaced) -> None:
+    """Give each element its number, or set the ones above the diagonal to 0 (M1-COORD-01)."""
+    old = _get(state, operation.target, ())
+    place_elements(state, operation, np.indices(old.bits.shape[1:]))
+
+
+def place_elements(state: State, operation: ComponentsPlaced, coordinates: np.ndarray) -> None:
+    """Set the elements by these coordinates: their rows and their columns, (2, rows, columns).
+
+    Raises:
+        GeneratorError: a number is not representable in the component type.
+    """
+    old = _get(state, operation.target, ())
+    component, columns = old.component, old.bits.shape[2]
+    row, column = coordinates[0], coordinates[1]
+    if operation.what == "mask":
+        new = np.where(column > row, component.bits_dtype.type(0), old.bits)
+    else:
+        numbers = (row * (columns + 1) + column).astype(np.float64 if component.is_float else component.bits_dtype)
+        bits = encode(component, numbers) if component.is_float else numbers
+        if component.is_float and (values(bits, component) != numbers).any():
+            raise GeneratorError(f"{component} does not have all numbers of elements; choose another type or a smaller matrix")
+        new = np.broadcast_to(bits, old.bits.shape)
+    tree = changed(operation.target.type, state.variables.get(operation.target.name), (), MatrixValue(component, np.ascontiguousarray(new)))
+    state.set_variable(operation.target.name, tree)
 
 
 def components_updated(state: State, operation: ComponentsUpdated) -> None:

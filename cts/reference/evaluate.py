@@ -17,7 +17,7 @@ from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.conversion import convert
 from cts.reference.cooperative_vector_matmul import matmul
 from cts.reference.cooperative_vector_training import outer_product, reduce_sum
-from cts.reference.elements import components_updated, length, others_counted
+from cts.reference.elements import components_placed, components_updated, coordinate, length, others_counted
 from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.extended import extended
 from cts.reference.functions import call
@@ -67,7 +67,7 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorStore,
     CooperativeVectorUndefined,
 )
-from generators.program.elements import ComponentsUpdated, MatrixLength, OthersCounted
+from generators.program.elements import ComponentsPlaced, ComponentsUpdated, MatrixCoordinate, MatrixLength, OthersCounted
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.extended import Extended
 from generators.program.functions import Call
@@ -139,6 +139,8 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         MatrixConvert: convert,
         ComponentsUpdated: components_updated,
         MatrixLength: length,
+        MatrixCoordinate: coordinate,
+        ComponentsPlaced: components_placed,
         OthersCounted: others_counted,
         CompositeConstruct: construct,
         CompositeExtract: extract,

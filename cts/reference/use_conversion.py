@@ -19,19 +19,25 @@ from generators.program.values import MatrixType
 from generators.types import Use
 
 CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
+EXTENDED, BACK = Authority("M1-USE-01"), Authority("M1-USE-02", position="F-CM2-13")
 
 
 def use_convert(state: State, operation: UseConvert) -> None:
-    """Keep the elements, and make the use A or B (CM2-CVT-03).
+    """Keep the elements, and make the use A or B (CM2-CVT-03), or that of an accumulator (M1-USE-02).
 
     Raises:
-        GeneratorError: the types differ in more than the use, or it is not from an accumulator.
+        GeneratorError: the types differ in more than the use, or the program's extension does not have this change.
     """
     source, target = operation.matrix.type, operation.result.type
     same = replace(source, use=target.use) == target
-    if not same or source.use_value is not Use.ACCUMULATOR or target.use_value is Use.ACCUMULATOR:
-        raise GeneratorError(f"{operation.result.name}: a conversion of the use is from an accumulator to A or B (CM2-CVT-03)")
-    state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], CONVERTED)
+    uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
+    if not same or not (uses == (True, False) or (state.program.maintenance1 and uses == (False, True))):
+        raise GeneratorError(
+            f"{operation.result.name}: a conversion of the use is from an accumulator to A or B (CM2-CVT-03), or with "
+            "SPV_EXT_cooperative_matrix_maintenance1 the other way (M1-USE-02)"
+        )
+    authority = (EXTENDED if uses[0] else BACK) if state.program.maintenance1 else CONVERTED
+    state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], authority)
 
 
 def transpose(state: State, operation: Transpose) -> None:

@@ -20,15 +20,16 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         raise NotExpressible(
             f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
         )
-    if changes_use(convert):
-        shader.require("GL_NV_cooperative_matrix2")
+    use_changes = changes_use(convert, shader.program.maintenance1)
+    if use_changes:
+        shader.require_shared()
     matrix = shader.text(convert.matrix)
     if not convert.saturating:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
         return
     if is_float8(source):
         raise NotExpressible(f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
-    if changes_use(convert):
+    if use_changes:
         # glslang 16.6 takes it and declares no capability for it.
         raise NotExpressible("saturatedConvertEXT leaves the use of a matrix as it is")
     if convert.result.name not in shader.variables:

@@ -40,7 +40,7 @@ from generators.glsl.cooperative_vectors import (
     emit_vector_undefined,
 )
 from generators.glsl.declarations import declare, inputs_and_outputs
-from generators.glsl.elements import emit_length
+from generators.glsl.elements import emit_coordinate, emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.extended import emit_extended
 from generators.glsl.float_controls import execution_modes
@@ -91,7 +91,7 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorStore,
     CooperativeVectorUndefined,
 )
-from generators.program.elements import MatrixLength
+from generators.program.elements import MatrixCoordinate, MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.extended import Extended
 from generators.program.functions import Call
@@ -160,6 +160,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
         MatrixLength: emit_length,
+        MatrixCoordinate: emit_coordinate,
         CompositeConstruct: emit_construct,
         CompositeExtract: emit_extract,
         CompositeInsert: emit_insert,

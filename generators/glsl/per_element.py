@@ -1,4 +1,4 @@
-"""coopMatPerElementNV (GL_NV_cooperative_matrix2)."""
+"""coopMatPerElementNV (GL_NV_cooperative_matrix2) or coopMatPerElementEXT (GL_EXT_cooperative_matrix_maintenance1)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def emit_per_element(shader: Shader, operation: PerElement) -> None:
     """
     if any(is_scalar(p) and p.type.is_signed for p in operation.function.parameters[:2]):
         raise NotExpressible("the row and column of coopMatPerElementNV are uint32_t")
-    shader.require("GL_NV_cooperative_matrix2")
+    suffix = shader.require_shared()
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")
     function = callback(shader, operation.function)
     extra = [_extra(shader, operation, i, operand) for i, operand in enumerate(operation.extra, 3)]
     arguments = (shader.text(operation.result), shader.text(operation.matrix), function, *extra)
-    shader.line(f"coopMatPerElementNV({', '.join(arguments)});")
+    shader.line(f"coopMatPerElement{suffix}({', '.join(arguments)});")
 
 
 def _extra(shader: Shader, operation: PerElement, place: int, operand: ExtraOperand) -> str:

@@ -1,4 +1,4 @@
-"""coopMatReduceNV (GL_NV_cooperative_matrix2)."""
+"""coopMatReduceNV (GL_NV_cooperative_matrix2) or coopMatReduceEXT (GL_EXT_cooperative_matrix_maintenance1)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from generators.types import ReduceMode
 
 _MODES: Mapping[ReduceMode, str] = MappingProxyType(
     {
-        ReduceMode.ROW: "gl_CooperativeMatrixReduceRowNV",
-        ReduceMode.COLUMN: "gl_CooperativeMatrixReduceColumnNV",
-        ReduceMode.ROW_AND_COLUMN: "gl_CooperativeMatrixReduceRowAndColumnNV",
-        ReduceMode.TWO_BY_TWO: "gl_CooperativeMatrixReduce2x2NV",
+        ReduceMode.ROW: "gl_CooperativeMatrixReduceRow",
+        ReduceMode.COLUMN: "gl_CooperativeMatrixReduceColumn",
+        ReduceMode.ROW_AND_COLUMN: "gl_CooperativeMatrixReduceRowAndColumn",
+        ReduceMode.TWO_BY_TWO: "gl_CooperativeMatrixReduce2x2",
     }
 )
 
 
 def emit_reduce(shader: Shader, operation: Reduce) -> None:
     """Write a call."""
-    shader.require("GL_NV_cooperative_matrix2")
+    suffix = shader.require_shared()
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")
     result, matrix = shader.text(operation.result), shader.text(operation.matrix)
-    shader.line(f"coopMatReduceNV({result}, {matrix}, {_MODES[operation.mode]}, {callback(shader, operation.function)});")
+    shader.line(f"coopMatReduce{suffix}({result}, {matrix}, {_MODES[operation.mode]}{suffix}, {callback(shader, operation.function)});")

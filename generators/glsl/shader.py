@@ -25,6 +25,9 @@ from generators.program.values import (
 )
 from generators.types import ComponentType, Scope, StorageClass, Use
 
+MATRIX2, MAINTENANCE1 = "GL_NV_cooperative_matrix2", "GL_EXT_cooperative_matrix_maintenance1"
+"""Extensions that share functions, whose names end in NV or EXT."""
+
 REFERENCE_MEMBER = "elements"
 """The array in a buffer reference."""
 
@@ -94,6 +97,11 @@ class Shader:
     def require(self, *extensions: str | None) -> None:
         """Note that the shader needs ``extensions``; None is none."""
         self.extensions.update(extension for extension in extensions if extension is not None)
+
+    def require_shared(self) -> str:
+        """Require the extension whose reductions, functions of elements and changes of use the program has; return how its names end."""
+        self.require(MAINTENANCE1 if self.program.maintenance1 else MATRIX2)
+        return "EXT" if self.program.maintenance1 else "NV"
 
     def pointee_type(self, pointee: Pointee) -> str:
         """Return the type of an array's elements.

@@ -8,7 +8,7 @@ from generators.program.use_conversion import Transpose, UseConvert
 
 def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
     """Write a constructor."""
-    shader.require("GL_NV_cooperative_matrix2")
+    shader.require_shared()
     shader.line(f"{shader.assignee(operation.result)} = {shader.matrix_type(operation.result.type)}({shader.text(operation.matrix)});")
 
 

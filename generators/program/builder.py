@@ -56,7 +56,7 @@ class ProgramBuilder:
     """Collects the parts of one program. Methods that compute a value return it.
 
     Args:
-        scope, subgroups, shape, float_controls: see Program.
+        scope, subgroups, shape, float_controls, maintenance1: see Program.
         workgroups: in x, or in x, y and z.
         first_constant: SpecId of the first specialization constant.
     """
@@ -69,6 +69,7 @@ class ProgramBuilder:
         shape: WorkgroupShape = PLAIN,
         float_controls: tuple[FloatControl, ...] = (),
         first_constant: int = FIRST_FREE_CONSTANT_ID,
+        maintenance1: bool = False,
     ) -> None:
         self._scope = scope
         self._subgroups = subgroups
@@ -76,6 +77,7 @@ class ProgramBuilder:
         self._shape = shape
         self._float_controls = float_controls
         self._first_constant = first_constant
+        self._maintenance1 = maintenance1
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
@@ -442,6 +444,7 @@ class ProgramBuilder:
             self._shape,
             tuple(self._variables),
             float_controls=self._float_controls,
+            maintenance1=self._maintenance1,
         )
         check_domains(program)
         return program

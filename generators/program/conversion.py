@@ -77,18 +77,21 @@ def agrees(conversion: Conversion, source: ComponentType, target: ComponentType)
     return conversion is conversions(source, target)[0]
 
 
-def changes_use(operation: MatrixConvert) -> bool:
-    """Tell whether it makes an A or B of an accumulator, which no bitcast does (CM2-CVT-01, CM2-CVT-02)."""
-    source, target = operation.matrix.type.use, operation.result.type.use
-    return source is Use.ACCUMULATOR and target in (Use.A, Use.B) and operation.conversion is not Conversion.BITCAST
+def changes_use(operation: MatrixConvert, maintenance1: bool = False) -> bool:
+    """Tell whether it makes an A or B of an accumulator, or with ``maintenance1`` an accumulator of an A or B, which no bitcast does
+    (CM2-CVT-01, CM2-CVT-02, M1-CVT-01)."""
+    uses = operation.matrix.type.use, operation.result.type.use
+    if maintenance1 and uses[1] is Use.ACCUMULATOR:
+        uses = uses[::-1]
+    return uses[0] is Use.ACCUMULATOR and uses[1] in (Use.A, Use.B) and operation.conversion is not Conversion.BITCAST
 
 
-def is_allowed(operation: MatrixConvert) -> bool:
-    """Tell whether the types of ``operation`` are those that its instruction and its decoration take."""
+def is_allowed(operation: MatrixConvert, maintenance1: bool = False) -> bool:
+    """Tell whether the types of ``operation`` are those that its instruction and its decoration take; ``maintenance1``: see Program."""
     source, target = operation.matrix.type, operation.result.type
     if (source.scope, source.rows, source.columns) != (target.scope, target.rows, target.columns):
         return False
-    if source.use != target.use and not changes_use(operation):
+    if source.use != target.use and not changes_use(operation, maintenance1):
         return False
     decorable = is_float8(target.component) and operation.conversion is not Conversion.BITCAST
     return operation.conversion in conversions(source.component, target.component) and (decorable or not operation.saturating)

@@ -36,7 +36,7 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorStore,
     CooperativeVectorUndefined,
 )
-from generators.program.elements import MatrixLength
+from generators.program.elements import MatrixCoordinate, MatrixLength
 from generators.program.extended import Extended
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
@@ -185,7 +185,7 @@ class _Checker:
                 self._define(operation, self.scope)
             case Stated():
                 self._inside(operation, around)
-            case AtomicAdd():
+            case AtomicAdd() | MatrixCoordinate():
                 self._define(operation, Domain.INVOCATION)
             case BuiltInScalar():
                 self._define(operation, _BUILT_INS[operation.which])

@@ -9,9 +9,11 @@ from typing import Literal
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.stated import Effect
-from generators.program.values import MatrixType, Scalar, ScalarValue
+from generators.program.values import Aggregate, Matrix, MatrixType, Scalar, ScalarValue, VectorType
 from generators.program.variables import Path, Variable, part_type
+from generators.types import COMPONENT_TYPES
 
+CoordinateUse = Literal["number", "mask"]
 UpdateCondition = Literal["always", "below", "odd_lane"]
 LeadingForm = Literal["pointer", "composite"]
 
@@ -23,6 +25,20 @@ class MatrixLength(Operation):
 
     result: Scalar
     type: MatrixType
+
+
+@dataclass(frozen=True)
+class MatrixCoordinate(Operation):
+    """OpCooperativeMatrixGetCoordinateEXT: ``result``, a vector of two u32, is the row and the column of the element that component
+    ``index`` of the invocation stands for in ``matrix`` (M1-COORD-01). ``index`` is less than the length of the type."""
+
+    result: Aggregate
+    matrix: Matrix
+    index: ScalarValue
+
+
+COORDINATE = VectorType(COMPONENT_TYPES["u32"], 2)
+"""The type of a coordinate."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,22 @@ class ComponentsUpdated(Effect):
         type_ = part_type(self.source.type, self.source_path)
         assert isinstance(type_, MatrixType), "source_path leads to a matrix"
         return type_
+
+
+@dataclass(frozen=True)
+class ComponentsPlaced(Effect):
+    """For every i below the length of its type, each invocation has set component i of the matrix in ``target`` by the coordinate of
+    component i of ``matrix``, which has the same type (M1-COORD-01).
+
+    Attributes:
+        what: ``number`` sets element (r, c) to r * (columns + 1) + c, which wraps in integers; ``mask`` to 0 where c is greater than r.
+        leading: so many components have literal indices, each if the length is greater, and a loop takes the rest.
+    """
+
+    target: Variable
+    matrix: Matrix
+    what: CoordinateUse
+    leading: int = 0
 
 
 @dataclass(frozen=True)

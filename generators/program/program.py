@@ -71,6 +71,8 @@ class Program:
         float_controls: execution modes of float arithmetic.
         entry_point: name of the entry point.
         further: the other entry points of the module.
+        maintenance1: whether instructions that SPV_NV_cooperative_matrix2 has as well are those of
+            SPV_EXT_cooperative_matrix_maintenance1. Only these change the use of a matrix from A or B to accumulator (F-CM2-13).
     """
 
     arrays: tuple[Array, ...]
@@ -89,6 +91,7 @@ class Program:
     float_controls: tuple[FloatControl, ...] = ()
     entry_point: str = "main"
     further: tuple[FurtherEntryPoint, ...] = ()
+    maintenance1: bool = False
 
     @property
     def workgroup_count(self) -> int:

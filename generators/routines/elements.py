@@ -7,7 +7,8 @@ from generators.program.arrays import AtomicAdd
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeExtract, CompositeInsert
 from generators.program.control_flow import Condition
-from generators.program.elements import ComponentsUpdated, MatrixLength, OthersCounted
+from generators.program.elements import COORDINATE, ComponentsPlaced, ComponentsUpdated, MatrixCoordinate, MatrixLength, OthersCounted
+from generators.program.scalars import ScalarConvert
 from generators.program.values import MatrixType, Scalar, ScalarValue, Value
 
 
@@ -47,6 +48,41 @@ def count_others(builder: ProgramBuilder, counted: OthersCounted) -> None:
                 before = Value(builder.fresh("others"), U32)
                 builder.add(AtomicAdd(before, counted.counter, builder.literal(counted.index), builder.literal(1)))
             builder.branch(Condition(value, "equal", counted.expected), (), other)
+
+
+def place_components(builder: ProgramBuilder, placed: ComponentsPlaced) -> None:
+    """Set the components by their coordinates: the leading ones, each if there are more than that, and then the others in a loop."""
+    with builder.stated(placed):
+        length = Value(builder.fresh("components"), U32)
+        builder.add(MatrixLength(length, placed.matrix.type))
+        for k in range(placed.leading):
+            with builder.arm() as there:
+                _place(builder, placed, builder.literal(k), k)
+            builder.branch(Condition(builder.literal(k), "less", length), there)
+        component = Value(builder.fresh("component"), U32)
+        with builder.loop(component, length, [], start=builder.literal(placed.leading)):
+            _place(builder, placed, component, component)
+
+
+def _place(builder: ProgramBuilder, placed: ComponentsPlaced, index: ScalarValue, step: int | Scalar) -> None:
+    """Set one component, to which ``step`` leads."""
+    coordinate = Value(builder.fresh("coordinate"), COORDINATE)
+    builder.add(MatrixCoordinate(coordinate, placed.matrix, index))
+    row, column = Value(builder.fresh("row"), U32), Value(builder.fresh("column"), U32)
+    builder.add(CompositeExtract(row, coordinate, (0,)))
+    builder.add(CompositeExtract(column, coordinate, (1,)))
+    component = placed.matrix.type.component
+    if placed.what == "mask":
+        with builder.arm() as above:
+            builder.set(placed.target, (step,), builder.literal(0, component))
+        builder.branch(Condition(row, "less", column), above)
+        return
+    first = builder.arithmetic(builder.fresh("row_first"), "multiply", row, builder.literal(placed.matrix.type.shape[1] + 1))
+    number = builder.arithmetic(builder.fresh("number"), "add", first, column)
+    if component is not U32:
+        number, whole = Value(builder.fresh("converted"), component), number
+        builder.add(ScalarConvert(number, whole))
+    builder.set(placed.target, (step,), number)
 
 
 def _update(builder: ProgramBuilder, update: ComponentsUpdated, index: int | Scalar) -> None:

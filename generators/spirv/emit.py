@@ -35,7 +35,7 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorStore,
     CooperativeVectorUndefined,
 )
-from generators.program.elements import MatrixLength
+from generators.program.elements import MatrixCoordinate, MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.extended import Extended
 from generators.program.functions import Call
@@ -94,7 +94,7 @@ from generators.spirv.cooperative_vectors import (
     emit_vector_store,
     emit_vector_undefined,
 )
-from generators.spirv.elements import emit_length
+from generators.spirv.elements import emit_coordinate, emit_length
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.extended import emit_extended
 from generators.spirv.functions import emit_call
@@ -163,6 +163,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
         MatrixLength: emit_length,
+        MatrixCoordinate: emit_coordinate,
         CompositeConstruct: emit_construct,
         CompositeExtract: emit_extract,
         CompositeInsert: emit_insert,
@@ -231,7 +232,7 @@ def emit(program: Program) -> bytes:
     Raises:
         GeneratorError: the program says something that no valid module can.
     """
-    module = Module(program.shape.version)
+    module = Module(program.shape.version, program.maintenance1)
     entries = _entry_points(program)
     for name, one, literal_size in entries:
         require_variable_pointers(module, one)

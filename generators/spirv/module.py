@@ -53,11 +53,12 @@ class Module:
     """Collects the sections of one module with one entry point, or several one after the other.
 
     Ids are given out in order of demand. Types and constants that are equal are declared once; names and decorations may be
-    added at any time.
+    added at any time. ``maintenance1``: see Program.
     """
 
-    def __init__(self, version: Version = LATEST) -> None:
+    def __init__(self, version: Version = LATEST, maintenance1: bool = False) -> None:
         self._version = version
+        self._maintenance1 = maintenance1
         self._bound = 1
         self._capabilities: set[Capability] = set()
         self._names: list[int] = []
@@ -247,7 +248,7 @@ class Module:
         for entry in self._entries:
             words += entry.function
         words += self._functions
-        extensions = {extension_of(capability, self._version) for capability in self._capabilities} - {""}
+        extensions = {extension_of(capability, self._version, self._maintenance1) for capability in self._capabilities} - {""}
         if self._version < LATEST:
             extensions |= extensions_beyond(self._packed(extensions, words))
         return self._packed(extensions, words)

@@ -116,7 +116,7 @@ class Shader:
         literal_size: tuple[int, int, int] | None = None,
     ) -> None:
         """Begin the shader: in ``module`` if there is one, with ``literal_size`` as its local size if it has one of its own."""
-        self.module = Module(program.shape.version) if module is None else module
+        self.module = Module(program.shape.version, program.maintenance1) if module is None else module
         self.program = program
         self._literal_size = literal_size
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)

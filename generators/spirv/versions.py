@@ -11,8 +11,8 @@ from generators.spirv.grammar import GRAMMAR, EnumerantGrammar, InstructionGramm
 from generators.spirv.operands import LiteralWidths, split_operands
 from generators.spirv.reader import read_header, read_instructions, read_string
 
-_PREFERRED_EXTENSION = "SPV_NV_cooperative_matrix2"
-"""What declares a capability that several extensions have: what the suite uses of those belongs to this one."""
+_MATRIX2, MAINTENANCE1 = "SPV_NV_cooperative_matrix2", "SPV_EXT_cooperative_matrix_maintenance1"
+"""Extensions that share instructions. A module declares the first one, unless it asks for the other."""
 
 
 def version_word(version: Version) -> int:
@@ -20,9 +20,12 @@ def version_word(version: Version) -> int:
     return version[0] << 16 | version[1] << 8
 
 
-def extension_of(capability: Capability, version: Version = LATEST) -> str:
-    """Return the extension that a module of ``version`` with ``capability`` declares; empty if the version has it by itself."""
+def extension_of(capability: Capability, version: Version = LATEST, maintenance1: bool = False) -> str:
+    """Return the extension that a module of ``version`` with ``capability`` declares; empty if the version has it by itself.
+    ``maintenance1`` chooses SPV_EXT_cooperative_matrix_maintenance1 where it has the capability."""
     grammar = GRAMMAR.kinds["Capability"].by_value[capability]
+    if maintenance1 and MAINTENANCE1 in grammar.extensions:
+        return MAINTENANCE1
     return "" if not grammar.extensions or _has(version, grammar) else _chosen(grammar.extensions)
 
 
@@ -52,8 +55,8 @@ def _has(version: Version, grammar: InstructionGrammar | EnumerantGrammar) -> bo
 
 def _chosen(extensions: Sequence[str]) -> str:
     """Return the extension to declare: the Khronos one where an older extension has the same."""
-    if _PREFERRED_EXTENSION in extensions:
-        return _PREFERRED_EXTENSION
+    if _MATRIX2 in extensions:
+        return _MATRIX2
     return next((extension for extension in extensions if extension.startswith("SPV_KHR_")), extensions[0])
 
 

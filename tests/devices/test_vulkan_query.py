@@ -9,7 +9,8 @@ import cffi
 import pytest
 
 from cts.devices.device import DeviceError, DeviceLost, OutOfMemory
-from cts.devices.vulkan import api, device, query
+from cts.devices.property_commands import AskedFor, PropertyCall
+from cts.devices.vulkan import api, device, property_commands, query
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 
 COMMAND = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
@@ -126,3 +127,22 @@ def test_a_broken_driver_does_not_hide_another_device_that_is_described(machine)
         query.describe(machine, 0)
     with pytest.raises(DeviceError, match="no Vulkan device 2: there are 2"):
         query.describe(machine, 2)
+
+
+def test_a_command_that_takes_more_than_a_count_gets_it(monkeypatch) -> None:
+    ffi, name = supplement(), "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"
+    monkeypatch.setattr(api, "load", lambda: SimpleNamespace(ffi=ffi))
+    seen = []
+
+    def driver(_, info, count, entries) -> int:
+        seen.append((info.sType, info.pNext == ffi.NULL, info.scope, info.invocations, info.subgroupSize, info.flags, entries == ffi.NULL))
+        count[0] = 3
+        return api.SUCCESS
+
+    called = ffi.callback("QueryRowsOf", driver)
+    instance = SimpleNamespace(address=lambda _: called)
+    for capacity, slots in ((None, 0), (3, 6)):
+        call = PropertyCall(name, capacity, slots, AskedFor(3, 0, 64, 1))
+        answer = property_commands.ask(instance, ffi.NULL, call)
+        assert (answer.result, answer.count) == (api.SUCCESS, 3)
+    assert seen == [(1000659001, True, 3, 0, 64, 1, True), (1000659001, True, 3, 0, 64, 1, False)]

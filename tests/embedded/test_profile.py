@@ -75,7 +75,7 @@ def test_a_mistake_is_named(tmp_path, before, after, says) -> None:
 
 
 def test_an_unknown_profile_names_those_there_are() -> None:
-    with pytest.raises(DeviceError, match="llvmpipe, nvidia-h200, nvidia-h200-decode-vector, universal"):
+    with pytest.raises(DeviceError, match="llvmpipe, maintenance1, nvidia-h200, nvidia-h200-decode-vector, universal"):
         load_profile("voodoo")
 
 

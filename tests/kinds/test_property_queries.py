@@ -13,16 +13,19 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.holder import DeviceHolder
-from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, PropertyAnswer, PropertyCall
+from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall
 from cts.kinds.property_rules import RULES, Commanded
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import build_query, expand
+from generators.property_query import MatrixInfo
+from generators.types import COMPONENT_TYPES
 from tests.suite import casebook
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
 FLEXIBLE = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
-FAMILIES = ("property_queries", "flexible_queries", "vector_property_queries", "decode_vector_features")
+FAMILIES = ("property_queries", "flexible_queries", "vector_property_queries", "decode_vector_features", "subgroup_size_queries")
+BY_SUBGROUP_SIZE = "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"
 VECTORS = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
 OF_BOTH = ("count", "all", "generous", "one_short", "one", "none", "repeated")
 OF_VECTORS = ("vector_values", "vector_required", "vector_stages", "vector_components")
@@ -66,6 +69,50 @@ def test_a_device_that_does_it_right(case, profile):
     needed = COMMANDS[query.command].asked_with, RULES[query.rule].feature
     lacks = not all(features.get(feature) for feature in filter(None, needed))
     assert found.verdict is (Verdict.NOT_SUPPORTED if lacks else Verdict.PASS), found.reason
+
+
+@pytest.mark.parametrize("case", expand(casebook().family("subgroup_size_queries"), "nightly"), ids=lambda case: case.id)
+def test_queries_by_subgroup_size_need_no_other_extension(case):
+    assert judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile("maintenance1"))), "spirv", "nightly").verdict is Verdict.PASS
+
+
+def of_maintenance1(rule: str, info: MatrixInfo, change=unchanged) -> list[str]:
+    description = load_profile("maintenance1").description
+    return list(RULES[rule].broken(Commanded(Answering(change, description), description, BY_SUBGROUP_SIZE, info)))
+
+
+def test_a_list_that_must_have_entries_is_not_empty():
+    def nothing(_, answer):
+        return replace(answer, count=0)
+
+    assert of_maintenance1("count", MatrixInfo(saturating=True), nothing) == []
+    for varying in (False, True):
+        assert any("lists no combination" in line for line in of_maintenance1("count", MatrixInfo(varying), nothing))
+
+
+def test_the_device_is_told_what_is_asked_for():
+    told = []
+
+    def seen(call, answer):
+        told.append(call.info)
+        return answer
+
+    for info in (MatrixInfo(), MatrixInfo(varying=True, saturating=True)):
+        of_maintenance1("all", info, seen)
+    assert set(told) == {AskedFor(3, 0, 32, 0), AskedFor(3, 0, 0, 1)}
+
+
+@pytest.mark.parametrize("types", ["f16.f16.f16.f16", "u8.u8.s32.s32"])
+def test_types_that_every_device_has_are_listed(types):
+    wanted = [COMPONENT_TYPES[name].vk for name in types.split(".")]
+
+    def without(structures):
+        for structure in structures:
+            if [structure[field] for field in ("AType", "BType", "CType", "ResultType")] == wanted:
+                structure["AType"] = COMPONENT_TYPES["f64"].vk
+
+    broken_lines = of_maintenance1("matrix_required", MatrixInfo(), lambda _, answer: edit(answer, without, BY_SUBGROUP_SIZE))
+    assert broken_lines == [f"the types {types} are not listed"]
 
 
 def with_features(**features: bool) -> DeviceDescription:

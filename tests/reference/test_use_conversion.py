@@ -21,9 +21,9 @@ F16, F32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "u32"))
 SMALL = MatrixType(U32, Scope.SUBGROUP, 2, 3, Use.ACCUMULATOR)
 
 
-def changed(source, target, operation, elements):
+def changed(source, target, operation, elements, maintenance1=False):
     """Return what may be stored of ``operation(result, matrix)`` of ``elements``."""
-    builder = ProgramBuilder(Scope.SUBGROUP)
+    builder = ProgramBuilder(Scope.SUBGROUP, maintenance1=maintenance1)
     matrix = matrix_in(builder, "source", source)
     result = Value("result", target)
     builder.add(operation(result, matrix))
@@ -40,6 +40,15 @@ def test_elements_keep_their_places(use):
     allowed = changed(SMALL, replace(SMALL, use=use), UseConvert, [[1, 2, 3], [4, 5, 6]])
     assert allowed.KIND == "exact"
     assert allowed.bits[0].tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("use", [Use.A, Use.B])
+def test_an_accumulator_is_made_of_another_use_by_one_extension_alone(use):
+    source, elements = replace(SMALL, use=use), [[1, 2, 3], [4, 5, 6]]
+    allowed = changed(source, SMALL, UseConvert, elements, maintenance1=True)
+    assert allowed.bits[0].tolist() == elements
+    with pytest.raises(GeneratorError, match="M1-USE-02"):
+        changed(source, SMALL, UseConvert, elements)
 
 
 def test_a_transposition_gives_element_c_r():

@@ -8,13 +8,13 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Violation
-from cts.devices.embedded.elements import component_counts
+from cts.devices.embedded.elements import NO_ELEMENT, component_counts, element_table
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.pointers import get_component, set_component
 from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, constituent_count, constituent_type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, blend, expand, settle, signed_index
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import Capability, Op
 
 _UNDEFINED_COMPONENT = 0xFFFFFFFF
 
@@ -199,6 +199,37 @@ def _own_length(translation: Translation, lengths: np.ndarray) -> Value:
     return lengths
 
 
+def _coordinate(translation: Translation, words: Words) -> Run:
+    what = "OpCooperativeMatrixGetCoordinateEXT"
+    if Capability.CooperativeMatrixGetCoordinateEXT not in translation.capabilities:
+        raise Violation("M1-CAP-04", f"{what} without the capability CooperativeMatrixGetCoordinateEXT")
+    matrix, index = translation.matrix_type(words[2], "M1-COORD-02", "the matrix"), words[3]
+    result, index_type = translation.types[words[0]], translation.type_of[index]
+    if not isinstance(result, Vector) or result.count != 2 or not _is_word(result.element):
+        raise Violation("M1-COORD-02", "the result is not a vector of two 32-bit integers")
+    if not _is_word(index_type):
+        raise Violation("M1-COORD-02", "the index is not a 32-bit integer")
+    values, machine = translation.values, translation.machine
+    instances = machine.instances(matrix.scope)
+    table = element_table(translation.mapping, matrix.rows, matrix.columns, machine.lanes // instances)
+    lanes, number = np.tile(np.arange(table.shape[1]), instances), translation.number_of(index_type)
+
+    def run() -> Value:
+        at = np.broadcast_to(np.asarray(signed_index(values[index], number)), lanes.shape)
+        inside = (at >= 0) & (at < table.shape[0])
+        found = table[np.where(inside, at, 0), lanes]
+        if ((~inside | (found == NO_ELEMENT)) & machine.mask).any():
+            raise Violation("M1-COORD-03", f"{what} of a component that the invocation does not have")
+        safe = np.where(found == NO_ELEMENT, 0, found)
+        return (safe // matrix.columns).astype(np.uint32), (safe % matrix.columns).astype(np.uint32)
+
+    return run
+
+
+def _is_word(type_: Type) -> bool:
+    return isinstance(type_, Number) and not type_.is_float and type_.bits == 32
+
+
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         Op.CompositeConstruct: _construct,
@@ -212,6 +243,7 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CopyLogical: _copy,
         Op.Undef: _undefined,
         Op.CooperativeMatrixLengthKHR: _length,
+        Op.CooperativeMatrixGetCoordinateEXT: _coordinate,
     }
 )
 """Handlers of composite instructions."""

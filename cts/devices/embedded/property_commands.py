@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cts.devices.device import DeviceDescription, MatrixRow, VectorRow
-from cts.devices.property_commands import INCOMPLETE, SUCCESS, PropertyAnswer, PropertyCall, fresh
+from cts.devices.property_commands import INCOMPLETE, SATURATING, SUCCESS, AskedFor, PropertyAnswer, PropertyCall, fresh
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS
 
 
 def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
     """List as many of the profile's rows as the caller has room for: rows of exact sizes, of granularities, or of cooperative vectors."""
-    rows = _rows(description, call.command)
+    rows = _rows(description, call.command) if call.info is None else _asked_for(description, call.info)
     if call.capacity is None:
         return PropertyAnswer(SUCCESS, len(rows))
     array = fresh(call)
@@ -26,6 +26,22 @@ def _rows(description: DeviceDescription, command: str) -> list[dict[str, int]]:
     flexible = command == "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
     is_listed = not flexible or description.features.get("cooperativeMatrixFlexibleDimensions", False)
     return [_members(row) for row in description.rows if row.flexible is flexible and is_listed]
+
+
+def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str, int]]:
+    """Return the members of VkCooperativeMatrixProperties2EXT: exact sizes as granularities, and granularities where sizes are flexible.
+    The embedded device has the same rows with every subgroup size."""
+    if not description.features.get("cooperativeMatrixProperties2"):
+        return []
+    flexible = description.features.get("cooperativeMatrixFlexibleDimensions", False)
+    found = []
+    for row in description.rows:
+        fits = row.scope == info.scope and row.invocations in (0, info.invocations) and row.saturating is bool(info.flags & SATURATING)
+        if fits and (flexible or not row.flexible):
+            types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
+            sizes = {"MGranularity": row.m, "NGranularity": row.n, "KGranularity": row.k}
+            found.append(sizes | {field: COMPONENT_TYPES[name].vk for field, name in types.items()})
+    return found
 
 
 def _members(row: MatrixRow) -> dict[str, int]:

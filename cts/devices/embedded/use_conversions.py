@@ -35,7 +35,10 @@ def _convert(translation: Translation, words: Words) -> Run:
     if (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
         raise Violation("CM2-CVT-03", f"a {from_} to a {to}; scope, rows and columns must be the same")
     if not use_may_change(translation, Op.CooperativeMatrixConvertUseEXT, from_, to):
-        raise Violation("CM2-CVT-03", f"a {from_} to a {to}; it goes from an accumulator to A or B")
+        raise Violation(
+            "CM2-CVT-03",
+            f"a {from_} to a {to}; it goes from an accumulator to A or B, or back with CooperativeMatrixConversionsEXT",
+        )
     machine, values, operand = translation.machine, translation.values, words[2]
 
     def run() -> Value:

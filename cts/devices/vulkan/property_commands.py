@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cts.devices.property_commands import PropertyAnswer, PropertyCall, fresh
 from cts.devices.vulkan.api import CData, address
 from cts.devices.vulkan.instance import Instance
-from cts.devices.vulkan.supplement import supplement
+from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 
 
 def ask(instance: Instance, physical_device: CData, call: PropertyCall) -> PropertyAnswer:
     """Make the call; the array has ``call.slots`` structures, of which the command is told ``call.capacity``."""
     ffi = supplement()
-    command = ffi.cast("QueryRows", address(instance.address(call.command)))
+    command = _command(instance, call)
     device = ffi.cast("void*", address(physical_device))
     count = ffi.new("uint32_t*")
     if call.capacity is None:
@@ -20,3 +22,16 @@ def ask(instance: Instance, physical_device: CData, call: PropertyCall) -> Prope
     array = fresh(call)
     result = command(device, count, ffi.cast("void*", array.ctypes.data))
     return PropertyAnswer(int(result), int(count[0]), array.tobytes())
+
+
+def _command(instance: Instance, call: PropertyCall) -> Callable[[CData, CData, CData], int]:
+    """Return what calls the command with a physical device, a count and an array."""
+    ffi = supplement()
+    if call.info is None:
+        command = ffi.cast("QueryRows", address(instance.address(call.command)))
+        return lambda device, count, array: int(command(device, count, array))
+    asking, asked = ffi.cast("QueryRowsOf", address(instance.address(call.command))), call.info
+    name = "VkPhysicalDeviceCooperativeMatrixInfo2EXT"
+    members = (STRUCTURE_TYPES[name], ffi.NULL, asked.scope, asked.invocations, asked.subgroup_size, asked.flags)
+    info = ffi.new(f"{name}*", members)
+    return lambda device, count, array: int(asking(device, info, count, array))

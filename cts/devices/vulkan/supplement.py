@@ -84,6 +84,12 @@ typedef struct { int32_t sType; const void* pNext;
 } VkConvertCooperativeVectorMatrixInfoNV;
 typedef int32_t (*ConvertMatrix)(void* device, const VkConvertCooperativeVectorMatrixInfoNV* info);
 typedef void (*RecordConversions)(void* commandBuffer, uint32_t infoCount, const VkConvertCooperativeVectorMatrixInfoNV* infos);
+typedef struct { int32_t sType; const void* pNext;
+    int32_t scope;
+    uint32_t invocations, subgroupSize, flags;
+} VkPhysicalDeviceCooperativeMatrixInfo2EXT;
+typedef int32_t (*QueryRowsOf)(void* physicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT* info, uint32_t* count,
+    void* properties);
 typedef int32_t (*QueryRows)(void* physicalDevice, uint32_t* count, void* properties);
 """
 
@@ -99,6 +105,7 @@ STRUCTURE_TYPES: Mapping[str, int] = MappingProxyType(
         "VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV": 1000689000,
         "VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM": 1000172000,
         "VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT": 1000659000,
+        "VkPhysicalDeviceCooperativeMatrixInfo2EXT": 1000659001,
         "VkPhysicalDeviceShaderBfloat16FeaturesKHR": 1000141000,
         "VkPhysicalDeviceShaderFloat8FeaturesEXT": 1000567000,
         "VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT": 1000564000,

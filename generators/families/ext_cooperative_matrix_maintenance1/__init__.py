@@ -1,0 +1,1 @@
+"""Families of SPV_EXT_cooperative_matrix_maintenance1."""

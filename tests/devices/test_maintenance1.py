@@ -1,0 +1,34 @@
+"""A device with VK_EXT_cooperative_matrix_maintenance1 and without VK_NV_cooperative_matrix2, and the other way round."""
+
+from __future__ import annotations
+
+import pytest
+
+from cts.devices.embedded.profile import load_profile
+from cts.devices.requirements import missing
+from cts.verdict.codes import Code
+from generators.casebook import build, find_case
+from generators.dispatch import kernel
+from generators.spirv.emit import emit
+from tests.suite import casebook
+
+EXT, NV = "VK_EXT_cooperative_matrix_maintenance1", "VK_NV_cooperative_matrix2"
+SHARED = {
+    "maintenance1[action:use/component:f16]": EXT,
+    "maintenance1[action:reduce/component:f16]": EXT,
+    "maintenance1[action:per_element/component:f16]": EXT,
+    "use_conversion[from:f16/use:a]": NV,
+    "reduce[component:f16/function:add/mode:row/shape:16x16]": NV,
+    "per_element[component:f16/function:place]": NV,
+}
+
+
+@pytest.mark.parametrize(("case_id", "extension"), SHARED.items())
+def test_a_shared_instruction_needs_the_extension_that_declares_it(case_id, extension):
+    program = build(find_case(casebook(), case_id)).program
+    found = missing(kernel(program, emit(program)), load_profile("maintenance1").description)
+    if extension == EXT:
+        assert found is None, found
+    else:
+        assert found is not None
+        assert found.code == Code.MISSING_EXTENSION.of(NV)

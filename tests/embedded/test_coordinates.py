@@ -1,0 +1,43 @@
+"""OpCooperativeMatrixGetCoordinateEXT, from assembled modules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cts.devices.embedded.elements import MAPPINGS
+from tests.embedded.assembly import shader
+from tests.embedded.matrices import NUMBERS, SQUARE, load, matrix, store
+from tests.embedded.test_matrices import POINTERS, VARIABLE, element_loop
+
+CAPABILITIES = ("CooperativeMatrixKHR", "CooperativeMatrixGetCoordinateEXT")
+PAIR = "%pair = OpTypeVector %u32 2\n"
+COORDINATE = "%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %i\n"
+NUMBER = COORDINATE + (
+    "%row = OpCompositeExtract %u32 %at 0\n%column = OpCompositeExtract %u32 %at 1\n"
+    "%first = OpIMul %u32 %row %u32_4\n%number = OpIAdd %u32 %first %column\nOpStore %component %number"
+)
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (8, 4)])
+def test_each_component_has_the_place_of_its_element(result, mapping, rows, columns) -> None:
+    body = VARIABLE + load("square", stride="%u32_4") + "OpStore %v %m\n" + element_loop(NUMBER)
+    body += "%changed = OpLoad %square %v\n" + store("changed", stride="%u32_4")
+    module = shader(body, matrix("square", "u32", rows, columns, 2) + POINTERS + PAIR, capabilities=CAPABILITIES)
+    given = np.zeros(rows * columns, np.uint32)
+    got = result(module, given.view(np.uint8), 4 * rows * columns, subgroups=1, mapping=mapping)
+    assert got.tolist() == list(range(rows * columns))
+
+
+@pytest.mark.parametrize(
+    ("lines", "capabilities", "says"),
+    [
+        ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_0", ("CooperativeMatrixKHR",), "M1-CAP-04"),
+        ("%at = OpCooperativeMatrixGetCoordinateEXT %u32 %m %u32_0", CAPABILITIES, "M1-COORD-02"),
+        ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %f32_4.0", CAPABILITIES, "M1-COORD-02"),
+        ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_16", CAPABILITIES, "M1-COORD-03"),
+    ],
+)
+def test_what_is_forbidden_stops_the_kernel(forbidden, lines, capabilities, says) -> None:
+    assert says in forbidden(shader(load("square") + lines + "\n", SQUARE + PAIR, capabilities=capabilities), NUMBERS)

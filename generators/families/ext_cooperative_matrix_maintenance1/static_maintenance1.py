@@ -1,0 +1,23 @@
+"""static_maintenance1: static rules of SPV_EXT_cooperative_matrix_maintenance1, in a module with its instructions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from generators.module_check import ModuleCheck
+from generators.mutations.base import BaseModule
+from generators.mutations.maintenance1 import maintenance1_base
+from generators.mutations.rules import PREDICATES, Parameters, checked_module
+from generators.property_rows import PropertyRow
+
+__all__ = ["PREDICATES", "Parameters", "module"]
+
+
+@lru_cache(maxsize=64)
+def _base(row: PropertyRow) -> BaseModule:
+    return maintenance1_base(row)
+
+
+def module(parameters: Parameters) -> ModuleCheck:
+    """Return the good module of the row, with the edits of the rule."""
+    return checked_module(parameters, _base(parameters.types))

@@ -132,12 +132,16 @@ def test_the_library_says_what_the_program_says_of_each_family(monkeypatch):
     library = find_library()
     assert {("muladd", "compute"), ("vector_stages", "fragment"), ("vector_stages", "vertex")} <= shaders().keys()
     monkeypatch.setattr(compiling, "find_library", lambda: None)
-    different = []
+    different, unknown = [], set()
     for (name, stage), source in shaders().items():
         held = library.compile(source, stage=stage)
-        if held is None or instructions(held) != instructions(compile_glsl(source + "// by the program\n", stage=stage)):
+        if held is None:
+            unknown.add(name)
+        elif instructions(held) != instructions(compile_glsl(source + "// by the program\n", stage=stage)):
             different.append((name, stage))
     assert different == []
+    # A library may be older than GLSL_EXT_cooperative_matrix_maintenance1. What it does not know, the program compiles.
+    assert unknown <= {"get_coordinate", "maintenance1"}
 
 
 @needs_both

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 import pytest
 
@@ -28,7 +29,7 @@ class Alone:
     Args:
         journal: that this process writes, or None.
         holder: of a device for this process, not opened yet.
-        proven: a case that has passed before this run, and its seconds.
+        proven: cases that have passed before this run, and their seconds.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Alone:
         settings: Settings,
         journal: Journal | None,
         holder: DeviceHolder,
-        proven: Proven | None = None,
+        proven: Iterable[Proven] = (),
     ) -> None:
         self._casebook = casebook
         self._settings = settings
@@ -77,18 +78,27 @@ class Alone:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and session.config.get_verbosity() >= 0:
             reporter.ensure_newline()
-            reporter.write_line(f"{len(self._waiting)} set aside: each is judged again now, with nothing beside it")
-        for aside in self._waiting:
+            kept_back = sum(aside.kept_back for aside in self._waiting)
+            if len(self._waiting) > kept_back:
+                reporter.write_line(f"{len(self._waiting) - kept_back} set aside: each is judged again now, with nothing beside it")
+            if kept_back:
+                reporter.write_line(f"{kept_back} kept for the end: by the known failures of the driver they cost the device")
+        for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
             start = time.time()
-            result = settle(aside.first, lambda aside=aside: self._judge(aside.id, aside.attempt))  # type: ignore[misc]
-            if any(one.alone and one.verdict in BLAMED for one in result.tries):
-                self._control.confirm(result.id)
-            result = self._settings.known.judged(result, find_case(self._casebook, aside.id))
+            result = self._settle(aside)
             if self._journal is not None:
                 self._journal.append(result)
             session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
+
+    def _settle(self, aside: SetAside) -> CaseResult:
+        """Judge a case that waits; see ``_judge_all``."""
+        known = partial(self._settings.known.judged, case=find_case(self._casebook, aside.id))
+        result = settle(aside, partial(self._judge, aside.id, aside.attempt), lambda one: known(one).verdict is Verdict.KNOWN_FAIL)
+        if any(one.alone and one.verdict in BLAMED for one in result.tries):
+            self._control.confirm(result.id)
+        return known(result)
 
     def _judge(self, id_: str, attempt: int) -> CaseResult:
         settings = self._settings

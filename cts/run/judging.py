@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -46,7 +46,7 @@ class Judging:
         holder: of this process's device.
         journal: that this process writes; None if there is none, or if it is on another machine.
         send_records: whether reports carry the records for the controller to write.
-        proven: a case that has passed before this run, and its seconds.
+        proven: cases that have passed before this run, and their seconds.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Judging:
         holder: DeviceHolder,
         journal: Journal | None,
         send_records: bool = False,
-        proven: Proven | None = None,
+        proven: Iterable[Proven] = (),
     ) -> None:
         self._root = root
         self._settings = settings
@@ -121,6 +121,10 @@ class Judging:
         start = time.time()
         settings = self._settings
         self._check_parent()
+        if settings.known.costs_the_device(item.case, settings.front_end):
+            aside = SetAside(item.nodeid, attempt, first=None, kept_back=True)
+            item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+            return
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt)
         if result.verdict in SET_ASIDE:
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False))

@@ -46,7 +46,7 @@ class Plan:
         named: family -> ids named on the command line.
         listed: family -> ids of the case list, or None.
         attempts: what is to be judged, and what a resumed journal has.
-        proven: a case that has passed in the run that this one resumes, and its seconds.
+        proven: cases that have passed in the run that this one resumes, and their seconds.
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
     """
@@ -56,7 +56,7 @@ class Plan:
     named: Mapping[str, tuple[str, ...]]
     listed: Mapping[str, tuple[str, ...]] | None
     attempts: Attempts
-    proven: Proven | None
+    proven: tuple[Proven, ...]
     reports: Path | None
     token: str
 

@@ -1,6 +1,7 @@
 """Cases that lost their device, crashed, timed out or ran out of memory: they are set aside, and judged again with nothing beside them.
 
-On a shared GPU one case can lose the device of another, so the first try decides nothing.
+On a shared GPU one case can lose the device of another, so the first try decides nothing. Cases that are known to cost the device are not
+tried beside others, and come last.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ class SetAside:
     Attributes:
         attempt: which of the judgements that ``--repeat`` asks for.
         first: what happened beside others; None where nothing is known of it.
+        kept_back: whether it was not tried beside others, since a known failure of the driver costs the device.
     """
 
     nodeid: str
     attempt: int
     first: Try | None
+    kept_back: bool = False
 
     @property
     def id(self) -> str:
@@ -39,19 +42,23 @@ def tried(result: CaseResult, alone: bool) -> Try:
     return Try(alone, result.verdict, result.reason, result.step, result.seconds, result.code)
 
 
-def settle(first: Try | None, run: Callable[[], CaseResult]) -> CaseResult:
+def settle(aside: SetAside, run: Callable[[], CaseResult], foreseen: Callable[[CaseResult], bool]) -> CaseResult:
     """Judge a case that was set aside.
 
-    It runs once; where that ends as the first try did, it is settled. Otherwise it runs once more, and the two runs have to agree.
+    It runs once. That settles a case that ends as it did beside others, and a case that was kept back and ends as a known failure does or
+    keeps its device. Otherwise it runs once more, and the two runs have to agree.
 
     Args:
-        first: what happened beside others.
         run: judges the case with nothing beside it.
+        foreseen: tells whether a result is a known failure of the driver.
     """
+    first = aside.first
     before = () if first is None else (first,)
     one = run()
     tries = (*before, tried(one, alone=True))
     if first is not None and one.verdict is first.verdict:
+        return replace(one, tries=tries)
+    if aside.kept_back and (one.verdict not in SET_ASIDE or foreseen(one)):
         return replace(one, tries=tries)
     two = run()
     tries = (*tries, tried(two, alone=True))

@@ -95,6 +95,12 @@ class KnownFailure:
         """Tell whether a version of the driver has it. Of what is not known, it has everything."""
         return not version or ((not self.since or self.since <= version) and (not self.until or version <= self.until))
 
+    @property
+    def costs_the_device(self) -> bool:
+        """Tell whether a case that shows it may lose the device or not come to its end, which can harm what runs beside it or later."""
+        costly = (Code.DEVICE_LOST.of(), Code.TIMEOUT.of("dispatch"))
+        return any(is_within(end, code) or is_within(code, end) for end in self.ends for code in costly)
+
     def foresees(self, result: CaseResult) -> bool:
         """Tell whether a failed case ended as it says."""
         if not any(is_within(result.code, code) for code in self.ends):
@@ -126,6 +132,10 @@ class KnownFailures:
         """Return those that a case shows with a front end."""
         entries = self._by_family.get(case.family, ())
         return [entry for entry in entries if entry.front_end in (None, front_end) and entry.selects(case)]
+
+    def costs_the_device(self, case: Case, front_end: str) -> bool:
+        """Tell whether a case is known to cost the device."""
+        return any(entry.costs_the_device for entry in self.entries_of(case, front_end))
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
         """Return a result with the verdict that it has where the driver's failures are known.

@@ -91,3 +91,21 @@ def test_a_malformed_list_ends_the_run_before_it_begins(listed):
     done = listed.run("cts")
     assert done.returncode == 2
     assert "parameter 'number' has no label 'n20'" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_case_that_is_known_to_lose_the_device_is_judged_once_and_after_all_others(listed, workers):
+    file = listed.root / "golden" / "known_failures" / "double.yaml"
+    file.write_text(FILE.replace("ends: [crash]", "ends: [device_lost]"), encoding="utf-8")
+    behaviours = {**FAILING, "copying[number:n1]": "lost", "copying[number:n2]": "lost", "copying[number:n7]": "lost"}
+    done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
+    assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
+    assert "2 kept for the end: by the known failures of the driver they cost the device" in done.stdout
+    found = records(listed)
+    *_, unknown, one, other = found
+    assert (unknown, {one, other}) == ("copying[number:n7]", {"copying[number:n1]", "copying[number:n2]"})
+    for id_ in (one, other):
+        assert (found[id_]["verdict"], [(one["alone"], one["verdict"]) for one in found[id_]["tries"]]) == (
+            "known_fail",
+            [(True, "device_lost")],
+        )

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from cts.run.set_aside import SetAside, settle
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
+NODE = "cases/a.yaml::a[1]"
 LOST = Try(False, Verdict.DEVICE_LOST, "lost", "dispatch", 1.0)
 
 
@@ -12,11 +14,11 @@ def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
     return CaseResult("a[1]", "a", Verdict(verdict), reason, "Device", "1", "spirv", "smoke", (), 1, 0.5, message)
 
 
-def settled(first: Try | None, *verdicts: str) -> CaseResult:
-    """Return what is made of these runs; every one of them has to be asked for."""
+def settled(first: Try | None, *verdicts: str, kept_back: bool = False, known: bool = False) -> CaseResult:
+    """Return what is made of these runs; every one of them has to be asked for. Where failures are ``known``, every one is."""
     runs = [result(verdict, reason=f"{verdict} it is") for verdict in verdicts]
     left = list(runs)
-    settlement = settle(first, lambda: left.pop(0))
+    settlement = settle(SetAside(NODE, 1, first, kept_back), lambda: left.pop(0), lambda one: known and one.verdict is not Verdict.PASS)
     assert not left
     return settlement
 
@@ -43,7 +45,7 @@ def test_two_runs_that_disagree_are_flaky_and_say_how():
 
 def test_flaky_keeps_what_was_wrong():
     runs = [result("fail", message="element 3"), result("pass")]
-    assert "element 3" in settle(LOST, lambda: runs.pop(0)).message
+    assert "element 3" in settle(SetAside(NODE, 1, LOST), lambda: runs.pop(0), lambda _: False).message
 
 
 def test_a_first_try_of_which_nothing_is_known_settles_nothing():
@@ -51,8 +53,22 @@ def test_a_first_try_of_which_nothing_is_known_settles_nothing():
     assert settled(None, "crash", "pass").verdict is Verdict.FLAKY
 
 
+def test_a_case_that_was_kept_back_is_settled_by_one_run_that_ends_as_is_known():
+    found = settled(None, "device_lost", kept_back=True, known=True)
+    assert [(one.alone, one.verdict) for one in found.tries] == [(True, "device_lost")]
+
+
+@pytest.mark.parametrize("verdict", ["pass", "fail", "not_supported"])
+def test_a_case_that_was_kept_back_and_keeps_its_device_is_settled_by_one_run(verdict):
+    assert settled(None, verdict, kept_back=True).verdict == verdict
+
+
+def test_a_case_that_was_kept_back_and_ends_in_an_unknown_way_runs_twice():
+    assert settled(None, "crash", "crash", kept_back=True).verdict is Verdict.CRASH
+
+
 def test_what_is_set_aside_crosses_between_processes_whole():
     for first in (LOST, None):
-        aside = SetAside("cases/a.yaml::a[1]", 2, first)
+        aside = SetAside(NODE, 2, first, kept_back=first is None)
         assert msgspec.convert(msgspec.to_builtins(aside), SetAside) == aside
         assert aside.id == "a[1]"

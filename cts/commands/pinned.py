@@ -2,12 +2,13 @@
 
 ``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers). Runs read from it which cases
 the smoke and nightly tiers have. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of
-their ids. A review of a change sees in these files which cases it adds, loses or alters.
+their ids. A review of a change sees in these files which cases it adds, loses or alters. ``golden/needs/<family>.tsv`` has what each case
+needs of a device (cts.kinds.pinned_needs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +17,9 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
+from cts.kinds.kernel_digests import needs
+from cts.kinds.pinned_needs import FOLDER as NEEDS
+from cts.kinds.pinned_needs import CaseNeeds, key_of, lines_of, needs_file
 from cts.kinds.table import KINDS
 from generators.casebook import Casebook, Family, find_case, full_ids, load_casebook
 from generators.casebook.pinning import choose_tiers, tier_faults
@@ -26,6 +30,7 @@ from generators.errors import CtsError
 FULL = "full.tsv"
 _BATCH = 64
 _NO_DIGESTS = ("-", "-", "-")
+_NEEDS_CHANGED = "what cases need of a device differs from golden/needs: write it with 'cts golden --update'"
 
 
 @dataclass(frozen=True)
@@ -65,16 +70,26 @@ class Change:
 
 
 Digests = tuple[str, ...]
-Compute = Callable[[Iterable[str]], dict[str, Digests]]
-"""Compute the digests of cases from their ids."""
 
 
-def case_digests(casebook: Casebook, ids: Iterable[str]) -> dict[str, Digests]:
-    """Compute the digests of some cases in this process, in order."""
-    found: dict[str, Digests] = {}
+@dataclass(frozen=True)
+class Facts:
+    """What is pinned of a case: its digests, and its needs where they can be pinned."""
+
+    digests: Digests
+    needs: CaseNeeds | None
+
+
+Compute = Callable[[Iterable[str]], dict[str, Facts]]
+"""Compute the facts of cases from their ids."""
+
+
+def case_facts(casebook: Casebook, ids: Iterable[str]) -> dict[str, Facts]:
+    """Compute the facts of some cases in this process, in order."""
+    found: dict[str, Facts] = {}
     for id_ in ids:
         case = find_case(casebook, id_)
-        found[id_] = KINDS[case.definition.kind].digests(case)
+        found[id_] = Facts(KINDS[case.definition.kind].digests(case), needs(case))
     return found
 
 
@@ -84,21 +99,21 @@ def _loaded(root: Path) -> Casebook:
     return load_casebook(root)
 
 
-def _digests_elsewhere(root: Path, ids: Sequence[str]) -> dict[str, Digests]:
-    return case_digests(_loaded(root), ids)
+def _facts_elsewhere(root: Path, ids: Sequence[str]) -> dict[str, Facts]:
+    return case_facts(_loaded(root), ids)
 
 
 @contextmanager
 def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
     """Compute in this process, or in ``jobs`` others, which end with the context."""
     if jobs == 1:
-        yield partial(case_digests, casebook)
+        yield partial(case_facts, casebook)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
 
-        def spread(ids: Iterable[str]) -> dict[str, Digests]:
-            found: dict[str, Digests] = {}
-            for part in pool.map(partial(_digests_elsewhere, root), _batched(ids, _BATCH)):
+        def spread(ids: Iterable[str]) -> dict[str, Facts]:
+            found: dict[str, Facts] = {}
+            for part in pool.map(partial(_facts_elsewhere, root), _batched(ids, _BATCH)):
                 found |= part
             return found
 
@@ -140,8 +155,10 @@ def _difference(root: Path, name: str, family: Family | None, full: str, compute
         return Difference(name, tuple(old), notes=("the family is gone",), is_gone=True)
     faults = tier_faults(family, pinned)
     new = compute(id_ for id_ in old if id_ not in faults.lost)
-    altered = tuple((id_, _what_changed(old[id_], now)) for id_, now in new.items() if old[id_] != now)
-    return Difference(name, faults.lost, altered, (*faults.notes, *_full_tier_note(full, full_line(family))))
+    altered = tuple((id_, _what_changed(old[id_], now.digests)) for id_, now in new.items() if old[id_] != now.digests)
+    # Where nothing else has changed: needs of cases that have are not found, and pinned with them.
+    others = () if altered or faults.lost or lines_of(_keyed(new)) == _lines(needs_file(root, name)) else (_NEEDS_CHANGED,)
+    return Difference(name, faults.lost, altered, (*faults.notes, *others, *_full_tier_note(full, full_line(family))))
 
 
 def _full_tier_note(pinned: str, now: str) -> tuple[str, ...]:
@@ -177,8 +194,9 @@ def update(
             old = {case.id: case.digests for case in pinned.cases}
             tiers = choose_tiers(family, old, None if anew else pinned)
             if not tiers_alone:
-                digests = compute([case.id for case in tiers.cases])
-                tiers = replace(tiers, cases=tuple(replace(case, digests=digests[case.id]) for case in tiers.cases))
+                facts = compute([case.id for case in tiers.cases])
+                tiers = replace(tiers, cases=tuple(replace(case, digests=facts[case.id].digests) for case in tiers.cases))
+                _write_needs(needs_file(root, name), facts)
             write_tiers(path, tiers)
             new = {case.id for case in tiers.cases}
             changes[name] = Change(len(new), len(new - old.keys()), len(old.keys() - new))
@@ -188,7 +206,31 @@ def update(
         for path in (root / FOLDER).glob("*.tsv"):
             if path.name != FULL and path.stem not in casebook.families:
                 path.unlink()
+        for path in (root / NEEDS).glob("*.tsv"):
+            if path.stem not in casebook.families:
+                path.unlink()
     return changes
+
+
+def _keyed(facts: Mapping[str, Facts]) -> Iterator[tuple[str, CaseNeeds]]:
+    """Yield the keys and needs of the cases that have some."""
+    for id_, one in facts.items():
+        if one.needs is not None:
+            yield key_of(id_, one.digests), one.needs
+
+
+def _write_needs(path: Path, facts: Mapping[str, Facts]) -> None:
+    """Write the needs of a family's cases; no file if they have none."""
+    if any(one.needs is not None for one in facts.values()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, lines_of(_keyed(facts)))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file of needs; those of no case where there is none."""
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else lines_of(())
 
 
 def _what_changed(old: Digests, new: Digests) -> str:

@@ -21,6 +21,7 @@ from cts.devices.capabilities import (
     SUBGROUP_OPERATIONS,
 )
 from cts.devices.device import DeviceDescription
+from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, OuterProductIds, Scalar, VectorMulIds, VectorTypeIds
 from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
@@ -52,6 +53,15 @@ def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
         GeneratorError: the module has something that the suite knows no requirement of.
     """
     return next(_lacking(kernel, read_needs(kernel.spirv, kernel.entry_point), _profile(_ByIdentity(description))), None)
+
+
+def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
+    """Return what ``missing`` returns for every kernel with these needs.
+
+    Raises:
+        GeneratorError: see ``missing``.
+    """
+    return next(_lacking(needs.kernel, needs.module, _profile(_ByIdentity(description))), None)
 
 
 class _ByIdentity:

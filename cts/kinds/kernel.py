@@ -11,10 +11,12 @@ from typing import TypeVar
 import numpy as np
 
 from cts.devices.device import Device
+from cts.devices.requirements import missing_for
 from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.pinned_needs import pinned_needs
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
 from cts.verdict.choices import decode_choices
@@ -42,7 +44,11 @@ MAPPED_ELEMENTS = 1024
 
 def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
     """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
-    computed."""
+    computed; where the case's needs are pinned, before anything is built."""
+    with watch.step("missing"):
+        missing = _pinned_missing(case, device) if front_end == "spirv" else None
+    if missing:
+        return not_supported(missing)
     with watch.step("emit"):
         built = build(case)
         program = built.program
@@ -188,8 +194,20 @@ _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, 
 
 def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
     """Return what the device lacks for one of a case's pipelines."""
-    missing = device.missing(built)
-    return replace(missing, text=f"{missing.text} (with {program.label})") if missing and program.label else missing
+    return _labelled(device.missing(built), program.label)
+
+
+def _pinned_missing(case: Case, device: Device) -> Reason | None:
+    """Return what the device lacks for the case, by its pinned needs; None if it lacks nothing, or nothing is pinned."""
+    needs = pinned_needs(case)
+    if not needs:
+        return None
+    description = device.description
+    return next(filter(None, (_labelled(missing_for(one, description), label) for label, one in needs)), None)
+
+
+def _labelled(missing: Reason | None, label: str) -> Reason | None:
+    return replace(missing, text=f"{missing.text} (with {label})") if missing and label else missing
 
 
 def _policy(program: Program, expected: Sequence[Expected]) -> str:

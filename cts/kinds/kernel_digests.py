@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cts.devices.kernel_needs import DependsOnSubgroupSize, needs_of
 from cts.kinds.kernel import arrange, compile_module
+from cts.kinds.pinned_needs import CaseNeeds
 from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet
-from generators.casebook import Case, build
+from generators.casebook import Case, CaseKind, build
 from generators.digests import array_bytes, digest, digest_inputs
+from generators.dispatch import kernel
 from generators.numerics.rounding import to_bits
 
 _SIGNIFICANT_BITS = 20
@@ -19,6 +22,22 @@ def digests(case: Case) -> tuple[str, str, str]:
     program = built.program
     plan = arrange(built)
     return digest([compile_module(program, "spirv")]), digest_inputs(plan.subcases), digest_expected(plan.expected)
+
+
+def needs(case: Case) -> CaseNeeds | None:
+    """Return what the case needs of a device; None where that depends on the subgroup size, or for a case of another kind.
+
+    Raises:
+        GeneratorError: the case cannot be built.
+    """
+    if case.definition.kind is not CaseKind.KERNEL:
+        return None
+    program = build(case).program
+    module = compile_module(program, "spirv")
+    try:
+        return tuple((one.label, needs_of(kernel(one, module))) for one in program.all)
+    except DependsOnSubgroupSize:
+        return None
 
 
 def digest_expected(expected: Iterable[Expected]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cts.run.name_filter import kept_by_name
+from cts.run.name_filter import kept_by_name, wanted_by_name
 from cts.run.selection import Selection
 from generators.casebook import Case, Family
 from generators.errors import CtsError
@@ -39,7 +39,7 @@ class CasesFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         kept = kept_by_name(self)
         try:
-            for case in self.selection.cases(self.family):
+            for case in self.selection.cases(self.family, wanted_by_name(self, kept)):
                 words = kept(case, name := case.id)
                 if words is None:
                     continue

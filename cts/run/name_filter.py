@@ -9,9 +9,23 @@ import pytest
 from cts.run.case_words import has_default
 from generators.casebook import Case
 
-Kept = Callable[[Case, str], frozenset[str] | None]
+Kept = Callable[[Case | None, str], frozenset[str] | None]
 """From a case and its id: None if ``-k`` does not select it, else the words that name a default of it, which its id leaves out. An item
 needs them as extra keywords, because pytest asks again."""
+
+
+Wanted = Callable[[str], bool]
+"""From an id: whether ``-k`` may select its case."""
+
+
+def wanted_by_name(file: pytest.File, kept: Kept) -> Wanted | None:
+    """Return what decides from the id alone whether ``-k`` may select a case of ``file``; None where nothing does, or the id is not enough:
+    a word with a colon may name a default, which the id leaves out."""
+    words = file.config.option.keyword.strip()
+    if not words or ":" in words:
+        return None
+    # Without a colon no word looks at the case.
+    return lambda id_: kept(None, id_) is not None
 
 
 def kept_by_name(file: pytest.File) -> Kept:
@@ -34,7 +48,7 @@ def kept_by_name(file: pytest.File) -> Kept:
         return _keep
     known: dict[str, bool] = {}
 
-    def kept(case: Case, id_: str) -> frozenset[str] | None:
+    def kept(case: Case | None, id_: str) -> frozenset[str] | None:
         lowered, named = id_.lower(), set()
 
         def has(word: str, /, **_: object) -> bool:
@@ -43,7 +57,7 @@ def kept_by_name(file: pytest.File) -> Kept:
                 found = known[word] = above(word)
             if found or word.lower() in lowered:
                 return True
-            if has_default(case, word):
+            if case is not None and has_default(case, word):
                 named.add(word)
                 return True
             return False
@@ -53,5 +67,5 @@ def kept_by_name(file: pytest.File) -> Kept:
     return kept
 
 
-def _keep(_: Case, __: str) -> frozenset[str]:
+def _keep(_: Case | None, __: str) -> frozenset[str]:
     return frozenset()

@@ -21,10 +21,12 @@ class Request:
     Attributes:
         files: a family's file -> the ids named in it; an empty tuple for the whole file.
         everything: every file of ``cases/`` is asked for.
+        alone: nothing else is named.
     """
 
     everything: bool
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    alone: bool = False
 
 
 def in_cases(argument: str, directory: Path, root: Path) -> bool:
@@ -50,7 +52,7 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path) -> Re
         SelectionError: a path in ``cases/`` does not exist.
     """
     cases, package = root / "cases", root / "cts"
-    everything, concerned = False, False
+    everything, concerned, alone = False, False, True
     files: dict[Path, tuple[str, ...]] = {}
     for argument in arguments:
         name, bracket, rest = argument.partition("[")
@@ -71,4 +73,6 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path) -> Re
                 files[path] = ()
             else:
                 files.update(dict.fromkeys(path.rglob("*.yaml"), ()))
-    return Request(everything, {} if everything else files) if concerned else None
+        else:
+            alone = False
+    return Request(everything, {} if everything else files, alone) if concerned else None

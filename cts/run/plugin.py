@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from generators.casebook import Casebook
 
 WORKER_INPUT = "cts"
+_HYPOTHESIS = "hypothesispytest"
+"""A plugin of pytest, by its name."""
 
 _OPTIONS = (
     "tier",
@@ -173,6 +175,9 @@ def _configure(config: pytest.Config) -> None:
     if request.everything:
         # The whole suite includes whatever else is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
+    if request.alone:
+        # It has nothing to do for cases, and takes a second to say so: its summary imports all of Hypothesis.
+        config.pluginmanager.unregister(name=_HYPOTHESIS)
     _start(config, request, options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,10 +45,15 @@ class Selection:
         """Return the family that the file describes."""
         return next((family for family in self.casebook.families.values() if family.path == path), None)
 
-    def cases(self, family: Family) -> Iterable[Case]:
-        """Return the family's cases, in an order that is the same in every process."""
+    def cases(self, family: Family, wanted: Callable[[str], bool] | None = None) -> Iterable[Case]:
+        """Return the family's cases, in an order that is the same in every process.
+
+        Args:
+            family: the family.
+            wanted: tells from an id whether its case is asked for. Cases that are not are left out where that saves time.
+        """
         ids = self._ids(family)
-        cases = expand(family, self.tier, self.extra_rows) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+        cases = expand(family, self.tier, self.extra_rows, wanted) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
         return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
 
     def _ids(self, family: Family) -> Sequence[str] | None:

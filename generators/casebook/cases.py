@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import getitem
@@ -17,7 +17,7 @@ from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
 from generators.casebook.ids import named_labels
-from generators.casebook.tiers import Tier, pinned_labels
+from generators.casebook.tiers import Tier, chosen_labels, pinned_labels
 from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
@@ -203,7 +203,7 @@ def full_rows(family: Family) -> list[Row]:
     return list(dict.fromkeys(sorted(found)))
 
 
-def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None) -> list[Case]:
+def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None, wanted: Callable[[str], bool] | None = None) -> list[Case]:
     """Return the cases of a tier, in the order of the full tier. Every tier has those of the smaller tiers; smoke and nightly are pinned.
 
     Args:
@@ -211,6 +211,7 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
         tier: ``smoke``, ``nightly`` or ``full``.
         extra: property rows (labels) that a device has, of every kind; those that the family does not name, of the kind
             that it has, come after the others, from the products that take all rows.
+        wanted: tells from the id of a pinned case whether it is asked for; by default all are. All other cases are returned.
 
     Raises:
         CasebookError: unknown tier, a row of another form, a product that the constraints leave empty, or tiers that are not pinned.
@@ -219,7 +220,7 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
         tier = Tier(tier)
     except ValueError:
         raise CasebookError(f"unknown tier '{tier}'; expected one of {', '.join(Tier)}") from None
-    found = _labelled(family, full_rows(family)) if tier is Tier.FULL else list(pinned_labels(family).of(tier))
+    found = _labelled(family, full_rows(family)) if tier is Tier.FULL else chosen_labels(family, tier, wanted)
     for label in _added(family, extra or ()):
         found += _labels_on_row(family, label, tier)
     return [Case(family, labels) for labels in found]

@@ -8,13 +8,12 @@ case of the nightly tier: the first tier that has it, its id, and digests of wha
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from generators.casebook.family import Family
-from generators.casebook.ids import parse_labels
 from generators.digests import digest
 from generators.errors import CasebookError
 
@@ -150,20 +149,22 @@ class PinnedLabels:
     nightly: tuple[tuple[str, ...], ...]
     smoke: tuple[tuple[str, ...], ...]
 
-    def of(self, tier: Tier) -> tuple[tuple[str, ...], ...]:
-        """Return the cases of the smoke or the nightly tier."""
-        return self.smoke if tier is Tier.SMOKE else self.nightly
+
+@cache
+def _pinned(family: Family) -> PinnedTiers:
+    return read_tiers(pinned_file(home(family), family.name))
 
 
 @cache
-def pinned_labels(family: Family) -> PinnedLabels:
-    """Return the pinned cases of ``family``.
+def pinned_digests(family: Family) -> Mapping[str, tuple[str, ...]]:
+    """Return the digests of each pinned case of ``family`` by its id; none for a case whose digests have not been computed."""
+    return {case.id: case.digests for case in _pinned(family).cases}
 
-    Raises:
-        CasebookError: none are pinned, or they were chosen for another outline; the message says which command to run.
-    """
-    path = pinned_file(home(family), family.name)
-    pinned = read_tiers(path)
+
+@cache
+def _checked(family: Family) -> tuple[PinnedCase, ...]:
+    """Return the pinned cases of ``family``, which were chosen for its outline."""
+    pinned = _pinned(family)
     if not pinned.cases:
         raise CasebookError(f"{family.path}: no cases of '{family.name}' are pinned: {remedy(family)}")
     if pinned.outline != outline(family):
@@ -171,15 +172,49 @@ def pinned_labels(family: Family) -> PinnedLabels:
             f"{family.path}: parameters, constraints or products of '{family.name}' have changed since its cases were pinned: "
             f"{remedy(family)}"
         )
-    nightly, smoke = [], []
-    for case in pinned.cases:
+    return pinned.cases
+
+
+def chosen_labels(family: Family, tier: Tier, wanted: Callable[[str], bool] | None = None) -> list[tuple[str, ...]]:
+    """Return the pinned cases of the smoke or the nightly tier, in the order of the full tier: for each the labels of its parameters.
+
+    Args:
+        family: the family.
+        tier: smoke or nightly.
+        wanted: tells from an id whether its case is asked for; by default all are. The labels of others are never read.
+
+    Raises:
+        CasebookError: none are pinned, or they were chosen for another outline; the message says which command to run.
+    """
+    found = []
+    for case in _checked(family):
+        if (tier is Tier.SMOKE and case.tier is not Tier.SMOKE) or (wanted is not None and not wanted(case.id)):
+            continue
         labels = labels_of(family, case.id)
         if labels is None:
+            path = pinned_file(home(family), family.name)
             raise CasebookError(f"{path}: '{case.id}' is not a case of '{family.name}': {remedy(family)}")
-        nightly.append(labels)
-        if case.tier is Tier.SMOKE:
-            smoke.append(labels)
-    return PinnedLabels(tuple(nightly), tuple(smoke))
+        found.append(labels)
+    return found
+
+
+@cache
+def pinned_labels(family: Family) -> PinnedLabels:
+    """Return all pinned cases of ``family``.
+
+    Raises:
+        CasebookError: see ``chosen_labels``.
+    """
+    return PinnedLabels(tuple(chosen_labels(family, Tier.NIGHTLY)), tuple(chosen_labels(family, Tier.SMOKE)))
+
+
+@cache
+def _defaults(family: Family) -> tuple[Mapping[str, int], tuple[str | None, ...]]:
+    """Return the place of each parameter by its name, and the default of each."""
+    return (
+        {parameter.name: place for place, parameter in enumerate(family.parameters)},
+        tuple(parameter.default for parameter in family.parameters),
+    )
 
 
 def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
@@ -187,11 +222,18 @@ def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
     name, _, rest = id_.partition("[")
     if name != family.name or not rest.endswith("]"):
         return None
-    try:
-        labels = parse_labels(family.parameters, rest.removesuffix("]"))
-    except CasebookError:
-        return None
-    return labels if all(label in parameter.values for parameter, label in zip(family.parameters, labels, strict=True)) else None
+    places, defaults = _defaults(family)
+    labels = list(defaults)
+    given = set()
+    for part in rest[:-1].split("/") if len(rest) > 1 else ():
+        name, colon, label = part.partition(":")
+        place = places.get(name)
+        if not colon or place is None or name in given or label not in family.parameters[place].values:
+            return None
+        given.add(name)
+        labels[place] = label
+    found = tuple(label for label in labels if label is not None)
+    return found if len(found) == len(labels) else None
 
 
 def remedy(family: Family) -> str:

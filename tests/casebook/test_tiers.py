@@ -157,3 +157,12 @@ def test_an_outline_that_changed_and_tiers_that_are_not_there_are_faults(toy: Fa
     chosen = choose_tiers(toy)
     assert "have changed since" in tier_faults(toy, replace(chosen, outline="00")).notes[0]
     assert tier_faults(toy, PinnedTiers()).notes[0] == "no cases are pinned"
+
+
+def test_the_labels_of_cases_that_nobody_asks_for_are_not_read(toy: Family) -> None:
+    chosen = read_tiers(file_of(toy))
+    first, *rest = chosen.cases
+    write_tiers(file_of(toy), replace(chosen, cases=(first, *(replace(case, id="toy[none]") for case in rest))))
+    assert [case.id for case in expand(toy, "nightly", wanted=lambda id_: id_ == first.id)] == [first.id]
+    with pytest.raises(CasebookError, match=r"'toy\[none\]' is not a case of 'toy'"):
+        expand(toy, "nightly")

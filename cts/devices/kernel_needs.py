@@ -1,0 +1,324 @@
+"""What a kernel needs of a device, in a form without ids that can be pinned, and asked without the module.
+
+Two kernels with equal needs are supported by the same devices, and lack the same first thing on all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import NamedTuple
+
+from cts.devices.module_needs import (
+    Composite,
+    Constant,
+    Default,
+    MatrixTypeIds,
+    ModuleNeeds,
+    MulAddIds,
+    OuterProductIds,
+    ReduceSumIds,
+    Scalar,
+    SubArrayIds,
+    VectorMulIds,
+    VectorTypeIds,
+)
+from cts.devices.module_reading import read_needs
+from generators.errors import GeneratorError
+from generators.kernel import BufferSlot, Kernel, OpaqueSlot
+from generators.spirv.enumerants import Op
+from generators.stages import Draw, Stage
+from generators.types import COMPONENT_TYPES, VectorMatrixLayout
+
+BY_SUBGROUP = 0
+"""In a local size: the specialization constant that a device sets by its subgroup size."""
+
+_SUBGROUP_SIZES = (4, 8, 64, 128)
+_LOCAL_SIZE_ID = 0
+_BYTE = Scalar(8, 0)
+
+
+class DependsOnSubgroupSize(GeneratorError):
+    """Something other than the local size depends on the device's subgroup size, so the needs are not the same for every device."""
+
+
+class MatrixNeed(NamedTuple):
+    """A type of cooperative matrices. All numbers are values, not ids."""
+
+    component: Scalar
+    scope: int
+    rows: int
+    columns: int
+    use: int
+
+
+class VectorNeed(NamedTuple):
+    """A type of cooperative vectors, and how many components they have."""
+
+    component: Scalar
+    length: int
+
+
+class Accumulation(NamedTuple):
+    """A training instruction: an outer product by its MatrixInterpretation, or a sum by the number of its vector's type."""
+
+    interpretation: int | None
+    vector: int | None = None
+
+
+class Environment(NamedTuple):
+    """Versions, features, properties, and how the pipeline is made.
+
+    Attributes:
+        version, capabilities, extensions, float_modes, local_size_mode: see ModuleNeeds.
+        stage: that runs the kernel.
+        required_subgroup_size, full_subgroups, robust: see Kernel.
+        shader_object: whether it is a shader object.
+        writes: whether any buffer is written.
+        converts: whether a command of the device converts a buffer's matrices.
+    """
+
+    version: tuple[int, int]
+    capabilities: tuple[int, ...]
+    extensions: tuple[str, ...]
+    float_modes: tuple[tuple[int, int], ...]
+    local_size_mode: bool
+    stage: Stage
+    required_subgroup_size: int | None
+    full_subgroups: bool | None
+    robust: bool
+    shader_object: bool
+    writes: bool
+    converts: bool
+
+
+class Sizes(NamedTuple):
+    """What is limited.
+
+    Attributes:
+        local_size: in invocations along x, y, z; BY_SUBGROUP for ``invocations``, or else ``subgroups`` times the subgroup size; None
+            where there is none.
+        subgroups, invocations, push_constant_bytes: see Kernel.
+        shared: an upper bound of the workgroup memory in bytes.
+        descriptors: buffers with a binding; ``bytes`` of the largest.
+    """
+
+    local_size: tuple[int, int, int] | None
+    subgroups: int
+    invocations: int | None
+    push_constant_bytes: int
+    shared: int
+    descriptors: int
+    bytes: int
+
+
+class Types(NamedTuple):
+    """Cooperative types, and the operations that property rows tell of.
+
+    Attributes:
+        matrices, vectors: the types.
+        muladds: result, A, B, C (numbers of types) and Cooperative Matrix Operands of each.
+        multiplies: result and input (numbers of types), the interpretations of input, matrix and bias, transpose, and the operands of each.
+        accumulations: training instructions.
+        sub_arrays: the lengths of source and result of each.
+    """
+
+    matrices: tuple[MatrixNeed, ...]
+    muladds: tuple[tuple[int, int, int, int, int], ...]
+    vectors: tuple[VectorNeed, ...]
+    multiplies: tuple[tuple[int, int, int, int, int | None, int, int], ...]
+    accumulations: tuple[Accumulation, ...]
+    sub_arrays: tuple[tuple[int, int], ...]
+
+
+class KernelNeeds(NamedTuple):
+    """Three parts, each the same for many kernels."""
+
+    environment: Environment
+    sizes: Sizes
+    types: Types
+
+    @property
+    def kernel(self) -> Kernel:
+        """A kernel with these needs, without a module."""
+        environment, sizes, _ = self
+        opaque = None
+        if environment.converts:
+            opaque = OpaqueSlot(next(iter(COMPONENT_TYPES.values())), 1, 1, VectorMatrixLayout.INFERENCING_OPTIMAL, 1)
+        bound = tuple(BufferSlot("", sizes.bytes, False, binding=number) for number in range(sizes.descriptors))
+        return Kernel(
+            b"",
+            (*bound, BufferSlot("", 0, environment.writes, opaque=opaque)),
+            local_size_constant_id=_LOCAL_SIZE_ID,
+            subgroups=sizes.subgroups,
+            push_constant_bytes=sizes.push_constant_bytes,
+            required_subgroup_size=environment.required_subgroup_size,
+            full_subgroups=environment.full_subgroups,
+            robust=environment.robust,
+            invocations=sizes.invocations,
+            draw=None if environment.stage == "compute" else Draw(environment.stage, 1),
+            shader_object="spirv" if environment.shader_object else None,
+        )
+
+    @property
+    def module(self) -> ModuleNeeds:
+        """What a module with these needs says of itself."""
+        environment, sizes, types = self
+        ids = count(1)
+        constants: dict[int, Constant] = {}
+        scalars: dict[int, Scalar] = {}
+
+        def constant(value: Constant) -> int:
+            constants[id_ := next(ids)] = value
+            return id_
+
+        def scalar(type_: Scalar) -> int:
+            scalars[id_ := next(ids)] = type_
+            return id_
+
+        def matrix(need: MatrixNeed) -> MatrixTypeIds:
+            return MatrixTypeIds(scalar(need.component), *map(constant, (need.scope, need.rows, need.columns, need.use)))
+
+        matrices = {next(ids): matrix(need) for need in types.matrices}
+        known = list(matrices)
+        vectors = {next(ids): VectorTypeIds(scalar(need.component), constant(need.length)) for need in types.vectors}
+        of_vector = list(vectors)
+        multiplies = [
+            VectorMulIds(
+                of_vector[result],
+                of_vector[input_],
+                constant(of_input),
+                constant(of_matrix),
+                None if of_bias is None else constant(of_bias),
+                constant(transpose),
+                operands,
+            )
+            for result, input_, of_input, of_matrix, of_bias, transpose, operands in types.multiplies
+        ]
+        byte, array = scalar(_BYTE), next(ids)
+        composites = {array: Composite(Op.TypeArray, (byte,), sizes.shared)}
+
+        def array_of(length: int) -> int:
+            composites[id_ := next(ids)] = Composite(Op.TypeArray, (byte,), constant(length), True)
+            return id_
+
+        local_size = sizes.local_size
+        if local_size is not None:
+            x, y, z = (constant(Default(_LOCAL_SIZE_ID, 1) if size == BY_SUBGROUP else size) for size in local_size)
+            local_size = x, y, z
+        return ModuleNeeds(
+            environment.version,
+            environment.capabilities,
+            environment.extensions,
+            environment.float_modes,
+            local_size,
+            local_size is not None,
+            environment.local_size_mode,
+            matrices,
+            tuple(MulAddIds(known[result], known[a], known[b], known[c], operands) for result, a, b, c, operands in types.muladds),
+            vectors,
+            tuple(multiplies),
+            tuple(
+                OuterProductIds(constant(one.interpretation))
+                if one.interpretation is not None
+                else ReduceSumIds(of_vector[one.vector or 0])
+                for one in types.accumulations
+            ),
+            tuple(SubArrayIds(array_of(source), array_of(result)) for source, result in types.sub_arrays),
+            scalars,
+            composites,
+            ((array, False),),
+            frozenset(),
+            constants,
+        )
+
+
+def needs_of(kernel: Kernel) -> KernelNeeds:
+    """Return what ``kernel`` needs.
+
+    Raises:
+        DependsOnSubgroupSize: it is not the same for every subgroup size.
+        GeneratorError: the module has something that the suite knows no requirement of.
+    """
+    first, *others = (_needs_of(kernel, size) for size in _SUBGROUP_SIZES)
+    if any(other != first for other in others):
+        raise DependsOnSubgroupSize("a kernel needs something else of devices with other subgroup sizes")
+    return first
+
+
+def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
+    """Return what it needs where subgroups have that many invocations."""
+    module = read_needs(kernel.spirv, kernel.entry_point)
+    known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
+    known[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
+
+    def value(id_: int) -> int:
+        return module.value(id_, known)
+
+    of_matrix = {id_: number for number, id_ in enumerate(module.matrices)}
+    of_vector = {id_: number for number, id_ in enumerate(module.vectors)}
+    bound = [slot for slot in kernel.buffers if slot.binding is not None]
+    environment = Environment(
+        module.version,
+        module.capabilities,
+        module.extensions,
+        module.float_modes,
+        module.local_size_mode,
+        "compute" if kernel.draw is None else kernel.draw.stage,
+        kernel.required_subgroup_size,
+        kernel.full_subgroups,
+        kernel.robust,
+        kernel.shader_object is not None,
+        any(slot.written for slot in kernel.buffers),
+        any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
+    )
+    sizes = Sizes(
+        _local_size(kernel, module, known),
+        kernel.subgroups,
+        kernel.invocations,
+        kernel.push_constant_bytes,
+        module.workgroup_bytes(known),
+        len(bound),
+        max((slot.bytes for slot in bound), default=0),
+    )
+    types = Types(
+        tuple(
+            MatrixNeed(module.scalars[one.component], value(one.scope), value(one.rows), value(one.columns), value(one.use))
+            for one in module.matrices.values()
+        ),
+        tuple((of_matrix[one.result], of_matrix[one.a], of_matrix[one.b], of_matrix[one.c], one.operands) for one in module.muladds),
+        tuple(VectorNeed(module.scalars[one.component], value(one.length)) for one in module.vectors.values()),
+        tuple(
+            (
+                of_vector[one.result],
+                of_vector[one.input],
+                value(one.input_interpretation),
+                value(one.matrix_interpretation),
+                None if one.bias_interpretation is None else value(one.bias_interpretation),
+                value(one.transpose),
+                one.operands,
+            )
+            for one in module.multiplies
+        ),
+        tuple(
+            Accumulation(value(one.interpretation)) if isinstance(one, OuterProductIds) else Accumulation(None, of_vector[one.vector])
+            for one in module.accumulations
+        ),
+        tuple((value(module.composites[one.source].length), value(module.composites[one.result].length)) for one in module.sub_arrays),
+    )
+    return KernelNeeds(environment, sizes, types)
+
+
+def _local_size(kernel: Kernel, module: ModuleNeeds, known: Mapping[int, int]) -> tuple[int, int, int] | None:
+    if module.local_size is None:
+        return None
+
+    def size(given: int) -> int:
+        if not module.local_size_ids:
+            return given
+        constant = module.constants.get(given)
+        by_device = isinstance(constant, Default) and constant.spec_id == kernel.local_size_constant_id
+        return BY_SUBGROUP if by_device and kernel.invocations is None else module.value(given, known)
+
+    x, y, z = map(size, module.local_size)
+    return x, y, z

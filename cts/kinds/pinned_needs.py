@@ -1,0 +1,116 @@
+"""What the cases of the nightly tier need of a device, pinned in ``golden/needs/<family>.tsv``: a run builds no case that it need not run.
+
+A line of a case has a key, which is a digest of its line in ``golden/tiers``, so needs of a case that has changed since are not found.
+Then it has, for every pipeline of the case, the numbers of three of the parts above it, and the pipeline's label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from cts.devices.kernel_needs import Environment, KernelNeeds, Sizes, Types
+from generators.casebook import Case, Family
+from generators.casebook.tiers import home, pinned_digests
+from generators.digests import digest
+
+FOLDER = Path("golden", "needs")
+"""Of the files, in a checkout."""
+
+_PARTS = (("environment", Environment), ("sizes", Sizes), ("types", Types))
+_HEAD = "# what each case needs of a device, by parts that several have; written by 'cts golden --update'"
+
+CaseNeeds = tuple[tuple[str, KernelNeeds], ...]
+"""Label and needs of each pipeline of a case."""
+
+
+def needs_file(root: Path, name: str) -> Path:
+    """Return the file that pins the needs of the family ``name`` in the checkout ``root``."""
+    return root / FOLDER / f"{name}.tsv"
+
+
+def key_of(id_: str, digests: Sequence[str]) -> str:
+    """Return the key of a case by its id and the digests that ``golden/tiers`` has of it."""
+    return digest([id_.encode(), *(one.encode() for one in digests)])
+
+
+def lines_of(cases: Iterable[tuple[str, CaseNeeds]]) -> list[str]:
+    """Return the lines of a file, for the keys and needs of the cases of a family."""
+    tables: list[dict[str, int]] = [{} for _ in _PARTS]
+    lines, last = [_HEAD], []
+    for key, pipelines in cases:
+        words = [key]
+        for label, needs in pipelines:
+            numbers = []
+            for (name, _), table, part in zip(_PARTS, tables, needs, strict=True):
+                text = msgspec.json.encode(part).decode()
+                if text not in table:
+                    table[text] = len(table)
+                    lines.append(f"{name}\t{text}")
+                numbers.append(str(table[text]))
+            words.append(f"{'.'.join(numbers)}:{label}")
+        last.append("\t".join(words))
+    return [*lines, *last]
+
+
+@dataclass(frozen=True)
+class PinnedNeeds:
+    """A file.
+
+    Attributes:
+        parts: the texts of environments, of sizes and of types.
+        cases: key -> numbers of the parts and label of each pipeline.
+    """
+
+    parts: tuple[tuple[str, ...], ...]
+    cases: Mapping[str, tuple[str, ...]]
+
+    def of(self, key: str) -> CaseNeeds | None:
+        """Return the needs of the case of that key, if they are pinned."""
+        words = self.cases.get(key)
+        if words is None:
+            return None
+        found = []
+        for word in words:
+            numbers, _, label = word.partition(":")
+            environment, sizes, types = (texts[int(number)] for texts, number in zip(self.parts, numbers.split("."), strict=True))
+            decode = msgspec.json.decode
+            needs = KernelNeeds(decode(environment, type=Environment), decode(sizes, type=Sizes), decode(types, type=Types))
+            found.append((label, needs))
+        return tuple(found)
+
+
+def read_needs_file(path: Path) -> PinnedNeeds:
+    """Return what ``path`` pins; nothing if there is no such file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    parts: dict[str, list[str]] = {name: [] for name, _ in _PARTS}
+    cases: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        first, *rest = line.split("\t")
+        if first in parts:
+            parts[first] += rest
+        elif not first.startswith("#"):
+            cases[first] = tuple(rest)
+    return PinnedNeeds(tuple(tuple(texts) for texts in parts.values()), cases)
+
+
+@cache
+def _pinned(family: Family) -> PinnedNeeds:
+    return read_needs_file(needs_file(home(family), family.name))
+
+
+def pinned_needs(case: Case) -> CaseNeeds | None:
+    """Return the needs of a case if they are pinned."""
+    pinned = _pinned(case.definition)
+    if not pinned.cases:
+        return None
+    id_ = case.id
+    digests = pinned_digests(case.definition).get(id_)
+    return None if digests is None else pinned.of(key_of(id_, digests))

@@ -1,0 +1,70 @@
+"""What cases need of a device is read from golden/needs, so that a case that cannot run is not built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.kinds import kernel as kernel_cases
+from cts.kinds.kernel_digests import needs
+from cts.kinds.kind import Stopwatch
+from cts.kinds.pinned_needs import key_of, lines_of, pinned_needs, read_needs_file
+from cts.verdict.verdict import Verdict
+from generators.casebook import find_case
+from tests.suite import casebook
+
+ONE = "muladd[row:16x16x16.f16.f16.f16.f16/data:exact]"
+OTHER = "load_store[component:f32]"
+
+
+def found(id_: str):
+    return needs(find_case(casebook(), id_))
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "needs.tsv"
+    cases = {"k1": found(ONE), "k2": found(OTHER), "k3": found(ONE)}
+    lines = lines_of(cases.items())
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    read = read_needs_file(path)
+    assert {key: read.of(key) for key in cases} == cases
+    assert read.of("k4") is None
+    # Equal parts are there once.
+    assert len(lines) == len(lines_of([("k1", found(ONE)), ("k2", found(OTHER))])) + 1
+
+
+def test_a_family_without_a_file_has_no_needs(tmp_path):
+    assert read_needs_file(tmp_path / "none.tsv").of("k") is None
+
+
+def test_a_key_changes_with_the_id_and_with_each_digest():
+    assert len({key_of("a", ("1", "2")), key_of("b", ("1", "2")), key_of("a", ("1", "3")), key_of("a", ("12",))}) == 4
+
+
+@pytest.mark.parametrize("id_", [ONE, OTHER])
+def test_pinned_needs_are_those_of_the_case(id_):
+    assert pinned_needs(find_case(casebook(), id_)) == found(id_)
+
+
+@pytest.fixture
+def no_rows() -> EmbeddedDevice:
+    return EmbeddedDevice(replace(load_profile("universal"), rows=()))
+
+
+def test_a_case_that_the_device_cannot_run_is_not_built(no_rows, monkeypatch):
+    def refused(_):
+        raise AssertionError("built")
+
+    monkeypatch.setattr(kernel_cases, "build", refused)
+    judged = kernel_cases.judge(find_case(casebook(), ONE), no_rows, "spirv", Stopwatch())
+    assert (judged.verdict, judged.code) == (Verdict.NOT_SUPPORTED, "missing.row.type")
+
+
+def test_verdict_code_and_words_are_those_of_the_module(no_rows, monkeypatch):
+    case = find_case(casebook(), ONE)
+    pinned = kernel_cases.judge(case, no_rows, "spirv", Stopwatch())
+    monkeypatch.setattr(kernel_cases, "pinned_needs", lambda _: None)
+    assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch()) == pinned

@@ -46,6 +46,7 @@ class RunRecord(TypedDict, total=False):
         stopped: why the run ended early, a sentence.
         known_failures: name of the file whose failures count as known, empty for none.
         command: one line, or words.
+        not_judged: family -> how many selected judgements a time limit has left out; empty without one.
         repeat: how many judgements of each case were asked for. ``selected``: how many cases.
     """
 
@@ -67,6 +68,7 @@ class RunRecord(TypedDict, total=False):
     finished: str
     repeat: Ordinal
     selected: Count
+    not_judged: dict[str, Count]
     seconds: Seconds
     resumed: tuple[Resumption, ...]
 

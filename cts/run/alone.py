@@ -83,7 +83,10 @@ class Alone:
                 reporter.write_line(f"{len(self._waiting) - kept_back} set aside: each is judged again now, with nothing beside it")
             if kept_back:
                 reporter.write_line(f"{kept_back} kept for the end: by the known failures of the driver they cost the device")
+        limit = self._settings.limit
         for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
+            if limit is not None and limit.over:
+                break
             start = time.time()
             result = self._settle(aside)
             if self._journal is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -79,6 +79,12 @@ class Judging:
         family = self._selection.family(file_path)
         return None if family is None else CasesFile.from_parent(parent, path=file_path, family=family, selection=self._selection)
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Where there may not be time for all cases, put the most telling ones first."""
+        if self._settings.limit is not None:
+            items[:] = most_telling_first(items)
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
         try:
@@ -102,6 +108,8 @@ class Judging:
         if verbose:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for attempt in self._selection.attempts.left(item.case.id):
+            if self._settings.limit is not None and self._settings.limit.over:
+                break
             try:
                 self._judge(item, attempt)
             except (DeviceError, JournalError) as error:
@@ -160,6 +168,19 @@ class Judging:
         self._close(config)
         if self._journal is not None:
             self._journal.close()
+
+
+def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the items in a covering order; those that are no cases of the suite come last."""
+    from cts.run.covering_order import covering_order
+
+    families: dict[str, list[CaseItem]] = {}
+    for item in items:
+        if isinstance(item, CaseItem):
+            families.setdefault(item.case.family, []).append(item)
+    known = list(families.values())
+    ordered = [known[family][case] for family, case in covering_order([[item.case.labels for item in cases] for cases in known])]
+    return [*ordered, *(item for item in items if not isinstance(item, CaseItem))]
 
 
 def make_report(nodeid: str, result: CaseResult, start: float, passing: Collection[Verdict] = PASSING) -> pytest.TestReport:

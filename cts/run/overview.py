@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -102,6 +103,7 @@ class Overview:
         self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
         self._reports = ""
         self._selected = 0
+        self._families: Counter[str] = Counter()
         self._quiet_line = False
         self._verbose = False
 
@@ -149,7 +151,10 @@ class Overview:
 
     def _select(self, nodeids: Sequence[str]) -> None:
         ids = [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
-        self._selected = sum(len(self._attempts.left(id_)) for id_ in ids)
+        self._families = Counter()
+        for id_ in ids:
+            self._families[id_.partition("[")[0]] += len(self._attempts.left(id_))
+        self._selected = self._families.total()
         if self._retried:
             self._again |= self._retried.keys() & {(id_, attempt) for id_ in ids for attempt in self._attempts.left(id_)}
         if self._progress is not None:
@@ -317,7 +322,7 @@ class Overview:
             return exitstatus
         if before.bad(passing) or now.bad(passing) or self._findings or self._found_before():
             return pytest.ExitCode.TESTS_FAILED
-        if now.total < self._selected:
+        if now.total < self._selected and not self._out_of_time:
             return INCOMPLETE
         if not now.tested and not before.tested:
             return pytest.ExitCode.NO_TESTS_COLLECTED
@@ -327,7 +332,23 @@ class Overview:
         """Tell whether the run that this one resumed had findings, which stay in the reports."""
         return self._directory is not None and bool(read_meta(self._directory).get("findings"))
 
+    @property
+    def _out_of_time(self) -> bool:
+        """Whether the time limit, which was asked for, has left cases without a verdict."""
+        limit = self._settings.limit
+        return limit is not None and limit.over and not self._stopped and self._tally.total < self._selected
+
+    def _not_judged(self) -> dict[str, int]:
+        """Return how many judgements of each family the time limit has left out."""
+        judged = self._tally.families
+        counts = {family: count - judged.get(family, Counter()).total() for family, count in sorted(self._families.items())}
+        return {family: count for family, count in counts.items() if count > 0} if self._out_of_time else {}
+
     def _stop_line(self) -> str:
+        if self._out_of_time and self._settings.limit is not None:
+            seconds = f"{self._settings.limit.seconds:g} s"
+            rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
+            return f"TIME LIMIT of {seconds}: {self._tally.total:,} of {self._selected:,} cases were judged, the most telling first; {rest}"
         if not self._stopped:
             return ""
         rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
@@ -344,6 +365,7 @@ class Overview:
             ended = whole and self._before.total + self._tally.total >= selected
             found: list[FindingRecord] = [{"step": one.step or "", "what": one.what} for one in self._findings]
             meta |= {"selected": selected, "seconds": self._elapsed, "stopped": self._stop_line()}
+            meta["not_judged"] = self._not_judged()
             meta["findings"] = (*meta.get("findings", ()), *found)
             if ended:
                 meta["finished"] = timestamp()
@@ -410,7 +432,9 @@ class Overview:
             out.write_sep(
                 "!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True
             )
-        if tally.total < self._selected and not self._stopped:
+        if left := self._not_judged():
+            out.line("not judged, for the time limit: " + ", ".join(f"{count} of {family}" for family, count in left.items()), yellow=True)
+        if tally.total < self._selected and not self._stopped and not left:
             rest = "--resume judges the rest" if self._directory else "nothing is known of the rest"
             out.write_sep(
                 "!", f"NOT THE WHOLE RUN: {tally.total:,} of {self._selected:,} cases were judged; {rest}", yellow=True, bold=True

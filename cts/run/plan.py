@@ -15,6 +15,7 @@ from cts.judges import choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.session import Settings
+from cts.run.time_limit import beginning_now
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
 from generators.errors import CtsError
@@ -66,8 +67,8 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
 
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
-            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``; None or false
-            where not given.
+            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``,
+            ``time_limit``; None or false where not given.
 
     Raises:
         OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
@@ -76,6 +77,7 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     front_end = checked_front_end(options["front_end"])
     isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
     timeout = _seconds("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
+    seconds = _seconds("--time-limit", options.get("time_limit"), 0.0)
     retries = _retries(options)
     repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
     choice = choose(options["device"], retries.seconds)
@@ -105,7 +107,8 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
             "leave it out (pytest has --isolation on)"
         )
-    return Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback)
+    settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback)
+    return replace(settings, limit=beginning_now(seconds)) if seconds else settings
 
 
 def _retries(options: Mapping[str, Any]) -> Retries:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from generators.casebook import Casebook
 
 WORKER_INPUT = "cts"
+_FEW = 4
+"""Cases that pytest-xdist gives a process at a time, where their order counts."""
 _HYPOTHESIS = "hypothesispytest"
 """A plugin of pytest, by its name."""
 
@@ -44,6 +46,7 @@ _OPTIONS = (
     "resume",
     "retry",
     "repeat",
+    "time_limit",
     "require_vulkan",
     "embedded_mapping",
     "step_timeout",
@@ -85,6 +88,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="VERDICTS",
     )
     add("repeat", "judge each case N times (default: 1)", metavar="N")
+    add(
+        "time-limit",
+        "begin no further case SECONDS after the start; cases that cover most pairs of parameters come first, what was not judged is told, "
+        "and --resume goes on with it (default: none)",
+        metavar="SECONDS",
+    )
     add("require-vulkan", "exit with 2 where there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
     add("validation", "load the Vulkan validation layer; any message of it is an error of the suite", action="store_true")
     add(
@@ -127,7 +136,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
     milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here."""
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
-        config.option.dist = "worksteal"
+        if config.getoption(_dest("time_limit")):
+            # The processes take from the front, a few at a time: the most telling cases come first of all.
+            config.option.dist = "load"
+            config.option.maxschedchunk = config.getoption("maxschedchunk", None) or _FEW
+        else:
+            config.option.dist = "worksteal"
     if sys.stdout is None:
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.

@@ -11,6 +11,7 @@ from cts.devices.spec import DeviceSpec
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec, open_judge
 from cts.run.tally import PASSING, STRICTLY_PASSING
+from cts.run.time_limit import TimeLimit
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
@@ -32,6 +33,7 @@ class Settings:
         fallback: see cts.judges.Choice.
         known: known failures of the driver; none where they are not wanted.
         fail_on_quality: whether a quality warning makes the run fail.
+        limit: after which no further case begins; None: never.
     """
 
     tier: Tier
@@ -46,6 +48,7 @@ class Settings:
     fallback: str = ""
     known: KnownFailures = NONE_KNOWN
     fail_on_quality: bool = False
+    limit: TimeLimit | None = None
 
     @property
     def passing(self) -> frozenset[Verdict]:

@@ -176,3 +176,39 @@ def test_reports_that_cannot_be_written_are_no_success(checkout):
     assert checkout.run("cts", "--report-dir", "out", "--resume", behaviours={"*": "fail"}).returncode == 2
     (checkout.root / "fails" / "index.html").mkdir(parents=True)
     assert checkout.run("cts", "--report-dir", "fails", behaviours={"*": "fail"}).returncode == 1
+
+
+def meta(checkout) -> dict[str, object]:
+    return json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+
+
+def test_after_the_time_limit_no_case_begins_and_what_was_not_judged_is_told(checkout):
+    done = checkout.run("cts", "--report-dir", "out", "--time-limit", "1e-6")
+    assert checkout.results() == {}
+    assert "TIME LIMIT of 1e-06 s: 0 of 8 cases were judged" in done.stdout
+    assert "not judged, for the time limit: 8 of copying" in done.stdout
+    assert meta(checkout)["not_judged"] == {"copying": 8}
+    assert done.returncode == 5
+
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert (done.returncode, set(checkout.results())) == (0, SMOKE)
+    assert meta(checkout)["not_judged"] == {}
+
+
+def test_a_time_limit_that_is_enough_changes_nothing(checkout):
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", "--time-limit", "1000")
+    assert (done.returncode, set(checkout.results())) == (0, SMOKE)
+    assert "TIME LIMIT" not in done.stdout
+
+
+def test_with_a_time_limit_the_first_cases_cover_every_label(checkout):
+    checkout.run("cts", "--tier", "nightly", "--report-dir", "out", "--time-limit", "1000")
+    first = list(checkout.results())[:8]
+    assert {id_.partition("number:")[2][:2] for id_ in first} == {f"n{number}" for number in range(8)}
+    assert any("green" in id_ for id_ in first)
+
+
+def test_a_time_limit_that_is_no_time_is_bad_input(checkout):
+    done = checkout.run("cts", "--time-limit", "soon")
+    assert done.returncode == 2
+    assert "--time-limit soon: expected a number of seconds above 0" in done.stderr + done.stdout

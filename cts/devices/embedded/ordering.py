@@ -287,6 +287,9 @@ class Clock:
             manner: how the accesses are made.
             reads_write: whether ``now`` read what ``before`` wrote, which must be available and visible too.
         """
+        if not before.any():
+            # Most accesses are the first ones to their bytes.
+            return np.zeros(before.shape, bool)
         serial = before >> _SERIAL_SHIFT
         this_workgroup = serial >= self.start
         same_lane = ((before ^ now) & _LANE == 0) & ((now & _LANE) != 0) & this_workgroup

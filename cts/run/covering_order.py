@@ -28,7 +28,7 @@ def covering_order(families: Sequence[Labels]) -> list[tuple[int, int]]:
 
 
 def _greedy(labels: Labels) -> list[tuple[int, float]]:
-    """Return the cases of a family in order, each with the part of the family's pairs that it adds to those before it, which never grows."""
+    """Return the cases of a family in order, each with the part of the pairs that it adds to those before it, which never grows."""
     pairs, count = _pairs(labels)
     covered = np.zeros(count, bool)
     waiting = [(-pairs.shape[1], case) for case in range(len(labels))]

@@ -212,3 +212,9 @@ def test_a_time_limit_that_is_no_time_is_bad_input(checkout):
     done = checkout.run("cts", "--time-limit", "soon")
     assert done.returncode == 2
     assert "--time-limit soon: expected a number of seconds above 0" in done.stderr + done.stdout
+
+
+def test_with_two_processes_nothing_begins_after_the_time_limit_either(checkout):
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", "--time-limit", "1e-6")
+    assert (checkout.results(), meta(checkout)["not_judged"]) == ({}, {"copying": 8})
+    assert "TIME LIMIT of 1e-06 s: 0 of 8 cases were judged" in done.stdout

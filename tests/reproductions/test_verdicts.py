@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from cts.kinds.kernel_reproduction import write_reproduction
+from cts.run.plan import checked_settings
+from cts.run.runner import judge
+from cts.run.session import open_holder
+from generators.casebook import find_case
 from tests.reproductions.lavapipe import Ended, compiled_and_run, environment, obstacle
-from tests.suite import REPOSITORY
+from tests.suite import casebook
 
 pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
 
@@ -44,15 +47,24 @@ PASSING = (
 """Device addresses, arrays of descriptors, alternatives, shader objects, pipeline caches, robust access, subgroup sizes."""
 
 
-def judged(case: str, folder: Path) -> str:
-    """Have the suite judge a case and write its folder; return the code of the result."""
-    command = [sys.executable, "-m", "cts", "repro", case, str(folder), "--device", "llvmpipe", "--no-known-failures"]
-    done = subprocess.run(
-        [*command, "--step-timeout", "240"], cwd=REPOSITORY, capture_output=True, text=True, check=False, env=environment()
-    )
-    assert (folder / "result.json").exists(), done.stderr
-    result = json.loads((folder / "result.json").read_text())
-    return str(result.get("code") or result["verdict"])
+@pytest.fixture(scope="module")
+def judged() -> Iterator[Callable[[str, Path], str]]:
+    """Return what has the suite judge a case, in a process of the device's own, and write its folder; it returns the code of the result."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in environment().items():
+            patched.setenv(name, value)
+        options = dict.fromkeys(("tier", "front_end", "validation", "embedded_mapping", "isolation"))
+        settings = checked_settings({**options, "device": "llvmpipe", "step_timeout": "240"})
+        holder = open_holder(settings)
+
+        def judge_and_write(id_: str, folder: Path) -> str:
+            case = find_case(casebook(), id_)
+            write_reproduction(case, folder, settings.front_end)
+            result = judge(case, holder, settings.front_end, settings.tier)
+            return result.code or result.verdict.value
+
+        yield judge_and_write
+        holder.close()
 
 
 def agree(ended: Ended, code: str) -> bool:
@@ -61,7 +73,7 @@ def agree(ended: Ended, code: str) -> bool:
 
 
 @pytest.mark.parametrize("case", FAILING)
-def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, tmp_path):
+def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, judged, tmp_path):
     code = judged(case, tmp_path)
     ended = compiled_and_run(tmp_path)
     assert agree(ended, code), f"{code}\n{ended.output}"
@@ -69,14 +81,14 @@ def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, tmp_pat
 
 
 @pytest.mark.parametrize("case", PASSING)
-def test_what_the_suite_sees_pass_passes_without_it(case, tmp_path):
+def test_what_the_suite_sees_pass_passes_without_it(case, judged, tmp_path):
     code = judged(case, tmp_path)
     ended = compiled_and_run(tmp_path)
     assert agree(ended, code), f"{code}\n{ended.output}"
     assert ended.code == 0
 
 
-def test_a_wrong_element_is_told_with_its_place_and_both_sides(tmp_path):
+def test_a_wrong_element_is_told_with_its_place_and_both_sides(judged, tmp_path):
     """The expected bits of one element are changed: this one element is wrong, and no other."""
     assert judged(PASSING[-1], tmp_path) == "pass"
     elements = next(tmp_path.glob("0-*/expected/elements.txt"))
@@ -93,7 +105,7 @@ def test_a_wrong_element_is_told_with_its_place_and_both_sides(tmp_path):
     assert f"got {bits}" in told[0]
 
 
-def test_a_device_that_lacks_a_feature_is_not_judged(tmp_path):
+def test_a_device_that_lacks_a_feature_is_not_judged(judged, tmp_path):
     assert judged(PASSING[-1], tmp_path) == "pass"
     program = tmp_path / "repro.c"
     text = program.read_text()

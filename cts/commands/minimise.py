@@ -16,7 +16,7 @@ from cts.devices.spec import DeviceSpec
 from cts.kinds.kernel_reproduction import Again, Grounds, rules, write_arrangement
 from cts.minimise.data import Fewest, fewest
 from cts.minimise.ending import BAD, Ending, ending_of
-from cts.minimise.walk import Budget, Finding, Part, Smallest, Walk
+from cts.minimise.walk import SAYS_NOTHING, Budget, Finding, Part, Smallest, Walk
 from cts.repro.folder import README
 from cts.run.plan import at_least_one, checked_settings, seconds_of
 from cts.run.runner import judge
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         return ending_of(judge(one, holder, settings.front_end, settings.tier))
 
     def show(what: str, ending: Ending, *, alike: bool) -> None:
-        print(f"{budget.used} of at most {budget.runs}: {what}: {ending}{', kept' if alike else ''}", file=sys.stderr, flush=True)
+        print(f"{budget.used} of at most {budget.runs}: {what}: {ending}{', alike' if alike else ''}", file=sys.stderr, flush=True)
 
     try:
         ending = _first(case, judged, settings)
@@ -124,12 +124,15 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
 
 def _words(finding: Finding, ending: Ending) -> str:
     alike = [label for label, end in finding.endings.items() if ending.is_like(end)]
-    others = [f"{label} ({end})" for label, end in finding.endings.items() if not ending.is_like(end)]
+    others = [f"{label} ({end})" for label, end in finding.endings.items() if not ending.is_like(end) and end.verdict not in SAYS_NOTHING]
+    untold = [label for label, end in finding.endings.items() if end.verdict in SAYS_NOTHING]
     text = f"{finding.name}, here {finding.label}"
     if alike:
         text += f"; the same with {', '.join(alike)}"
     if others:
         text += f"; not with {', '.join(others)}"
+    if untold:
+        text += f"; not to be told with {', '.join(untold)}"
     return text
 
 

@@ -10,21 +10,23 @@ from generators.casebook import Case, Parameter
 from generators.casebook.cases import violated
 from generators.parameters.declaration import make_parameters
 
+_MATRIX = re.compile(r"\d+x\d")
 _SIZES = re.compile(r"(\d+(?:x\d+)*)(.*)")
 
 
 def simplest_first(parameter: Parameter, current: str) -> list[str]:
     """Return the labels of a parameter, and ``current``, in the order in which they are tried.
 
-    The default comes first. Then labels that are sizes, and are alike in all else, such as the types of a row, by their product: a
-    smaller matrix is simpler. Others keep the order of the family's file.
+    The sizes of a matrix, alike in all else, such as the types of a row, go by their product: a smaller matrix is simpler, also than the
+    default. Of other labels the default comes first, then numbers go upwards, and the rest keeps the order of the family's file.
     """
     labels = list(parameter.labels) if current in parameter.values else [*parameter.labels, current]
     rest = _parts(current)[1]
+    is_size = _MATRIX.match(current) is not None
 
     def key(label: str) -> tuple[bool, bool, int, int]:
         size, other = _parts(label)
-        return label != parameter.default, other != rest, size, labels.index(label)
+        return not is_size and label != parameter.default, other != rest, size, labels.index(label)
 
     return sorted(labels, key=key)
 

@@ -119,6 +119,12 @@ def test_the_default_is_the_simplest_label_and_then_the_smallest():
     assert volumes == sorted(volumes)
 
 
+def test_a_smaller_matrix_is_simpler_than_the_default():
+    shape = next(parameter for parameter in casebook().family("per_element").parameters if parameter.name == "shape")
+    assert shape.default == "16x16"
+    assert simplest_first(shape, "16x16").index("8x8") < simplest_first(shape, "16x16").index("16x16")
+
+
 def test_a_row_that_only_the_device_has_is_walked_too():
     found, _ = walked("muladd[row:24x24x24.f16.f16.f32.f32/data:exact/form:reuse]", reuse_fails)
     assert found.case.named["row"] != "24x24x24.f16.f16.f32.f32"

@@ -24,6 +24,7 @@ VERBS = (
     "list_cases",
     "show",
     "repro",
+    "minimise",
     "report",
     "coverage",
     "new_family",

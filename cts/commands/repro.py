@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,11 +10,10 @@ from cts.commands.context import casebook, root
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import DeviceHolder
 from cts.devices.spec import DeviceSpec
-from cts.journal.record import encode
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
-from cts.repro.folder import README, RESULT
+from cts.repro.folder import README, add_result
 from cts.run.plan import checked_front_end, checked_settings
 from cts.run.runner import judge
 from cts.run.session import open_holder
@@ -108,9 +106,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         if outcomes:
             write_outcomes(folder, arrange(build(case)), outcomes)
-        (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+    add_result(folder, result)
     why = f" ({result.code}): {result.reason}" if result.code else ""
     print(f"{result.verdict} on {result.device}{why}")
     if result.message not in ("", result.reason):

@@ -7,12 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from cts.front_ends import FrontEnd
+from cts.kinds.authorities import quoted
 from cts.kinds.kernel import Arrangement, arrange, compile_module
+from cts.repro import element_sets
+from cts.repro.c_program import PROGRAM, Run, c_program
 from cts.repro.folder import DESCRIPTION, README, heading, writing
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
@@ -25,6 +29,9 @@ from generators.numerics.formats import values
 from generators.program.program import Program
 from generators.stages import DrawnStage, ShaderObject, Stage
 
+_COMMENT_WIDTH = 130
+"""Characters of a line in the program's first comment."""
+
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
     """Write ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
@@ -36,7 +43,31 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
     program = built.program
     command = f"cts repro '{case.id}' DIR --front-end {front_end} --device DEVICE"
     again = Again(command, "adding what comes back as `got/`")
-    write_arrangement(case.id, again, program, arrange(built), folder, front_end)
+    plan = arrange(built)
+    write_arrangement(case.id, again, program, plan, folder, front_end, Grounds(rules(case, plan), case.disputed))
+
+
+def rules(case: Case, plan: Arrangement) -> tuple[str, ...]:
+    """Return the requirements and positions that the expectations of a case rest on, with their texts and places, a line each."""
+    authorities = dict.fromkeys(placed.expectation.authority for expected in plan.expected for placed in expected.placed)
+    lines = [line for one in authorities for line in quoted(one.requirement, tuple(filter(None, (one.position, one.quality))), case)]
+    return tuple(dict.fromkeys(lines))
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """Why what is expected is expected.
+
+    Attributes:
+        rules: requirements and positions with their texts, a line each.
+        disputed: ids of the positions without which the text may forbid the module.
+    """
+
+    rules: tuple[str, ...] = ()
+    disputed: tuple[str, ...] = ()
+
+
+NO_GROUNDS = Grounds()
 
 
 @dataclass(frozen=True)
@@ -54,12 +85,15 @@ class Again:
     found: str = ""
 
 
-def write_arrangement(id_: str, again: Again, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd) -> None:
+def write_arrangement(
+    id_: str, again: Again, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd, grounds: Grounds = NO_GROUNDS
+) -> None:
     """Write ``folder`` for any dispatches of ``program``.
 
     Args:
         id_: names them; of the form of a case's id, by which the folder is known when it is written again.
         again: how they are run with the suite.
+        grounds: why what is expected is expected.
 
     Raises:
         CtsError: see write_reproduction.
@@ -71,7 +105,22 @@ def write_arrangement(id_: str, again: Again, program: Program, plan: Arrangemen
             _write_subcase(folder / name, kernel(plan.programs[index], built.spirv), plan, index)
         description = describe(id_, built, plan)
         (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        (folder / README).write_text(_readme(id_, again, front_end, description), encoding="utf-8")
+        without = _write_program(id_, grounds, plan, built.spirv, folder)
+        (folder / README).write_text(_readme(id_, again, front_end, description, grounds, without), encoding="utf-8")
+
+
+def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, folder: Path) -> str:
+    """Write the C program; return why there is none, empty if there is one."""
+    runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
+    about = [part for line in grounds.rules for part in ("", *wrap(line, _COMMENT_WIDTH))]
+    try:
+        for name, expected in zip(names(plan), plan.expected, strict=True):
+            text = element_sets.HEADING + "".join(f"{line}\n" for line in element_sets.lines(expected))
+            (folder / name / "expected" / element_sets.FILE).write_text(text, encoding="utf-8")
+        (folder / PROGRAM).write_text(c_program(id_, about, runs, grounds.disputed), encoding="utf-8")
+    except NotExpressible as why:
+        return str(why)
+    return ""
 
 
 def names(plan: Arrangement) -> list[str]:
@@ -260,53 +309,61 @@ def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:
 
 _README = """{heading}
 
-What the shader does is in `{shader}` (GLSL; missing where GLSL cannot say it) and `module.spvasm`; what runs is `module.spv`, made
-by the front end {front_end}. To run it without the suite:
+## What must happen
 
-1. {pipeline}; where `kernel.json` says so, with robustBufferAccess2 (each buffer's bound range is exactly its `bytes`) and through
-   a pipeline cache. A dispatch with a `pipeline` of its own wants the same module with the constants, local size and buffers that
-   are given there.
-2. For each entry of `dispatches`: fill every buffer from its file in `before/` (bytes that no store covers are poison and must
-   survive), then bind it, or write its device address into the push constants, little-endian, where `kernel.json` says. The rest of
-   the push constants is given in hexadecimal.
-3. {dispatch} and compare the written buffers with `expected/`. Where `expected/elements.csv` says `exact`, bit for bit;
-   `alternatives` allows the other patterns named there as well, and `interval` every value from `low` to `high`.
+{rules}
 
+## Run it
+
+{program}
 With the suite, on any device, {again_what}:
 
     {again}
+
+## What is here
+
+| file | what it has |
+|---|---|
+| `{shader}` | the shader in GLSL; missing where GLSL cannot say it |
+| `module.spv`, `module.spvasm` | what runs, by the front end {front_end}; and as text |
+| `N-NAME/before/` | what each buffer holds before dispatch N; bytes that no store covers are poison, and must survive |
+| `N-NAME/expected/elements.txt` | what each element may hold after it; `elements.csv` has the same in columns, `*.bin` one allowed result |
+| `kernel.json` | how to {make} and connect it, for a program of your own |
 
 | subcase | operands | workgroups |
 |---|---|---|
 """
 
+_PROGRAM = """`repro.c` needs a C compiler, Vulkan's headers and its loader. It prints the wrong elements, with what they may be and what
+came; its last line is the verdict. It ends with 0 if all is right, 1 if not, 2 if it cannot run, and 77 if no device has what the shader
+needs.
 
-_COMPUTE = """\
-Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
-   subgroup size required as `local_size` says, and the constant of the local size ({constant_id}) set to {subgroups} times the
-   subgroup size"""
+    cc -o repro repro.c -lvulkan -lm && ./repro
+"""
 
-_DRAWN = """\
-Create a graphics pipeline whose {stage} stage is `module.spv`, with the specialization constants in `kernel.json`"""
+_NO_PROGRAM = """There is no `repro.c`: {without}. `kernel.json` says how to write one.
+"""
+
+_LISTED_SUBCASES = 8
+"""Subcases in the README, which fits on a screen."""
 
 
-def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any]) -> str:
-    stage: Stage = "compute"
-    if "draw" in description:
-        stage = description["draw"]["stage"]
-        pipeline, dispatch = _DRAWN.format(stage=stage), "Draw as `kernel.json` says"
-    else:
-        pipeline, dispatch = _COMPUTE.format(**description["local_size"]), "Dispatch the workgroups"
+def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any], grounds: Grounds, without: str) -> str:
+    stage: Stage = description["draw"]["stage"] if "draw" in description else "compute"
     text = _README.format(
         heading=heading(id_),
+        rules="\n".join(f"* {line}" for line in grounds.rules) or "Every element must be as `expected/` says.",
+        program=_NO_PROGRAM.format(without=without) if without else _PROGRAM,
         again=again.command,
         again_what=again.what,
         front_end=front_end,
         shader=f"shader.{FILE_ENDINGS[stage]}",
-        pipeline=pipeline,
-        dispatch=dispatch,
+        make="create the pipeline" if stage == "compute" else f"create the pipeline, whose {stage} stage the module is,",
     )
-    for one in description["dispatches"]:
+    dispatches = description["dispatches"]
+    for one in dispatches[:_LISTED_SUBCASES]:
         operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items()) or "none"
         text += f"| {one['subcase']} | {operands} | {'x'.join(str(n) for n in one['workgroups'])} |\n"
+    if len(dispatches) > _LISTED_SUBCASES:
+        text += f"\n{len(dispatches) - _LISTED_SUBCASES} more are in `kernel.json`.\n"
     return f"{text}\n{again.found}" if again.found else text

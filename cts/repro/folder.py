@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cts.journal.record import encode
+from cts.verdict.failure import explanations
+from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
 
 README = "README.md"
@@ -16,7 +20,22 @@ CONVERSIONS = "conversions.json"
 RESULT = "result.json"
 
 _SHADERS = ("shader.comp", "shader.frag", "shader.vert")
-_FILES = (README, DESCRIPTION, CONVERSIONS, RESULT, "module.spv", "module.spvasm", *_SHADERS, "no-shader.txt")
+_FILES = (
+    README,
+    DESCRIPTION,
+    CONVERSIONS,
+    RESULT,
+    "module.spv",
+    "module.spvasm",
+    *_SHADERS,
+    "no-shader.txt",
+    "repro.c",
+    "repro",
+    "repro.amber",
+)
+_TOLD_LINES, _TOLD_ELEMENTS = 12, 4
+"""Lines of a result's message, and wrong elements, in the README, which fits on a screen."""
+
 _SUBCASE = re.compile(r"\d+-")
 _HEADING = re.compile(r"# \w+\[.*\]")
 
@@ -39,6 +58,37 @@ def writing(folder: Path) -> Iterator[None]:
 def heading(case_id: str) -> str:
     """Return the first line of README.md, by which a reproduction is known."""
     return f"# {case_id}"
+
+
+def add_result(folder: Path, result: CaseResult) -> None:
+    """Add a result to the folder, and what happened to its README, after the heading.
+
+    Raises:
+        CtsError: a file cannot be written.
+    """
+    try:
+        (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
+        readme = folder / README
+        first, _, rest = readme.read_text(encoding="utf-8").partition("\n")
+        readme.write_text(f"{first}\n\n## What happened\n\n{_told(result)}{rest}", encoding="utf-8")
+    except OSError as error:
+        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+
+
+def _told(result: CaseResult) -> str:
+    """Return in Markdown what happened."""
+    code = f" ({result.code})" if result.code else ""
+    head = f"**{result.verdict}**{code} on {result.device}, {result.driver}, with the front end {result.front_end}."
+    if result.failures:
+        first = result.failures[0]
+        mismatch = first.mismatch
+        lines = [f"subcase {first.subcase}: {mismatch.summary}"]
+        lines += [f"  ({one.row}, {one.column}) at byte {one.offset}: {one}" for one in mismatch.elements[:_TOLD_ELEMENTS]]
+        lines += [f"  matches: {sentence}" for sentence in explanations(first.matches)]
+    else:
+        lines = (result.message or result.reason).splitlines()[:_TOLD_LINES]
+    shown = "".join(f"    {line}\n" for line in lines)
+    return f"{head}\n\n{shown}\nAll of it is in `{RESULT}`.\n" if lines else f"{head}\n"
 
 
 def _clear(folder: Path) -> None:

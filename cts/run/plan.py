@@ -76,8 +76,8 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     tier = Tier(one_of("--tier", options["tier"] or "smoke", tuple(Tier)))
     front_end = checked_front_end(options["front_end"])
     isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
-    timeout = _seconds("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
-    seconds = _seconds("--time-limit", options.get("time_limit"), 0.0)
+    timeout = seconds_of("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
+    seconds = seconds_of("--time-limit", options.get("time_limit"), 0.0)
     retries = _retries(options)
     repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
     choice = choose(options["device"], retries.seconds)
@@ -115,8 +115,8 @@ def _retries(options: Mapping[str, Any]) -> Retries:
     usual = Retries()
     return Retries(
         at_least_one("--open-attempts", options.get("open_attempts") or str(usual.attempts), MOST_ATTEMPTS),
-        _seconds("--open-pause", options.get("open_pause"), usual.pause),
-        _seconds("--open-timeout", options.get("open_timeout"), usual.seconds),
+        seconds_of("--open-pause", options.get("open_pause"), usual.pause),
+        seconds_of("--open-timeout", options.get("open_timeout"), usual.seconds),
     )
 
 
@@ -168,7 +168,12 @@ def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
     return number
 
 
-def _seconds(option: str, text: str | None, usual: float) -> float:
+def seconds_of(option: str, text: str | None, usual: float) -> float:
+    """Return the seconds that ``text`` stands for; ``usual`` where it is None.
+
+    Raises:
+        OptionError: it stands for none.
+    """
     if text is None:
         return usual
     try:

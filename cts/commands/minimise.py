@@ -1,0 +1,150 @@
+"""Makes a failing case small: walks its parameters towards their defaults as long as it fails in the same way (the same code,
+the same defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets its data to zero where
+that changes nothing. A crash, a hang or a lost device is minimised like a wrong value: a Vulkan device is always in a process of
+its own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cts.commands.context import casebook
+from cts.devices.spec import DeviceSpec
+from cts.kinds.kernel_reproduction import Again, Grounds, rules, write_arrangement
+from cts.minimise.data import Fewest, fewest
+from cts.minimise.ending import BAD, Ending, ending_of
+from cts.minimise.walk import SAYS_NOTHING, Budget, Finding, Part, Smallest, Walk
+from cts.repro.folder import README
+from cts.run.plan import at_least_one, checked_settings, seconds_of
+from cts.run.runner import judge
+from cts.run.session import Settings, open_holder
+from generators.casebook import Case, CaseKind, find_case
+from generators.errors import CtsError
+
+NAME = "minimise"
+HELP = "make a failing case small, and say which parameters matter"
+RUNS, SECONDS = 200, 600.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.epilog = (
+        "Exit code: 0 with the smallest case on standard output, 2 where there is nothing to minimise. Progress is on standard error."
+    )
+    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
+    parser.add_argument("--device", metavar="DEVICE", help="where it fails (see 'cts devices'; default: the one that a run takes)")
+    parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules run (default: spirv)")
+    parser.add_argument("--runs", metavar="N", default=str(RUNS), help=f"most runs of cases and of dispatches (default: {RUNS})")
+    parser.add_argument("--seconds", metavar="SECONDS", help=f"no run begins later than this (default: {SECONDS:g})")
+    parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
+    parser.add_argument("--keep-data", action="store_true", help="leave dispatches and data as they are")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces what is left, as 'cts repro' does")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the smallest case and what matters."""
+    case = find_case(casebook(options), options.case)
+    settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None, "validation": False})
+    budget = Budget(at_least_one("--runs", options.runs), seconds_of("--seconds", options.seconds, SECONDS))
+    holder = open_holder(settings)
+
+    def judged(one: Case) -> Ending:
+        return ending_of(judge(one, holder, settings.front_end, settings.tier))
+
+    def show(what: str, ending: Ending, *, alike: bool) -> None:
+        print(f"{budget.used} of at most {budget.runs}: {what}: {ending}{', alike' if alike else ''}", file=sys.stderr, flush=True)
+
+    try:
+        ending = _first(case, judged, settings)
+        print(f"{case.id}: {ending}", file=sys.stderr, flush=True)
+        walk = Walk(judged, budget, lambda one, end, alike: show(one.id, end, alike=alike))
+        begin = time.monotonic()
+        smallest = walk.smallest(case, ending)
+        left = None
+        if smallest.complete and not options.keep_data and _has_dispatches(case, settings):
+            left = fewest(
+                smallest.case,
+                smallest.ending,
+                holder,
+                settings.front_end,
+                budget,
+                lambda what, end: show(what, end, alike=smallest.ending.is_like(end)),
+            )
+        print("\n".join(_report(case, smallest, left, settings)))
+        print(f"{budget.used} runs in {time.monotonic() - begin:.1f} s", file=sys.stderr)
+    finally:
+        holder.close()
+    if options.write is not None:
+        _write(options.write, smallest, left, settings)
+    return 0
+
+
+def _first(case: Case, judged: Callable[[Case], Ending], settings: Settings) -> Ending:
+    """Return how the case ends, twice alike.
+
+    Raises:
+        CtsError: it does not fail, or not each time.
+    """
+    first, second = judged(case), judged(case)
+    if first.verdict not in BAD:
+        raise CtsError(f"{case.id} ends as {first} on {settings.description.name}: there is nothing to minimise")
+    if not first.is_like(second):
+        raise CtsError(f"{case.id} ended as {first}, and then as {second}: what does not fail each time in the same way is not minimised")
+    return Ending(first.verdict, first.code, first.defects & second.defects)
+
+
+def _has_dispatches(case: Case, settings: Settings) -> bool:
+    return case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
+
+
+def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Settings) -> list[str]:
+    """Return what is known at the end."""
+    lines = [smallest.case.id, f"  {smallest.ending} on {settings.description.name}, driver {settings.description.driver}"]
+    before, after = first.named, smallest.case.named
+    gone = [f"{name} ({label})" for name, label in before.items() if after.get(name) != label]
+    if gone:
+        lines.append(f"  changed, without a change of the failure: {', '.join(gone)}")
+    for part in Part:
+        for finding in smallest.findings:
+            if finding.part is part:
+                lines.append(f"  {part.value}: {_words(finding, smallest.ending)}")
+    if not smallest.complete:
+        lines.append("  the runs were used up before all was tried: give more --runs or --seconds")
+    if left is not None:
+        lines.append(f"  one dispatch is enough: subcase {left.subcase.name}")
+        lines += [f"  elements of {name} that are not zero: {some} of {all_}" for name, (some, all_) in left.elements.items()]
+        if not left.complete:
+            lines.append("  the runs were used up before all data were tried: give more --runs or --seconds")
+    lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR")
+    return lines
+
+
+def _words(finding: Finding, ending: Ending) -> str:
+    alike = [label for label, end in finding.endings.items() if ending.is_like(end)]
+    others = [f"{label} ({end})" for label, end in finding.endings.items() if not ending.is_like(end) and end.verdict not in SAYS_NOTHING]
+    untold = [label for label, end in finding.endings.items() if end.verdict in SAYS_NOTHING]
+    text = f"{finding.name}, here {finding.label}"
+    if alike:
+        text += f"; the same with {', '.join(alike)}"
+    if others:
+        text += f"; not with {', '.join(others)}"
+    if untold:
+        text += f"; not to be told with {', '.join(untold)}"
+    return text
+
+
+def _write(folder: Path, smallest: Smallest, left: Fewest | None, settings: Settings) -> None:
+    """Write the folder of the dispatch that is left, or of the smallest case."""
+    from cts.kinds.table import KINDS
+
+    case = smallest.case
+    if left is None:
+        KINDS[case.definition.kind].reproduce(case, folder, settings.front_end)
+    else:
+        plan = left.arrangement
+        again = Again(f"cts minimise '{case.id}' --device DEVICE", "finding this dispatch once more")
+        write_arrangement(case.id, again, left.program, plan, folder, settings.front_end, Grounds(rules(case, plan), case.disputed))
+    print(folder / README)

@@ -1,0 +1,1 @@
+"""Makes a failing case small: its parameters, then its dispatches and data."""

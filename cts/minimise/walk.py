@@ -1,0 +1,170 @@
+"""Walks the parameters of a failing case towards their defaults, and finds out which of them matter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cts.minimise.ending import Ending
+from cts.minimise.labels import applying, replaced, simplest_first
+from cts.verdict.verdict import Verdict
+from generators.casebook import Case
+
+MOST_LABELS = 8
+"""Labels of one parameter that are tried in one round."""
+
+OTHER_LABELS = 3
+"""Further labels of each parameter by which its part in the failure is told."""
+
+SAYS_NOTHING = frozenset({Verdict.NOT_SUPPORTED, Verdict.ERROR})
+"""Endings that do not tell whether a label matters."""
+
+
+class Spent(Exception):
+    """The runs or seconds that there were are used up."""
+
+
+@dataclass
+class Budget:
+    """What a search may still use.
+
+    Attributes:
+        runs: of cases.
+        seconds: from now on.
+    """
+
+    runs: int
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+    used: int = 0
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = self.clock() + self.seconds
+
+    def take(self) -> None:
+        """Count a run.
+
+        Raises:
+            Spent: there is none left.
+        """
+        if self.used >= self.runs or self.clock() >= self._end:
+            raise Spent
+        self.used += 1
+
+
+class Part(Enum):
+    """Whether a parameter matters to a failure."""
+
+    MATTERS = "matters"
+    INDIFFERENT = "does not matter"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of one parameter of the smallest case.
+
+    Attributes:
+        name, label: the parameter, and its label in the smallest case.
+        part: whether it matters: some other label ends otherwise; or does not: all that were tried end alike.
+        endings: other label -> how the case ends with it.
+    """
+
+    name: str
+    label: str
+    part: Part
+    endings: dict[str, Ending]
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """What a walk has found.
+
+    Attributes:
+        case: the smallest case that ends like the first one.
+        ending: how it ends.
+        findings: of each of its parameters, as far as there were runs.
+        complete: whether there were runs enough.
+    """
+
+    case: Case
+    ending: Ending
+    findings: tuple[Finding, ...]
+    complete: bool
+
+
+class Walk:
+    """The search from one case.
+
+    Args:
+        judge: runs a case and says how it ended.
+        budget: of runs.
+        show: is told of each run: the case, its ending, and whether it is the smallest so far.
+    """
+
+    def __init__(self, judge: Callable[[Case], Ending], budget: Budget, show: Callable[[Case, Ending, bool], None]) -> None:
+        self._judge = judge
+        self._budget = budget
+        self._show = show
+        self._known: dict[str, Ending] = {}
+
+    def smallest(self, case: Case, ending: Ending) -> Smallest:
+        """Return the smallest case found that ends like ``case``, which ended as ``ending`` says."""
+        self._known[case.id] = ending
+        findings: list[Finding] = []
+        complete = True
+        try:
+            while (smaller := self._smaller(case, ending)) is not None:
+                case = smaller
+            findings.extend(self._findings(case, ending))
+        except Spent:
+            complete = False
+            # What the last round found is kept.
+            case = self._best if self._best is not None else case
+        return Smallest(case, self._known[case.id], tuple(findings), complete)
+
+    _best: Case | None = None
+
+    def _smaller(self, case: Case, ending: Ending) -> Case | None:
+        """Return a case with simpler labels that ends alike, after one round over all parameters; None if there is none."""
+        first = case
+        for number, parameter in list(applying(case)):
+            current = case.labels[number]
+            order = simplest_first(parameter, current)
+            for label in order[: order.index(current)][:MOST_LABELS]:
+                other = replaced(case, number, label)
+                if other is not None and self._ends_alike(other, ending):
+                    case = self._best = other
+                    break
+        return None if case is first else case
+
+    def _ends_alike(self, case: Case, ending: Ending) -> bool:
+        return ending.is_like(self._end_of(case, ending))
+
+    def _end_of(self, case: Case, ending: Ending) -> Ending:
+        known = self._known.get(case.id)
+        if known is None:
+            self._budget.take()
+            known = self._known[case.id] = self._judge(case)
+            self._show(case, known, ending.is_like(known))
+        return known
+
+    def _findings(self, case: Case, ending: Ending) -> Iterator[Finding]:
+        for number, parameter in applying(case):
+            label = case.labels[number]
+            endings: dict[str, Ending] = {}
+            for other in simplest_first(parameter, label):
+                changed = None if other == label else replaced(case, number, other)
+                if changed is None:
+                    continue
+                if len([one for one in endings.values() if one.verdict not in SAYS_NOTHING]) >= OTHER_LABELS or len(endings) >= MOST_LABELS:
+                    break
+                endings[other] = self._end_of(changed, ending)
+            telling = [one for one in endings.values() if one.verdict not in SAYS_NOTHING]
+            part = Part.UNKNOWN
+            if telling:
+                part = Part.INDIFFERENT if all(map(ending.is_like, telling)) else Part.MATTERS
+            yield Finding(parameter.name, label, part, endings)

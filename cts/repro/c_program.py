@@ -1,0 +1,243 @@
+"""One C file that runs a kernel case and needs nothing but a compiler and the Vulkan loader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import jinja2
+
+from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_CAPABILITIES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
+from cts.devices.module_needs import ModuleNeeds
+from cts.devices.module_reading import read_needs
+from cts.repro.feature_structures import FeatureStructure, feature_structures, structure_of
+from generators.errors import NotExpressible
+from generators.kernel import Dispatch, Kernel
+from generators.types import Scope
+
+PROGRAM = "repro.c"
+
+_IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExtendedTypes", "scalarBlockLayout")
+"""Features that a program enables where the device has them."""
+
+_ROBUST = ("cooperativeMatrixRobustBufferAccess", "pipelineRobustness")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One dispatch.
+
+    Attributes:
+        folder: of its buffers and expected elements.
+        kernel: what is dispatched; all kernels of a case have the same module and buffers.
+        dispatch: its push constants and workgroups.
+    """
+
+    folder: str
+    kernel: Kernel
+    dispatch: Dispatch
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An expression of C that is true where a device has what ``words`` says."""
+
+    condition: str
+    words: str
+
+
+def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Sequence[str] = ()) -> str:
+    """Return the program.
+
+    Args:
+        id_: of the case.
+        about: lines for its first comment.
+        runs: in order.
+        disputed: ids of positions without which the text may forbid the module; what fails is only a warning then.
+
+    Raises:
+        NotExpressible: the case needs what the program does not do.
+    """
+    first = runs[0].kernel
+    _refuse(runs)
+    kernels = list(dict.fromkeys(run.kernel for run in runs))
+    needs = read_needs(first.spirv, first.entry_point)
+    used = _Features(first, needs)
+    offsets = _offsets(first)
+    pushed = -(-first.push_constant_bytes // 4) * 4
+    return _template().render(
+        id=id_,
+        about=about,
+        structures=used.structures,
+        extension_room=max(1, sum(bool(one.extension) for one in used.structures)),
+        required=used.required,
+        enabled=used.enabled,
+        robust=first.robust,
+        shader_object=first.shader_object,
+        pipeline_cache=first.pipeline_cache,
+        full_subgroups=first.full_subgroups is not False,
+        addresses=any(slot.address_offset is not None for slot in first.buffers),
+        push_constant_bytes=pushed,
+        buffers=first.buffers,
+        local_size_id=first.local_size_constant_id,
+        constants=[
+            {"id": constant.constant_id, "offset": offset, "bytes": constant.component.bytes}
+            for constant, offset in zip(first.specialization, offsets, strict=True)
+        ],
+        constant_bytes=4 + sum(constant.component.bytes for constant in first.specialization),
+        pipelines=[
+            {
+                "subgroups": 0 if one.invocations is not None else one.subgroups,
+                "invocations": one.invocations or 0,
+                "subgroup_size": one.required_subgroup_size or 0,
+                "values": "".join(f", {byte}" for byte in _constant_bytes(one)),
+            }
+            for one in kernels
+        ],
+        subcases=[
+            {
+                "folder": run.folder,
+                "pipeline": kernels.index(run.kernel),
+                "workgroups": run.dispatch.workgroups,
+                "pushed": ", ".join(map(str, run.dispatch.push_constants)) or "0",
+            }
+            for run in runs
+        ],
+        entry_point=first.entry_point,
+        disputed=", ".join(disputed),
+    )
+
+
+def _refuse(runs: Sequence[Run]) -> None:
+    first = runs[0].kernel
+    if first.draw is not None:
+        raise NotExpressible("it draws, and the C program only dispatches")
+    if any(slot.opaque is not None for slot in first.buffers):
+        raise NotExpressible("it has matrices in a layout of the device's, and the C program converts none")
+    for run in runs:
+        if _shared(run.kernel) != _shared(first):
+            raise NotExpressible("its pipelines differ in more than constants and local sizes")
+
+
+def _shared(kernel: Kernel) -> Kernel:
+    """Return what the pipelines of a program have in common."""
+    constants = tuple(replace(constant, value=0) for constant in kernel.specialization)
+    return replace(kernel, specialization=constants, subgroups=1, invocations=None, required_subgroup_size=None)
+
+
+def _offsets(kernel: Kernel) -> list[int]:
+    """Return the byte of each specialization constant after the local size."""
+    offsets, at = [], 4
+    for constant in kernel.specialization:
+        offsets.append(at)
+        at += constant.component.bytes
+    return offsets
+
+
+def _constant_bytes(kernel: Kernel) -> bytes:
+    return b"".join(
+        (constant.value % (1 << constant.component.bits)).to_bytes(constant.component.bytes, "little") for constant in kernel.specialization
+    )
+
+
+class _Features:
+    """The features of a device that a kernel needs, as the program asks for them.
+
+    Attributes:
+        structures: that the program chains, in order.
+        required: what a device must have.
+        enabled: which members are set, and to what.
+    """
+
+    def __init__(self, kernel: Kernel, needs: ModuleNeeds) -> None:
+        self._extensions = {SPIRV_EXTENSIONS[name] for name in needs.extensions if name in SPIRV_EXTENSIONS}
+        self._used: set[FeatureStructure] = {one for one in feature_structures() if one.extension in self._extensions or not one.extension}
+        self.required: list[Condition] = []
+        self.enabled: list[dict[str, str]] = []
+        for extension in sorted(self._extensions):
+            name = next(one.name for one in feature_structures() if one.extension == extension)
+            self.required.append(Condition(f"has->{name}.sType", f"extension {extension}"))
+        self._modes(needs)
+        self._capabilities(needs)
+        self._pipelines(kernel, needs)
+        self.structures = [one for one in feature_structures() if one in self._used]
+
+    def _modes(self, needs: ModuleNeeds) -> None:
+        for mode, width in needs.float_modes:
+            name = f"{FLOAT_MODES[mode]}{width}"
+            self.required.append(Condition(f"floats.{name}", name))
+
+    def _capabilities(self, needs: ModuleNeeds) -> None:
+        for capability in needs.capabilities:
+            if needs.float_modes and capability in FLOAT_CAPABILITIES:
+                continue
+            if capability in SUBGROUP_OPERATIONS:
+                bit, name = SUBGROUP_OPERATIONS[capability]
+                self.required.append(Condition(f"subgroups.supportedOperations & {bit:#x}", f"subgroupSupportedOperations ({name})"))
+                continue
+            for alternatives in CAPABILITY_FEATURES[capability]:
+                self._require(alternatives)
+
+    def _pipelines(self, kernel: Kernel, needs: ModuleNeeds) -> None:
+        specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
+        if any(needs.value(matrix.scope, specialization) == Scope.WORKGROUP for matrix in needs.matrices.values()):
+            self._require(("cooperativeMatrixWorkgroupScope",))
+        if needs.local_size_mode:
+            self._require(("maintenance4",))
+        if kernel.required_subgroup_size is not None:
+            self._require(("subgroupSizeControl",))
+        if kernel.shader_object is not None:
+            self._require(("shaderObject",))
+        if kernel.robust:
+            for feature in _ROBUST:
+                self._require((feature,))
+            # A pipeline asks for it, and the device does not enable it.
+            structure = self._structure("robustBufferAccess2")
+            assert structure is not None, "it is a feature"
+            self.required.append(Condition(f"has->{structure.path('robustBufferAccess2')}", "feature robustBufferAccess2"))
+        # Sizes beyond the rows of exact sizes are those of flexible rows.
+        flexible = ("cooperativeMatrixFlexibleDimensions",) if needs.matrices else ()
+        for feature in (*_IF_THERE, *flexible):
+            structure = self._structure(feature)
+            assert structure is not None, "it is a feature"
+            self._enable(structure.path(feature), f"has.{structure.path(feature)}")
+
+    def _require(self, alternatives: Sequence[str]) -> None:
+        """Require one of some features, and enable all of them that there are."""
+        found = [(name, self._structure(name)) for name in alternatives]
+        conditions = [f"floats.{name}" if one is None else f"has->{one.path(name)}" for name, one in found]
+        condition = Condition(" || ".join(conditions), f"feature {' or '.join(alternatives)}")
+        if condition in self.required:
+            return
+        self.required.append(condition)
+        for name, one in found:
+            if one is not None:
+                self._enable(one.path(name), "VK_TRUE" if len(found) == 1 else f"has.{one.path(name)}")
+
+    def _structure(self, feature: str) -> FeatureStructure | None:
+        found = structure_of(feature, self._extensions)
+        if found is not None:
+            self._used.add(found)
+        return found
+
+    def _enable(self, path: str, value: str) -> None:
+        if all(one["path"] != path for one in self.enabled):
+            self.enabled.append({"path": path, "value": value})
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        variable_start_string="@{",
+        variable_end_string="}@",
+        line_statement_prefix="//%",
+        comment_start_string="{{#",
+        comment_end_string="#}}",
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    return environment.get_template("kernel.c.jinja")

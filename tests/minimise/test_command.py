@@ -1,0 +1,26 @@
+"""The command: what it refuses, and what its help says."""
+
+from __future__ import annotations
+
+import pytest
+
+from cts.cli import main
+
+PASSING = "load_store[component:u32/shape:8x8]"
+
+
+def test_a_case_that_passes_is_not_minimised(capsys):
+    assert main(["minimise", PASSING, "--device", "embedded"]) == 2
+    assert "nothing to minimise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--runs", "--seconds"])
+def test_a_bound_that_is_no_number_is_refused(option, capsys):
+    assert main(["minimise", PASSING, "--device", "embedded", option, "many"]) == 2
+    assert option in capsys.readouterr().err
+
+
+def test_help_says_what_the_exit_codes_are(capsys):
+    with pytest.raises(SystemExit):
+        main(["minimise", "--help"])
+    assert "Exit code" in capsys.readouterr().out

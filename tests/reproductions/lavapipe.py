@@ -1,0 +1,64 @@
+"""Whether this machine can compile the C program of a reproduction, and run it on lavapipe."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.hostile_driver.building import lavapipe
+
+_HEADER = Path("/usr/include/vulkan/vulkan_core.h")
+
+COMPILE = (
+    "cc",
+    "-std=c99",
+    "-O1",
+    "-Wall",
+    "-Wextra",
+    "-Wno-missing-field-initializers",
+    "-Werror",
+    "-o",
+    "repro",
+    "repro.c",
+    "-lvulkan",
+    "-lm",
+)
+
+
+def obstacle() -> str:
+    """Return what this machine lacks; empty if it lacks nothing."""
+    if shutil.which("cc") is None:
+        return "no C compiler (cc)"
+    if not _HEADER.exists():
+        return f"no Vulkan headers ({_HEADER}): libvulkan-dev has them"
+    return "" if lavapipe() else "no lavapipe: mesa-vulkan-drivers has it"
+
+
+def environment() -> Mapping[str, str]:
+    """Return an environment in which lavapipe is the only driver, and compiles fast."""
+    return {**os.environ, "VK_DRIVER_FILES": str(lavapipe()), "GALLIVM_PERF": "nopt"}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code, negative for a signal, and what it printed."""
+
+    code: int
+    output: str
+
+    @property
+    def verdict(self) -> str:
+        """Return the code of the last line; ``crash`` if a signal ended the program."""
+        return "crash" if self.code < 0 else self.output.splitlines()[-1].partition(":")[0]
+
+
+def compiled_and_run(folder: Path) -> Ended:
+    """Compile the program of a folder, without a warning, and run it."""
+    done = subprocess.run(COMPILE, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run(["./repro", "0", "200"], cwd=folder, capture_output=True, text=True, check=False, env=environment(), timeout=240)
+    return Ended(ran.returncode, ran.stdout)

@@ -1,0 +1,103 @@
+"""The C program of a folder: what it declares, asks for and leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cts.devices.capabilities import CAPABILITY_FEATURES, DEVICE_FEATURES, FLOAT_MODES
+from cts.kinds.kernel_reproduction import write_reproduction
+from cts.repro.feature_structures import feature_structures, structure_of
+from generators.casebook import Case, Family, expand, find_case
+from tests.suite import casebook
+
+PLAIN = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
+
+
+def program(id_: str, folder: Path) -> str:
+    """Return the program of a case; empty if it has none."""
+    write_reproduction(find_case(casebook(), id_), folder, "spirv")
+    path = folder / "repro.c"
+    return path.read_text() if path.exists() else ""
+
+
+def test_every_feature_of_a_capability_is_in_a_structure_or_a_property():
+    properties = tuple(FLOAT_MODES.values())
+    asked = {name for clauses in CAPABILITY_FEATURES.values() for names in clauses for name in names} | DEVICE_FEATURES
+    missing = [name for name in asked if structure_of(name, ()) is None and not name.startswith(properties)]
+    assert missing == []
+
+
+def test_a_feature_of_two_extensions_is_that_of_the_one_in_use():
+    for extension in ("VK_NV_cooperative_matrix2", "VK_EXT_cooperative_matrix_maintenance1"):
+        found = structure_of("cooperativeMatrixReductions", {extension})
+        assert found is not None
+        assert found.extension == extension
+
+
+def test_names_of_structures_are_names_of_c():
+    names = [one.name for one in feature_structures() if one.number]
+    assert all(name.isidentifier() for name in names)
+    assert len(set(names)) == len(names)
+
+
+def test_it_declares_the_structures_of_extensions_for_older_headers(tmp_path):
+    text = program(PLAIN, tmp_path)
+    assert "#ifndef VK_KHR_cooperative_matrix" in text
+    assert "VkPhysicalDeviceCooperativeMatrixFeaturesKHR" in text
+
+
+def test_it_has_nothing_that_the_case_does_not_need(tmp_path):
+    text = program(PLAIN, tmp_path)
+    for word in ("vkGetBufferDeviceAddress", "VkShaderEXT", "vkCreatePipelineCache", "VkPipelineRobustness", "@{", "//%"):
+        assert word not in text
+
+
+def test_a_buffer_without_a_binding_has_none(tmp_path):
+    text = program("conversion[from:f32/to:f16/shape:8x8/layouts:cr/storage:physical_storage_buffer]", tmp_path)
+    rows = text.partition("buffers[] = {")[2].partition("};")[0].strip().splitlines()
+    for row in rows:
+        binding, _, address_at = row.strip(" {},").split(", ")[-3:]
+        assert binding == "-1"
+        assert int(address_at) % 8 == 0
+
+
+def test_it_quotes_the_rule_with_its_section(tmp_path):
+    text = program("reduce[component:u32/shape:16x16/mode:row/function:add]", tmp_path)
+    opening = text.partition("*/")[0]
+    assert "CM2-RED-08" in opening
+    assert "SPV_NV_cooperative_matrix2, 3." in opening
+    assert "CM2-RED-08" in (tmp_path / "README.md").read_text()
+
+
+def test_a_case_whose_module_is_in_dispute_only_warns(tmp_path):
+    disputed = next(
+        (case for family in casebook() if family.disputed for case in _smoke(family) if case.disputed and _is_compute(case.id)), None
+    )
+    if disputed is None:
+        pytest.skip("no family disputes a module")
+    text = program(disputed.id, tmp_path)
+    assert 'verdict = "quality_warning"' in text
+
+
+def _smoke(family: Family) -> list[Case]:
+    return expand(family, "smoke")
+
+
+def _is_compute(id_: str) -> bool:
+    return "stage" not in id_
+
+
+@pytest.mark.parametrize("family", ["vector_stages", "vector_training"])
+def test_a_folder_without_a_program_says_why(family, tmp_path):
+    for case in _smoke(casebook().family(family)):
+        if not program(case.id, tmp_path):
+            assert "There is no `repro.c`: it" in (tmp_path / "README.md").read_text()
+            return
+    pytest.fail("every case has a program")
+
+
+def test_the_readme_fits_on_a_screen(tmp_path):
+    program(PLAIN, tmp_path)
+    assert len((tmp_path / "README.md").read_text().splitlines()) <= 50

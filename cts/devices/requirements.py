@@ -32,6 +32,7 @@ from generators.stages import Draw, Stage
 from generators.types import INTERPRETATIONS, MatrixOperands, Scope, Use
 
 _UNLIMITED = 1 << 63
+_MAINTENANCE1 = "VK_EXT_cooperative_matrix_maintenance1"
 _COMPUTE = STAGE_BITS["compute"]
 
 _INDEPENDENCE_32_BIT_ONLY, _INDEPENDENCE_NONE = 0, 2
@@ -124,6 +125,8 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
         yield Reason(next(iter(features)).code, words)
     yield from _environment(needs, device)
+    if kernel.maintenance1 and device.extensions is not None and _MAINTENANCE1 not in device.extensions:
+        yield Reason(Code.MISSING_EXTENSION.of(_MAINTENANCE1), f"extension {_MAINTENANCE1}")
     yield from _limits(kernel, device)
     stage: Stage = "compute"
     invocations = 0

@@ -50,7 +50,7 @@ class OfEitherExtension:
     SPV_EXT_cooperative_matrix_maintenance1."""
 
     maintenance1: bool = parameter(
-        "whether SPV_EXT_cooperative_matrix_maintenance1 declares the instructions, in place of SPV_NV_cooperative_matrix2",
+        "whether it is about SPV_EXT_cooperative_matrix_maintenance1, which declares what SPV_NV_cooperative_matrix2 has too",
         default="no",
         labels={"no": False, "yes": True},
     )

@@ -28,6 +28,12 @@ SHARED = {
 }
 
 
+def test_rows_by_subgroup_size_are_not_judged_without_the_extension():
+    program = build(find_case(casebook(), "subgroup_size_rows[maintenance1:yes/row:8x8x8.f16.f16.f32.f32]")).program
+    found = missing(kernel(program, emit(program)), load_profile("llvmpipe").description)
+    assert found.code == Code.MISSING_EXTENSION.of(EXT)
+
+
 @pytest.mark.parametrize(("case_id", "extension"), SHARED.items())
 def test_a_shared_instruction_needs_the_extension_that_declares_it(case_id, extension):
     program = build(find_case(casebook(), case_id)).program

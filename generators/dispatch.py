@@ -51,6 +51,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         push_constant_bytes=places.push_constant_bytes,
         entry_point=program.entry_point,
         required_subgroup_size=shape.subgroup_size,
+        maintenance1=program.maintenance1,
         full_subgroups=shape.full_subgroups if shape.invocations is None else False,
         robust=program.robust,
         pipeline_cache=program.pipeline_cache,

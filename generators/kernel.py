@@ -78,6 +78,7 @@ class Kernel:
         push_constant_bytes: size of the push-constant range, 0 if none.
         buffers: in the order of ``Dispatch.contents``.
         entry_point: name of the entry point.
+        maintenance1: whether it is for devices with VK_EXT_cooperative_matrix_maintenance1 alone.
         required_subgroup_size: the size that the pipeline requires, and so the one that x is set by; None for the device's.
         full_subgroups: whether the pipeline requires full subgroups; None: if the device can.
         robust: whether matrix accesses to bound buffers may leave their ranges: loads then give zero, and stores nothing
@@ -98,6 +99,7 @@ class Kernel:
     push_constant_bytes: int = 0
     entry_point: str = "main"
     required_subgroup_size: int | None = None
+    maintenance1: bool = False
     full_subgroups: bool | None = None
     robust: bool = False
     pipeline_cache: bool = False

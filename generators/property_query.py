@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.types import Scope
+
 Command = Literal[
     "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
     "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
@@ -34,25 +36,29 @@ Rule = Literal[
     "vector_components",
     "decode_blocks",
     "matrix_required",
+    "properties2_supported",
 ]
 
 
 @dataclass(frozen=True)
 class MatrixInfo:
-    """What VkPhysicalDeviceCooperativeMatrixInfo2EXT asks for, at subgroup scope.
+    """What VkPhysicalDeviceCooperativeMatrixInfo2EXT asks for.
 
     Attributes:
         varying: whether the subgroup size may vary (0), or is the device's own.
         saturating: whether multiply-adds saturate.
+        scope: of the matrices. A workgroup has each number of invocations for which a device must list something.
     """
 
     varying: bool = False
     saturating: bool = False
+    scope: Scope = Scope.SUBGROUP
 
     @property
     def text(self) -> str:
         """Return it in words."""
-        return f"subgroupSize {0 if self.varying else 'of the device'}, flags {int(self.saturating)}"
+        invocations = ", invocations each power of two that a workgroup may have" if self.scope is Scope.WORKGROUP else ""
+        return f"subgroupSize {0 if self.varying else 'of the device'}, flags {int(self.saturating)}{invocations}"
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "scalarBlockLayout",
         "cooperativeMatrixWorkgroupScope",
         "cooperativeMatrixFlexibleDimensions",
+        "cooperativeMatrixProperties2",  # only without flexible dimensions, see enabled_features
         "cooperativeMatrixRobustBufferAccess",  # for the pipelines that ask for robust access, and no others
         "pipelineRobustness",
         "shaderObject",
@@ -189,8 +190,22 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
 ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
     feature for clauses in CAPABILITY_FEATURES.values() for alternatives in clauses for feature in alternatives
 }
-"""Every feature that a device enables if it can. Robust buffer access is none: it would hide stray writes from the guard zones.
+"""Every feature that a device may enable. Robust buffer access is none: it would hide stray writes from the guard zones.
 Pipelines ask for it one by one."""
+
+
+def enabled_features(supported: Mapping[str, bool]) -> frozenset[str]:
+    """Return the names of the features that a device enables if it can.
+
+    Without cooperativeMatrixProperties2 where it has flexible dimensions: with both, each matrix type must be in the lists of both
+    (VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165, VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382).
+
+    Args:
+        supported: name of a feature -> whether the device has it.
+    """
+    both = supported.get("cooperativeMatrixFlexibleDimensions", False)
+    return ENABLED_FEATURES - {"cooperativeMatrixProperties2"} if both else ENABLED_FEATURES
+
 
 STATED_FEATURES: frozenset[str] = (
     ENABLED_FEATURES

@@ -19,6 +19,9 @@ class MatrixRow:
 
     ``m``, ``n``, ``k`` are exact sizes, or granularities where ``flexible``. ``invocations`` is the workgroupInvocations of a
     flexible row at workgroup scope, else 0. Component types by the suite's names.
+
+    ``subgroup_size`` is the subgroupSize for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists the row (0: one that
+    varies), and ``invocations`` is then what it was asked with; None for a row of the other commands, which is for every size.
     """
 
     m: int
@@ -32,6 +35,7 @@ class MatrixRow:
     scope: int
     flexible: bool = False
     invocations: int = 0
+    subgroup_size: int | None = None
 
 
 @dataclass(frozen=True)

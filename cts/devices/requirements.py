@@ -20,7 +20,7 @@ from cts.devices.capabilities import (
     STORES_IN_STAGE,
     SUBGROUP_OPERATIONS,
 )
-from cts.devices.device import DeviceDescription
+from cts.devices.device import DeviceDescription, MatrixRow
 from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, OuterProductIds, Scalar, VectorMulIds, VectorTypeIds
 from cts.devices.module_reading import read_needs
@@ -33,6 +33,7 @@ from generators.stages import Draw, Stage
 from generators.types import INTERPRETATIONS, MatrixOperands, Scope, Use
 
 _UNLIMITED = 1 << 63
+_MAINTENANCE1 = "VK_EXT_cooperative_matrix_maintenance1"
 _COMPUTE = STAGE_BITS["compute"]
 
 _INDEPENDENCE_32_BIT_ONLY, _INDEPENDENCE_NONE = 0, 2
@@ -83,14 +84,38 @@ class _Profile:
     def __init__(self, description: DeviceDescription) -> None:
         self.description = description
         self.features = {name for name, supported in description.features.items() if supported}
-        self.rows = PropertyIndex(description.rows, self.limit("cooperativeMatrixFlexibleDimensionsMaxDimension"))
+        self._indices: dict[tuple[int, int] | None, PropertyIndex] = {}
+        self._has_sized_rows = any(row.subgroup_size is not None for row in description.rows)
         listed = description.extra.get("extensions")
         self.extensions: frozenset[str] | None = None if listed is None else frozenset(listed)
         self.spirv_version = _SPIRV_OF_VULKAN.get(".".join(description.api_version.split(".")[:2]), (1, 6))
 
+    @property
+    def rows(self) -> PropertyIndex:
+        """The rows that the commands without a subgroup size list."""
+        return self._index(None)
+
+    def rows_of(self, subgroup_size: int, invocations: int) -> PropertyIndex:
+        """Return these rows, and those that vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists for a subgroup size (0: it varies) and
+        a number of invocations in the workgroup."""
+        return self._index((subgroup_size, invocations))
+
+    def _index(self, asked: tuple[int, int] | None) -> PropertyIndex:
+        if asked is not None and not self._has_sized_rows:
+            asked = None
+        if asked not in self._indices:
+            rows = [row for row in self.description.rows if row.subgroup_size is None or _is_listed(row, asked)]
+            self._indices[asked] = PropertyIndex(rows, self.limit("cooperativeMatrixFlexibleDimensionsMaxDimension"))
+        return self._indices[asked]
+
     def limit(self, name: str) -> int:
         """Return a limit by Vulkan's name; one that the device does not state does not limit."""
         return self.description.limits.get(name, _UNLIMITED)
+
+
+def _is_listed(row: MatrixRow, asked: tuple[int, int] | None) -> bool:
+    """Return whether a row is in the list for a subgroup size and a number of invocations."""
+    return asked is not None and row.subgroup_size == asked[0] and row.invocations in (0, asked[1])
 
 
 @lru_cache(maxsize=8)
@@ -110,6 +135,8 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
         yield Reason(next(iter(features)).code, words)
     yield from _environment(needs, device)
+    if kernel.maintenance1 and device.extensions is not None and _MAINTENANCE1 not in device.extensions:
+        yield Reason(Code.MISSING_EXTENSION.of(_MAINTENANCE1), f"extension {_MAINTENANCE1}")
     yield from _limits(kernel, device)
     stage: Stage = "compute"
     invocations = 0
@@ -124,14 +151,37 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         shared = needs.workgroup_bytes(specialization)
         yield from _workgroup_limits(kernel, shared, local_size, workgroup_scope, subgroup_size, device)
 
+    queried = queried_subgroup_size(device.description, needs.version, kernel.required_subgroup_size)
+    rows = device.rows_of(queried, invocations)
     types: dict[int, tuple[str, int, int]] = {}
     for id_, matrix in needs.matrices.items():
         types[id_] = _component(needs, matrix), needs.value(matrix.rows, specialization), needs.value(matrix.columns, specialization)
-        yield from _type(types[id_], scopes[id_], _use(needs.value(matrix.use, specialization)), invocations, device)
+        yield from _type(types[id_], scopes[id_], _use(needs.value(matrix.use, specialization)), invocations, rows)
     for muladd in needs.muladds:
-        yield from _muladd(muladd, types, scopes[muladd.result], invocations, device)
+        yield from _muladd(muladd, types, scopes[muladd.result], invocations, rows)
     yield from _vectors(needs, specialization, stage, device)
     yield from _sub_arrays(needs, specialization, device)
+
+
+def queried_subgroup_size(description: DeviceDescription, version: tuple[int, int] = LATEST, required: int | None = None) -> int:
+    """Return the subgroupSize for which a device lists the rows of a kernel (VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382): the
+    size that its pipeline requires; 0, a size that varies, where it requires none and the module has SPIR-V 1.6; the device's own one
+    before.
+
+    Args:
+        version: of the module.
+        required: the subgroup size that the kernel requires, if any.
+    """
+    if required is not None:
+        return required
+    return 0 if version >= LATEST and not _varies(description) else description.subgroup_size
+
+
+def _varies(description: DeviceDescription) -> bool:
+    """Return whether subgroup sizes vary. Where they do, every pipeline requires the device's own one (_required_size)."""
+    own = description.subgroup_size
+    least, most = (description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
+    return least != most
 
 
 def _sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], device: _Profile) -> Iterator[Reason]:
@@ -243,7 +293,7 @@ def _required_size(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
             # The local size does not depend on the subgroup size.
             return
         requirable = "subgroupSizeControl" in device.features and device.limit("requiredSubgroupSizeStages") & _COMPUTE
-        if least != most and not requirable:
+        if _varies(device.description) and not requirable:
             text = f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"
             yield Reason(Code.MISSING_PROPERTY.of("requiredSubgroupSizeStages"), text)
         return
@@ -382,14 +432,16 @@ def _where(scope: int, invocations: int) -> str:
     return "at subgroup scope" if scope == Scope.SUBGROUP else f"at scope {scope}"
 
 
-def _type(type_: tuple[str, int, int], scope: int, use: Use, invocations: int, device: _Profile) -> Iterator[Reason]:
+def _type(type_: tuple[str, int, int], scope: int, use: Use, invocations: int, listed: PropertyIndex) -> Iterator[Reason]:
     component, rows, columns = type_
-    if not any(device.rows.has_type((name, int(use), scope), rows, columns, invocations) for name in _either_sign(component)):
+    if not any(listed.has_type((name, int(use), scope), rows, columns, invocations) for name in _either_sign(component)):
         text = f"no property row for {_USES[use]} {component} {rows}x{columns} {_where(scope, invocations)}"
         yield Reason(Code.MISSING_ROW.of("type"), text)
 
 
-def _muladd(muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: int, invocations: int, device: _Profile) -> Iterator[Reason]:
+def _muladd(
+    muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: int, invocations: int, listed: PropertyIndex
+) -> Iterator[Reason]:
     operands = muladd.operands
     a, m, k = types[muladd.a]
     b, _, n = types[muladd.b]
@@ -401,7 +453,7 @@ def _muladd(muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: in
     )
     a, b, c, result = (_with_sign(component, bool(operands & flag)) for component, flag in signed)
     saturating = bool(operands & MatrixOperands.SATURATING_ACCUMULATION)
-    if not device.rows.has_muladd((a, b, c, result, saturating, scope), m, n, k, invocations):
+    if not listed.has_muladd((a, b, c, result, saturating, scope), m, n, k, invocations):
         kind = "saturating " if saturating else ""
         text = f"no property row for {kind}{m}x{n}x{k} {a} x {b} + {c} -> {result} {_where(scope, invocations)}"
         yield Reason(Code.MISSING_ROW.of("muladd"), text)

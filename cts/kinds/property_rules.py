@@ -37,12 +37,13 @@ _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 @dataclass(frozen=True)
 class Commanded:
-    """A device and the command that is asked of it."""
+    """A device and the command that is asked of it; ``invocations`` of a workgroup, where the command is asked for its matrices."""
 
     device: AnswersQueries
     description: DeviceDescription
     command: str
     info: MatrixInfo | None = None
+    invocations: int = 0
 
     @property
     def asked_for(self) -> AskedFor | None:
@@ -50,7 +51,7 @@ class Commanded:
         if self.info is None:
             return None
         size = 0 if self.info.varying else self.description.subgroup_size
-        return AskedFor(int(Scope.SUBGROUP), 0, size, SATURATING if self.info.saturating else 0)
+        return AskedFor(int(self.info.scope), self.invocations, size, SATURATING if self.info.saturating else 0)
 
     def count(self) -> PropertyAnswer:
         """Ask for the count alone."""
@@ -271,6 +272,11 @@ def _decode_blocks(asked: Commanded) -> Iterator[str]:
         yield "the device has the feature cooperativeMatrixDecodeVector, and lacks cooperativeMatrixBlockLoads"
 
 
+def _properties2_supported(asked: Commanded) -> Iterator[str]:
+    if not asked.description.features.get("cooperativeMatrixProperties2"):
+        yield "the device has VK_EXT_cooperative_matrix_maintenance1, and lacks the feature cooperativeMatrixProperties2"
+
+
 @dataclass(frozen=True)
 class PropertyRule:
     """A rule that what a device says of itself keeps.
@@ -280,12 +286,14 @@ class PropertyRule:
         calls: how the command is called to see that.
         broken: tells how a device breaks it, a line each.
         feature: without which the rule says nothing; empty where it always does.
+        without_command: whether the rule is about a device that may lack the command's feature, and never calls the command.
     """
 
     words: str
     calls: str
     broken: Callable[[Commanded], Iterator[str]]
     feature: str = ""
+    without_command: bool = False
 
 
 _COUNT = "without an array for the count n"
@@ -367,6 +375,12 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "VkPhysicalDeviceCooperativeMatrix2FeaturesNV, instead of the command",
             _decode_blocks,
             "cooperativeMatrixDecodeVector",
+        ),
+        "properties2_supported": PropertyRule(
+            "VK_EXT_cooperative_matrix_maintenance1 comes with cooperativeMatrixProperties2",
+            "vkGetPhysicalDeviceFeatures2 with VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT, instead of the command",
+            _properties2_supported,
+            without_command=True,
         ),
     }
 )

@@ -16,7 +16,11 @@ from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
-from generators.property_query import PropertyQuery
+from generators.property_query import MatrixInfo, PropertyQuery
+from generators.types import Scope
+
+_WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
+_LARGEST_WORKGROUP = "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize"
 
 
 def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
@@ -24,22 +28,44 @@ def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwa
     query = build_query(case)
     description = device.description
     rule = RULES[query.rule]
-    if lacking := _lacking(description, COMMANDS[query.command], rule):
+    if lacking := _lacking(description, COMMANDS[query.command], rule, query.info):
         return not_supported(lacking)
     with watch.step("device"):
-        broken = list(rule.broken(Commanded(device, description, query.command, query.info)))
+        broken = _broken(query, rule, device)
     if not broken:
         return Judgement(Verdict.PASS, subcases=1)
     lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken), f"calls: {rule.calls}"]
     return Judgement(Verdict.FAIL, Code.FAIL_PROPERTY.of(query.rule), f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
 
 
-def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule) -> Reason | None:
+def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) -> list[str]:
+    """Return how a device breaks the rule, a line each; of matrices of a workgroup with each number of invocations."""
+    description, info = device.description, query.info
+    if info is None or info.scope is not Scope.WORKGROUP:
+        return list(rule.broken(Commanded(device, description, query.command, info)))
+    return [
+        f"{invocations} invocations: {line}"
+        for invocations in workgroup_invocations(description)
+        for line in rule.broken(Commanded(device, description, query.command, info, invocations))
+    ]
+
+
+def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
+    """Yield the invocations of a workgroup for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
+    of two from the subgroup size to cooperativeMatrixWorkgroupScopeMaxWorkgroupSize."""
+    count = description.subgroup_size
+    while count <= description.limits.get(_LARGEST_WORKGROUP, description.subgroup_size):
+        yield count
+        count *= 2
+
+
+def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule, info: MatrixInfo | None) -> Reason | None:
     """Return what the device lacks for the rule to say something of it; None if nothing."""
     extensions = description.extra.get("extensions")
     if extensions is not None and command.extension not in extensions and not description.features.get(command.feature):
         return Reason(Code.MISSING_EXTENSION.of(command.extension), f"extension {command.extension}")
-    for feature in filter(None, (command.asked_with, rule.feature)):
+    of_workgroup = _WORKGROUP_SCOPE if info is not None and info.scope is Scope.WORKGROUP else ""
+    for feature in filter(None, ("" if rule.without_command else command.asked_with, of_workgroup, rule.feature)):
         if not description.features.get(feature):
             return Reason(Code.MISSING_FEATURE.of(feature), f"feature {feature}")
     return None
@@ -63,7 +89,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 def _calls(query: PropertyQuery) -> str:
     """Return how the command is called."""
     calls = RULES[query.rule].calls
-    return calls if query.info is None else f"{calls}; each with VK_SCOPE_SUBGROUP_KHR, {query.info.text}"
+    return calls if query.info is None else f"{calls}; each with VK_SCOPE_{query.info.scope.name}_KHR, {query.info.text}"
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cts.devices.device import DeviceDescription
+from cts.devices.requirements import queried_subgroup_size
 from cts.run.attempts import Attempts
 from cts.run.case_list import CaseListError, read_case_list
 from cts.run.options import Request, SelectionError
@@ -102,6 +103,8 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
     flexible dimensions, with ``.flex`` or ``.wgN`` after them. Rows of cooperative vectors follow, as
     ``generators.vector_rows`` names them.
 
+    Of the rows that are listed for one subgroup size, it returns those that pipelines of the suite have without requiring one.
+
     Without rows of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
 
@@ -111,6 +114,8 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
         return ()
     rows = set()
     for row in description.rows:
+        if row.subgroup_size not in (None, queried_subgroup_size(description)):
+            continue
         types = [COMPONENT_TYPES[name] for name in (row.a, row.b, row.c, row.result) if name in COMPONENT_TYPES]
         subgroups, rest = divmod(row.invocations, description.subgroup_size)
         fits = row.scope == Scope.SUBGROUP or (row.flexible and row.scope == Scope.WORKGROUP and subgroups > 0 and rest == 0)

@@ -97,14 +97,15 @@ def load_builder(name: str, specification: str) -> Builder:
     """Return the builder module of that name.
 
     Args:
-        name: the module's name.
+        name: the module's name, with the package of another specification before it and a point between them where it is not there, as
+            ``nv_cooperative_matrix2.reduce``.
         specification: the name of the package that the families of its specification are in, as ``khr_cooperative_matrix``.
 
     Raises:
         CasebookError: there is none, or something is missing in it.
     """
-    qualified = f"{PACKAGE}.{specification}.{name}"
-    if not name.isidentifier() or not _is_there(qualified):
+    qualified = f"{PACKAGE}.{name}" if "." in name else f"{PACKAGE}.{specification}.{name}"
+    if not all(part.isidentifier() for part in name.split(".")) or not _is_there(qualified):
         raise CasebookError(f"there is no builder '{name}'; expected a module {qualified}")
     builder = cast(Builder, importlib.import_module(qualified))
     needed = ("PREDICATES", "Parameters", *FUNCTIONS[kind_of(builder)])

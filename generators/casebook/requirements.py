@@ -113,7 +113,7 @@ def _files(root: Path) -> Iterator[tuple[str, Mapping[str, Element]]]:
     if not paths:
         raise CasebookError(f"{folder}: no requirements found; expected one YAML file per specification")
     for path in paths:
-        fields = read_document(path).fields(("specification", "requirements"), ("unfinished",))
+        fields = read_document(path).fields(("specification", "requirements"), ("unfinished", "provisional"))
         specification = fields["specification"].text()
         if path.stem != folder_name(specification):
             raise fields["specification"].error(f"the file of '{specification}' must be named {folder_name(specification)}.yaml")
@@ -130,7 +130,24 @@ def load_unfinished(root: Path) -> Mapping[str, str]:
     Raises:
         CasebookError: a file is malformed.
     """
-    return MappingProxyType({name: fields["unfinished"].text("a reason") for name, fields in _files(root) if "unfinished" in fields})
+    return _reasons(root, "unfinished")
+
+
+def load_provisional(root: Path) -> Mapping[str, str]:
+    """Return specification -> why its requirements may not say what its own text says.
+
+    Args:
+        root: the checkout, or its folder ``cases``.
+
+    Raises:
+        CasebookError: a file is malformed.
+    """
+    return _reasons(root, "provisional")
+
+
+def _reasons(root: Path, key: str) -> Mapping[str, str]:
+    """Return specification -> the reason that its file gives under a key."""
+    return MappingProxyType({name: fields[key].text("a reason") for name, fields in _files(root) if key in fields})
 
 
 def load_requirements(root: Path) -> Mapping[str, Requirement]:

@@ -44,6 +44,18 @@ class Scoped:
         return self.subgroups if self.scope is Scope.SUBGROUP else 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfEitherExtension:
+    """The parameter of a case whose instructions two extensions have: SPV_NV_cooperative_matrix2 and
+    SPV_EXT_cooperative_matrix_maintenance1."""
+
+    maintenance1: bool = parameter(
+        "whether it is about SPV_EXT_cooperative_matrix_maintenance1, which declares what SPV_NV_cooperative_matrix2 has too",
+        default="no",
+        labels={"no": False, "yes": True},
+    )
+
+
 FULL_SUBGROUPS: Mapping[str, bool | None] = MappingProxyType({"if_possible": None, "required": True, "not_required": False})
 """Whether a pipeline requires full subgroups; ``if_possible`` where the device has the feature."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from generators.casebook import Family, load_family
+from generators.casebook.builders import load_builder
 from generators.errors import CasebookError
 from tests.casebook.conftest import Declare
 
@@ -47,6 +48,11 @@ def test_yaml_may_use_anchors(write: Write, declare: Declare, text: str) -> None
     assert family.parameters[1].labels == ("1", "2", "4")
 
 
+def test_a_builder_of_another_specification_has_its_folder_before_its_name() -> None:
+    named = load_builder("nv_cooperative_matrix2.reduce", "ext_cooperative_matrix_maintenance1")
+    assert named is load_builder("reduce", "nv_cooperative_matrix2")
+
+
 ERRORS = [
     ("plan: |", "plan: [", 7, "malformed YAML: .* of line 5"),
     ("todo:", "to do:", 7, r"to do: unknown key; expected one of family, specification, .*todo"),
@@ -65,6 +71,13 @@ ERRORS = [
         3,
         r"builder: there is no builder 'missing'; expected a module generators.families.khr_cooperative_matrix.missing",
     ),
+    (
+        "builder: toy",
+        "builder: nv_cooperative_matrix2.missing",
+        3,
+        r"there is no builder 'nv_cooperative_matrix2.missing'; expected a module generators.families.nv_cooperative_matrix2.missing",
+    ),
+    ("builder: toy", "builder: .toy", 3, r"there is no builder '\.toy'"),
     ("builder: toy", "builder: incomplete", 3, r"builder: the builder 'incomplete' lacks 'build'"),
     ("builder: toy", "builder: half", 3, r"'half' lacks 'Parameters'; .* must define PREDICATES, Parameters, build"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-99]", 4, r"covers\[1\]: there is no requirement 'KHR-A-99'"),

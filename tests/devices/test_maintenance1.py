@@ -17,10 +17,21 @@ SHARED = {
     "maintenance1[action:use/component:f16]": EXT,
     "maintenance1[action:reduce/component:f16]": EXT,
     "maintenance1[action:per_element/component:f16]": EXT,
+    "maintenance1_reduce[component:f32/function:add/maintenance1:yes/mode:row/shape:16x16]": EXT,
+    "maintenance1_per_element[component:f16/function:place/maintenance1:yes]": EXT,
+    "maintenance1_bodies[body:loop/component:f32/instruction:element/maintenance1:yes]": EXT,
+    "maintenance1_conversion[from:f16/maintenance1:yes/use:a]": EXT,
+    "maintenance1_chain[enters:a/maintenance1:yes/types:f16.f32.f16.f32]": EXT,
     "use_conversion[from:f16/use:a]": NV,
     "reduce[component:f16/function:add/mode:row/shape:16x16]": NV,
     "per_element[component:f16/function:place]": NV,
 }
+
+
+def test_rows_by_subgroup_size_are_not_judged_without_the_extension():
+    program = build(find_case(casebook(), "subgroup_size_rows[maintenance1:yes/row:8x8x8.f16.f16.f32.f32]")).program
+    found = missing(kernel(program, emit(program)), load_profile("llvmpipe").description)
+    assert found.code == Code.MISSING_EXTENSION.of(EXT)
 
 
 @pytest.mark.parametrize(("case_id", "extension"), SHARED.items())

@@ -34,6 +34,7 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorSplat,
     CooperativeVectorStore,
 )
+from generators.program.elements import MatrixCoordinate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Pointee
@@ -85,6 +86,16 @@ def reads_other_struct(load: TensorLoad) -> bool:
         and load.decode_vector is not None
         and load.decode.parameters[0].type != load.decode_vector.parameters[0].type
     )
+
+
+def by_maintenance1(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
+    """Return the test for such a part in a program whose instructions SPV_EXT_cooperative_matrix_maintenance1 declares."""
+    declared = has(Program, lambda program: program.maintenance1)
+    return lambda found: declared(found) and has(kind, holds)(found)
+
+
+def is_accumulator(matrix: Any) -> bool:
+    return matrix.type.use_value is Use.ACCUMULATOR
 
 
 BOTH_FUNCTIONS = has(TensorLoad, lambda load: load.decode is not None and load.decode_vector is not None)
@@ -271,6 +282,13 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-PE-05": has(PerElement, lambda part: any(is_matrix(extra) for extra in part.extra)),
     "CM2-PE-06": has(PerElement),
     "CM2-PE-07": has(PerElement, lambda part: any(isinstance(one, ArrayStore | AtomicOr) for one in flattened(part.function.body))),
+    "M1-EXT-01": by_maintenance1((MatrixCoordinate, Reduce, PerElement, UseConvert, MatrixConvert)),
+    "M1-RED-01": by_maintenance1(Reduce),
+    "M1-PE-01": by_maintenance1(PerElement),
+    "M1-USE-01": by_maintenance1(UseConvert, lambda part: is_accumulator(part.matrix)),
+    "M1-USE-02": by_maintenance1(UseConvert, lambda part: is_accumulator(part.result)),
+    "M1-CVT-01": by_maintenance1(MatrixConvert, lambda part: is_accumulator(part.matrix) is not is_accumulator(part.result)),
+    "M1-COORD-01": by_maintenance1(MatrixCoordinate),
     "TA-CLV-01": sets(LayoutSet, "clamp_value"),
     "TA-BLK-01": sets(LayoutSet, "block_size"),
     "TA-STR-01": sets(LayoutSet, "stride"),
@@ -282,7 +300,22 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
 }
 """By requirement: what a program has that exercises it. Necessary, not sufficient."""
 
-SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "CV-ARI", "CV-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-COMP-05", "TA-VCL-01")
+SUFFICIENT = (
+    "M1-RED",
+    "M1-PE",
+    "M1-USE",
+    "M1-CVT",
+    "M1-COORD",
+    "CM2-RED",
+    "CM2-TR",
+    "CM2-CVT",
+    "CV-ARI",
+    "CV-CVT",
+    "KHR-ARI-01",
+    "KHR-ARI-05",
+    "KHR-COMP-05",
+    "TA-VCL-01",
+)
 """Beginnings of ids: a program that has what such a requirement is about exercises it, whatever else the case does."""
 
 

@@ -27,6 +27,13 @@ def test_a_wrong_coordinate_is_seen(id_, case_id):
     assert not unseen(found)
 
 
+@pytest.mark.parametrize("called", ["pointer", "value"])
+def test_a_wrong_coordinate_in_a_function_is_seen(called):
+    found = seen(f"get_coordinate[called:{called}/component:f32/shape:16x32]", defects=coordinate_defects)
+    assert {one.defect.id for one in found} == set(COORDINATES)
+    assert not unseen(found)
+
+
 @pytest.mark.parametrize(
     "case_id",
     [

@@ -15,11 +15,13 @@ from cts.devices.embedded.property_commands import ask
 from cts.devices.holder import DeviceHolder
 from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall
 from cts.kinds.property_rules import RULES, Commanded
+from cts.kinds.query import workgroup_invocations
 from cts.run.runner import judge
+from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict
 from generators.casebook import build_query, expand
 from generators.property_query import MatrixInfo
-from generators.types import COMPONENT_TYPES
+from generators.types import COMPONENT_TYPES, Scope
 from tests.suite import casebook
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
@@ -73,7 +75,11 @@ def test_a_device_that_does_it_right(case, profile):
 
 @pytest.mark.parametrize("case", expand(casebook().family("subgroup_size_queries"), "nightly"), ids=lambda case: case.id)
 def test_queries_by_subgroup_size_need_no_other_extension(case):
-    assert judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile("maintenance1"))), "spirv", "nightly").verdict is Verdict.PASS
+    found = judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile("maintenance1"))), "spirv", "nightly")
+    if case.parameters.scope is Scope.WORKGROUP:
+        assert found.code == Code.MISSING_FEATURE.of("cooperativeMatrixWorkgroupScope")
+    else:
+        assert found.verdict is Verdict.PASS
 
 
 def of_maintenance1(rule: str, info: MatrixInfo, change=unchanged) -> list[str]:
@@ -100,6 +106,47 @@ def test_the_device_is_told_what_is_asked_for():
     for info in (MatrixInfo(), MatrixInfo(varying=True, saturating=True)):
         of_maintenance1("all", info, seen)
     assert set(told) == {AskedFor(3, 0, 32, 0), AskedFor(3, 0, 0, 1)}
+
+
+def test_matrices_of_a_workgroup_are_asked_for_with_each_number_of_invocations():
+    description = load_profile("universal").description
+    lists = [(64, 256), (32, 32)]
+    for size, most in lists:
+        limits = {**description.limits, "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": most}
+        counts = list(workgroup_invocations(replace(description, subgroup_size=size, limits=limits)))
+        assert counts == ([64, 128, 256] if size == 64 else [32])
+    info = MatrixInfo(varying=True, scope=Scope.WORKGROUP)
+    told = []
+
+    def seen(call, answer):
+        told.append(call.info)
+        return answer
+
+    list(RULES["all"].broken(Commanded(Answering(seen, description), description, BY_SUBGROUP_SIZE, info, 64)))
+    assert set(told) == {AskedFor(2, 64, 0, 0)}
+
+
+def test_a_list_of_a_workgroup_may_not_be_empty_with_any_number_of_invocations():
+    (case,) = (
+        one for one in expand(casebook().family("subgroup_size_queries"), "nightly") if one.id.endswith("[rule:count/scope:workgroup]")
+    )
+
+    class Silent(EmbeddedDevice):
+        def ask(self, call):
+            answer = super().ask(call)
+            return replace(answer, count=0) if call.info.invocations == 256 else answer
+
+    found = judge(case, DeviceHolder(lambda: Silent(load_profile("universal"))), "spirv", "nightly")
+    assert found.verdict is Verdict.FAIL
+    assert found.message.count("lists no combination") == 1
+
+
+def test_a_device_with_the_extension_and_without_its_command_is_wrong():
+    profile = load_profile("maintenance1")
+    without = replace(profile, features=profile.features - {"cooperativeMatrixProperties2"})
+    (case,) = (one for one in expand(casebook().family("subgroup_size_queries"), "nightly") if "properties2_supported" in one.id)
+    for one, verdict in ((without, Verdict.FAIL), (profile, Verdict.PASS), (load_profile("nvidia-h200"), Verdict.NOT_SUPPORTED)):
+        assert judge(case, DeviceHolder(lambda one=one: EmbeddedDevice(one)), "spirv", "nightly").verdict is verdict
 
 
 @pytest.mark.parametrize("types", ["f16.f16.f16.f16", "u8.u8.s32.s32"])

@@ -21,7 +21,7 @@ PROFILES = Path(__file__).parent / "profiles"
 _SCOPES = {"subgroup": int(Scope.SUBGROUP), "workgroup": int(Scope.WORKGROUP)}
 _REQUIRED = ("name", "driver", "api_version", "subgroup_size", "max_workgroup_invocations", "max_shared_memory", "features", "rows")
 _OPTIONAL = ("limits", "extensions", "vector_rows")
-_ROW_KEYS = ("scopes", "types", "a", "b", "c", "result", "saturating", "flexible", "invocations")
+_ROW_KEYS = ("scopes", "types", "a", "b", "c", "result", "saturating", "flexible", "invocations", "subgroup_sizes")
 
 _MOST_SUBGROUP = 128
 _MOST_INVOCATIONS = 1 << 16
@@ -130,13 +130,16 @@ def _rows(entry: Element) -> list[MatrixRow]:
     """Return the rows of an entry: the product of its lists."""
     keys = entry.fields(("sizes",), _ROW_KEYS)
     flexible = keys["flexible"].flag() if "flexible" in keys else False
+    asked: list[int | None] = [None]
+    if "subgroup_sizes" in keys:
+        asked = [size.integer(0, _MOST_SUBGROUP) for size in keys["subgroup_sizes"].items("subgroup sizes")]
     saturating = [flag.flag() for flag in keys["saturating"].items("true and false")] if "saturating" in keys else [False]
-    parts = [_size(size) for size in keys["sizes"].items("sizes")], _types(entry, keys), saturating, _places(keys)
+    parts = [_size(size) for size in keys["sizes"].items("sizes")], _types(entry, keys), saturating, _places(keys), asked
     if math.prod(len(part) for part in parts) > _MOST_ROWS:
         raise entry.error(f"the lists make more than {_MOST_ROWS:,} rows")
     return [
-        MatrixRow(*size, *types, saturates, scope, flexible, invocations)
-        for size, types, saturates, (scope, invocations) in itertools.product(*parts)
+        MatrixRow(*size, *types, saturates, scope, flexible, invocations, subgroup_size)
+        for size, types, saturates, (scope, invocations), subgroup_size in itertools.product(*parts)
     ]
 
 

@@ -25,18 +25,19 @@ def _rows(description: DeviceDescription, command: str) -> list[dict[str, int]]:
         return [_vector_members(row) for row in description.vector_rows]
     flexible = command == "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
     is_listed = not flexible or description.features.get("cooperativeMatrixFlexibleDimensions", False)
-    return [_members(row) for row in description.rows if row.flexible is flexible and is_listed]
+    return [_members(row) for row in description.rows if row.flexible is flexible and is_listed and row.subgroup_size is None]
 
 
 def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str, int]]:
     """Return the members of VkCooperativeMatrixProperties2EXT: exact sizes as granularities, and granularities where sizes are flexible.
-    The embedded device has the same rows with every subgroup size."""
+    Rows of other commands are listed with every subgroup size, and the others with their own."""
     if not description.features.get("cooperativeMatrixProperties2"):
         return []
     flexible = description.features.get("cooperativeMatrixFlexibleDimensions", False)
     found = []
     for row in description.rows:
         fits = row.scope == info.scope and row.invocations in (0, info.invocations) and row.saturating is bool(info.flags & SATURATING)
+        fits = fits and row.subgroup_size in (None, info.subgroup_size)
         if fits and (flexible or not row.flexible):
             types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
             sizes = {"MGranularity": row.m, "NGranularity": row.n, "KGranularity": row.k}

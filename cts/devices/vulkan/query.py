@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from cts.devices.capabilities import STATED_FEATURES
@@ -10,7 +11,9 @@ from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, Ma
 from cts.devices.vulkan.api import CData, address, load, text
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
 from cts.devices.vulkan.lists import enumerate_all, told
+from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.queues import QueueFamily, compute_family
+from cts.devices.vulkan.rows_by_subgroup_size import rows_by_subgroup_size
 from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, supported
 from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, STRUCTURE_TYPES, supplement
 from generators.types import COMPONENT_TYPES
@@ -118,6 +121,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         extra=extra,
         vector_rows=_vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else (),
     )
+    description = replace(description, rows=description.rows + rows_by_subgroup_size(partial(ask, instance, handle), description))
     return PhysicalDevice(handle, index, description, extensions, version, features, core, family)
 
 

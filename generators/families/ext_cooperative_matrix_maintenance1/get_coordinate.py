@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -14,8 +16,10 @@ from generators.parameters.vocabulary import Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.elements import ComponentsPlaced, CoordinateUse
+from generators.program.functions import Function, PointerParameter
 from generators.program.program import Program, Subcase
-from generators.program.values import MatrixType
+from generators.program.values import MatrixType, Value, is_matrix
+from generators.program.variables import Variable
 from generators.routines.elements import place_components
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use
 
@@ -31,6 +35,10 @@ class Parameters(Scoped):
         "what is done with coordinates: each element becomes its number, or 0 above the diagonal", default="number"
     )
     leading: int = parameter("how many components are asked for by literal indices, before the loop", default=0)
+    called: Literal["no", "pointer", "value"] = parameter(
+        "whether a function asks: of a matrix that it is passed, for a variable whose pointer it is passed, or for one that it returns",
+        default="no",
+    )
     layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rr", decode=layouts_of(2))
 
     @property
@@ -58,6 +66,33 @@ def _numbers_fit(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"numbers_fit": _numbers_fit}
 
 
+def _by_pointer(builder: ProgramBuilder, asked: ComponentsPlaced) -> None:
+    """Call a function that places the components in a variable of its caller."""
+    held, given = Variable("held", asked.target.type, asked.target.storage), Value("given", asked.matrix.type)
+    with builder.arm() as body:
+        place_components(builder, replace(asked, target=held, matrix=given))
+    function = Function("place", (PointerParameter(held), given), tuple(body), None)
+    builder.call("", function, (asked.target, asked.matrix))
+
+
+def _by_value(builder: ProgramBuilder, asked: ComponentsPlaced) -> None:
+    """Call a function that returns the matrix whose components it places."""
+    held, given = Variable("held", asked.target.type, "function"), Value("given", asked.matrix.type)
+    with builder.arm() as body:
+        builder.set(held, (), given)
+        place_components(builder, replace(asked, target=held, matrix=given))
+        returned = builder.get_matrix("held_placed", held)
+    function = Function("place", (given,), tuple(body), returned, variables=(held,))
+    result = builder.call("returned", function, (asked.matrix,))
+    assert is_matrix(result), "the function returns a matrix"
+    builder.set(asked.target, (), result)
+
+
+_PLACING: Mapping[str, Callable[[ProgramBuilder, ComponentsPlaced], None]] = MappingProxyType(
+    {"no": place_components, "pointer": _by_pointer, "value": _by_value}
+)
+
+
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random data without zeros or denormals."""
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=True)
@@ -66,7 +101,7 @@ def build(parameters: Parameters) -> Built:
     matrix = source.load_tile("matrix", 0)
     placed = builder.variable("placed", matrix.type, "function")
     builder.set(placed, (), matrix)
-    place_components(builder, ComponentsPlaced(placed, matrix, parameters.what, parameters.leading))
+    _PLACING[parameters.called](builder, ComponentsPlaced(placed, matrix, parameters.what, parameters.leading))
     target.store_tile(builder.get_matrix("matrix_placed", placed), 0)
     program = builder.build()
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import SCOPES
 from generators.property_query import MatrixInfo, PropertyQuery, Rule
+from generators.types import Scope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +21,7 @@ class Parameters:
         "the subgroup size: the device's own, or one that varies", default="own", labels={"own": False, "varying": True}
     )
     saturating: bool = parameter("whether multiply-adds saturate", default="no", labels={"no": False, "yes": True})
+    scope: Scope = parameter("the scope of the matrices", default="subgroup", labels=SCOPES)
 
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType({})
@@ -26,5 +29,5 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType({})
 
 def query(parameters: Parameters) -> PropertyQuery:
     """Return the query of a case."""
-    info = MatrixInfo(parameters.varying, parameters.saturating)
+    info = MatrixInfo(parameters.varying, parameters.saturating, parameters.scope)
     return PropertyQuery("vkGetPhysicalDeviceCooperativeMatrixProperties2EXT", parameters.rule, info)

@@ -17,7 +17,7 @@ from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tensor_writer import TensorWriter, slice_step
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, Scoped
+from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, OfEitherExtension, Scoped
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -45,7 +45,7 @@ load of C by tensor addressing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(Scoped, OfEitherExtension):
     """The parameters of a case."""
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
@@ -109,7 +109,7 @@ class _WorkWriter:
             full_subgroups=parameters.full,
             version=parameters.version,
         )
-        self.builder = ProgramBuilder(parameters.scope, parameters.subgroups, shape=shape)
+        self.builder = ProgramBuilder(parameters.scope, parameters.subgroups, shape=shape, maintenance1=parameters.maintenance1)
 
     def write(self) -> Program:
         """Write the program."""

@@ -16,7 +16,7 @@ from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_
 from generators.layouts.placement import stage_in
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
-from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -42,7 +42,7 @@ _LEAST = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(OneMatrix):
+class Parameters(OneMatrix, OfEitherExtension):
     """The parameters of a case."""
 
     function: CallbackDesign = parameter("the function that is applied", labels=CALLBACKS)
@@ -83,7 +83,7 @@ class _Around:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         self.type = parameters.matrix_type
         self.operands: dict[str, int] = {}
         self.tables: set[str] = set()

@@ -14,7 +14,7 @@ from generators.inputs.reductions import elements_for, integers, summands
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out, matrix_source, tight
 from generators.numerics.exactness import permitted_precision
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, parse_shape
+from generators.parameters.vocabulary import OfEitherExtension, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -67,7 +67,7 @@ _NEXT: Mapping[ReduceMode, ReduceMode] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(Scoped, OfEitherExtension):
     """The parameters of a case."""
 
     component: ComponentType = parameter("the type of the matrix's elements", labels=COMPONENT_TYPES)
@@ -180,7 +180,7 @@ class _ReductionWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         self.component = parameters.component
         self.mode, self.to = parameters.mode, parameters.to
         self.type = parameters.matrix_type

@@ -15,7 +15,7 @@ from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in, types_in
+from generators.parameters.vocabulary import STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
@@ -80,7 +80,7 @@ def parse_sizes(text: str) -> ChainSizes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(Scoped, OfEitherExtension):
     """The parameters of a case."""
 
     types: ChainTypes = parameter("the component types", decode=parse_types)
@@ -161,7 +161,7 @@ class _ChainProgram:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.chain = _chain(parameters)
-        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         tiles = _tiles(parameters, self.chain)
         outputs = {name: tiles.pop(name) for name in tuple(tiles) if name in ("o", "s")}
         self.sources: dict[str, MatrixArray] = matrix_sources(self.builder, tiles, parameters.storage, "instance")

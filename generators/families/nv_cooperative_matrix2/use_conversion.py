@@ -16,7 +16,7 @@ from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix
 from generators.layouts.placement import fills
 from generators.numerics.formats import denormals
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, parse_shape
+from generators.parameters.vocabulary import STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8
@@ -35,7 +35,7 @@ def _saturates(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(Scoped, OfEitherExtension):
     """The parameters of a case."""
 
     from_: ComponentType = parameter("the component type of the accumulator", labels=COMPONENT_TYPES)
@@ -184,7 +184,7 @@ class _UseChange:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.step = _step(parameters)
-        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         tiles = _tiles(parameters)
         self.source = matrix_source(self.builder, "source", tiles.pop("source"), parameters.storage)
         self.targets = matrix_targets(self.builder, tiles, parameters.storage)

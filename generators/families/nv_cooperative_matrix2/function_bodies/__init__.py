@@ -19,7 +19,7 @@ from generators.layouts.tensors import row_major, tensor_array
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
-from generators.parameters.vocabulary import SOURCE_NAMES
+from generators.parameters.vocabulary import SOURCE_NAMES, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.functions import Function, Parameter
@@ -71,7 +71,7 @@ def _has_number(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(OneMatrix):
+class Parameters(OneMatrix, OfEitherExtension):
     """The parameters of a case."""
 
     instruction: Literal["element", "reduce", "decode"] = parameter(
@@ -147,7 +147,7 @@ class _Case:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         self.type = parameters.matrix_type
         self.lower = _lowered(parameters.component)
         rows, columns = parameters.shape

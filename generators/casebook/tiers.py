@@ -164,7 +164,7 @@ def pinned_labels(family: Family) -> PinnedLabels:
     """
     path = pinned_file(home(family), family.name)
     pinned = read_tiers(path)
-    if not pinned.cases:
+    if not pinned.outline or (not pinned.cases and any(product.nightly for product in family.products)):
         raise CasebookError(f"{family.path}: no cases of '{family.name}' are pinned: {remedy(family)}")
     if pinned.outline != outline(family):
         raise CasebookError(

@@ -24,6 +24,7 @@ _CORE_LIMITS = (
     "maxStorageBufferRange",
     "maxPerStageDescriptorStorageBuffers",
     "minStorageBufferOffsetAlignment",
+    "sparseAddressSpaceSize",
 )
 _LIMITS = frozenset(
     {
@@ -91,6 +92,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     stated = _stated(core, features, further)
     limits = _limits(core_limits, further, stated)
     family = compute_family(handle)
+    limits["memoryHeapSize"] = _largest_heap(handle)
     limits["queueFlags"] = 0 if family is None else family.flags
     subgroup_size = limits.get("subgroupSize", 1)
     if subgroup_size.bit_count() != 1:
@@ -119,6 +121,13 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         vector_rows=_vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else (),
     )
     return PhysicalDevice(handle, index, description, extensions, version, features, core, family)
+
+
+def _largest_heap(handle: CData) -> int:
+    """Return the bytes of the largest memory heap."""
+    properties = load().ffi.new("VkPhysicalDeviceMemoryProperties*")
+    load().lib.vkGetPhysicalDeviceMemoryProperties(handle, properties)
+    return max((int(properties.memoryHeaps[i].size) for i in range(properties.memoryHeapCount)), default=0)
 
 
 def _filled(handle: CData, version: tuple[int, int], features: Chain, properties: Chain) -> tuple[CData, CData]:

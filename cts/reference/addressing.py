@@ -81,7 +81,8 @@ def check_range(end: int, array: Array, wide: bool) -> None:
     """
     if end > NARROW_RANGE and not wide:
         raise GeneratorError(
-            f"an access ends at byte {end:,} of {array.name}, beyond the 4 GiB of 32-bit indexing (RuntimeSpirv-None-10834); use wide_indexing"
+            f"an access ends at byte {end:,} of {array.name}, beyond the 4 GiB of 32-bit indexing (RuntimeSpirv-None-10834); "
+            "use wide_indexing"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,8 @@ import pytest
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
+from cts.kinds.kernel_reproduction import write_reproduction
+from cts.repro.folder import DESCRIPTION
 from generators.casebook import BuiltCase, build, expand
 from generators.dispatch import kernel
 from generators.families.vulkan.large_buffers import geometry
@@ -101,3 +104,10 @@ def test_a_device_without_64_bit_indexing_lacks_the_feature() -> None:
     for case in sample():
         missing = narrow.missing(built(case))
         assert (missing is not None and missing.code == "missing.feature.shader64BitIndexing") or not case.program.wide_indexing
+
+
+def test_a_reproduction_says_where_windows_are(tmp_path) -> None:
+    case = sample()[0]
+    write_reproduction(case.case, tmp_path, "spirv")
+    text = json.loads((tmp_path / DESCRIPTION).read_text())
+    assert any("windows" in slot for slot in text["buffers"])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cts.reference.memory import Memory
 from generators.errors import GeneratorError
 from generators.program.memory import Array
 from generators.types import ComponentType, Layout
@@ -72,16 +73,16 @@ def leaving(
     return ""
 
 
-def check_range(end: int, array: Array, wide: bool) -> None:
-    """Check that an access which ends ``end`` bytes after the beginning of ``array`` is in the range of buffer indexing: 32 bits of bytes
+def check_range(memory: Memory, end: int, wide: bool) -> None:
+    """Check that an access which ends ``end`` bytes after the beginning of ``memory`` is in the range of buffer indexing: 32 bits of bytes
     (RuntimeSpirv-None-10834), or with 64-bit indexing (``wide``) everything.
 
     Raises:
         GeneratorError: it is not.
     """
     if end > NARROW_RANGE and not wide:
-        raise GeneratorError(
-            f"an access ends at byte {end:,} of {array.name}, beyond the 4 GiB of 32-bit indexing (RuntimeSpirv-None-10834); "
+        memory.outside(
+            f"an access ends at byte {end:,} of {memory.array.name}, beyond the 4 GiB of 32-bit indexing (RuntimeSpirv-None-10834); "
             "use wide_indexing"
         )
 

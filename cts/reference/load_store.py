@@ -44,7 +44,7 @@ def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -
     if memory.copies > 1:
         return np.asarray(offsets + state.copy_offsets(memory))
     if offsets.size:
-        check_range(int(offsets.max()) + type_.component.bytes, at.array, state.program.wide_indexing)
+        check_range(memory, int(offsets.max()) + type_.component.bytes, state.program.wide_indexing)
     return memory.held(offsets, type_.component.bytes)
 
 

@@ -83,11 +83,11 @@ def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Address
         end = int(offsets[found.accessed].max()) + size
         memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.span}; make it longer")
     if found.accessed.any():
-        check_range(int(offsets[found.accessed].max()) + size, array, state.program.wide_indexing)
+        check_range(memory, int(offsets[found.accessed].max()) + size, state.program.wide_indexing)
     if memory.copies > 1:
         return np.asarray(offsets + state.copy_offsets(memory))
     if array.windows is None:
-        return offsets
+        return np.asarray(offsets)
     return np.asarray(np.where(found.accessed, memory.held(np.where(found.accessed, offsets, array.windows.parts[0].first), size), 0))
 
 

@@ -28,8 +28,8 @@ class RequirementCoverage:
 
     Attributes:
         requirement: the statement.
-        cases: family -> how many cases of its nightly tier (which contains the smoke tier) exercise it; families that have one, in the
-            casebook's order.
+        cases: family -> how many cases of its nightly tier (which contains the smoke tier) exercise it, or of its full tier if it is
+            in no other; families that have one, in the casebook's order.
         status: covered if there is such a case; else not_testable or open.
         reason: why no case can test it; empty unless not_testable.
     """
@@ -162,7 +162,8 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
         claimed = [cover.id for cover in family.covers if cover.id in requirements]
         if not claimed:
             continue
-        found = Counter(id_ for case in expand(family, Tier.NIGHTLY) for id_ in case.requirements)
+        tier = Tier.NIGHTLY if any(product.nightly for product in family.products) else Tier.FULL
+        found = Counter(id_ for case in expand(family, tier) for id_ in case.requirements)
         for id_ in claimed:
             if found[id_]:
                 counts.setdefault(id_, {})[family.name] = found[id_]

@@ -26,7 +26,8 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
     def slot(array: Array) -> BufferSlot:
         binding, element = bindings.get(array.name, (None, 0))
         opaque = None if array.opaque is None else _opaque_slot(array.opaque, places)
-        return BufferSlot(array.name, array.bytes, array.role != "input", binding, addresses.get(array.name), element, opaque)
+        address = addresses.get(array.name)
+        return BufferSlot(array.name, array.bytes, array.role != "input", binding, address, element, opaque, array.windows)
 
     addresses = {address.array.name: address.offset for address in places.addresses}
     slots = [slot(array) for array in program.arrays if array.storage is not StorageClass.WORKGROUP]

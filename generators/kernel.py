@@ -9,6 +9,7 @@ import numpy as np
 
 from generators.stages import Draw, ShaderObject
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
+from generators.windows import Windows
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,14 @@ class BufferSlot:
 
     Attributes:
         name: the array's name, for messages.
-        bytes: size of the buffer range that the kernel may touch; with ``opaque`` the size of the elements, which a device converts.
+        bytes: size of the buffer range that the kernel may touch; with ``opaque`` the size of the elements, which a device converts; with
+            ``windows`` the size of those.
         written: whether the kernel may write it. A device returns the contents of these, and reports a write to any other.
         binding: binding in descriptor set 0, or None.
         address_offset: byte offset in the push constants where the buffer's device address goes, or None.
         element: its number in the array of descriptors at that binding; 0 where there is one descriptor.
         opaque: what it holds in a layout of the device's, or None.
+        windows: the bytes that a dispatch gives and gets back of a large buffer; None for all. What the others hold is not known.
     """
 
     name: str
@@ -55,6 +58,12 @@ class BufferSlot:
     address_offset: int | None = None
     element: int = 0
     opaque: OpaqueSlot | None = None
+    windows: Windows | None = None
+
+    @property
+    def span(self) -> int:
+        """Bytes of the buffer."""
+        return self.bytes if self.windows is None else self.windows.span
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.DotProductInputAll: _one("shaderIntegerDotProduct"),
         Capability.DotProductInput4x8Bit: _one("shaderIntegerDotProduct"),
         Capability.DotProductInput4x8BitPacked: _one("shaderIntegerDotProduct"),
+        Capability.Shader64BitIndexingEXT: _one("shader64BitIndexing"),
         Capability.FloatControls2: _one("shaderFloatControls2"),
         Capability.DenormPreserve: (("shaderDenormPreserveFloat16", "shaderDenormPreserveFloat32", "shaderDenormPreserveFloat64"),),
         Capability.DenormFlushToZero: (
@@ -148,6 +149,7 @@ SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
         "SPV_EXT_float8": "VK_EXT_shader_float8",
         "SPV_EXT_replicated_composites": "VK_EXT_shader_replicated_composites",
         "SPV_EXT_long_vector": "VK_EXT_shader_long_vector",
+        "SPV_EXT_shader_64bit_indexing": "VK_EXT_shader_64bit_indexing",
         "SPV_KHR_untyped_pointers": "VK_KHR_shader_untyped_pointers",
         "SPV_KHR_workgroup_memory_explicit_layout": "VK_KHR_workgroup_memory_explicit_layout",
         "SPV_KHR_float_controls2": "VK_KHR_shader_float_controls2",
@@ -169,6 +171,9 @@ STAGE_BITS: Mapping[Stage, int] = MappingProxyType({"vertex": 0x1, "fragment": 0
 QUEUE_GRAPHICS = 0x1
 """VK_QUEUE_GRAPHICS_BIT."""
 
+QUEUE_SPARSE_BINDING = 0x8
+"""VK_QUEUE_SPARSE_BINDING_BIT."""
+
 DEVICE_FEATURES: frozenset[str] = frozenset(
     {
         "maintenance4",  # LocalSizeId
@@ -182,6 +187,8 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "cooperativeMatrixRobustBufferAccess",  # for the pipelines that ask for robust access, and no others
         "pipelineRobustness",
         "shaderObject",
+        "sparseBinding",  # large buffers
+        "sparseResidencyBuffer",
         *STORES_IN_STAGE.values(),
     }
 )

@@ -38,8 +38,8 @@ _LOCAL_SIZE_ID = 0
 _BYTE = Scalar(8, 0)
 
 
-class DependsOnSubgroupSize(GeneratorError):
-    """Something other than the local size depends on the device's subgroup size, so the needs are not the same for every device."""
+class DependsOnDevice(GeneratorError):
+    """Something other than the local size depends on the device, so the needs are not the same for every device."""
 
 
 class MatrixNeed(NamedTuple):
@@ -74,6 +74,7 @@ class Environment(NamedTuple):
         stage: that runs the kernel.
         required_subgroup_size, full_subgroups, robust: see Kernel.
         shader_object: whether it is a shader object.
+        maintenance1: see Kernel.
         writes: whether any buffer is written.
         converts: whether a command of the device converts a buffer's matrices.
     """
@@ -88,6 +89,7 @@ class Environment(NamedTuple):
     full_subgroups: bool | None
     robust: bool
     shader_object: bool
+    maintenance1: bool
     writes: bool
     converts: bool
 
@@ -158,6 +160,7 @@ class KernelNeeds(NamedTuple):
             invocations=sizes.invocations,
             draw=None if environment.stage == "compute" else Draw(environment.stage, 1),
             shader_object="spirv" if environment.shader_object else None,
+            maintenance1=environment.maintenance1,
         )
 
     @property
@@ -237,12 +240,14 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
     """Return what ``kernel`` needs.
 
     Raises:
-        DependsOnSubgroupSize: it is not the same for every subgroup size.
+        DependsOnDevice: it is not the same for every subgroup size, or a buffer is so large that the memory it needs is not.
         GeneratorError: the module has something that the suite knows no requirement of.
     """
+    if any(slot.windows is not None for slot in kernel.buffers):
+        raise DependsOnDevice("what a large buffer needs depends on how a device gives memory to it")
     first, *others = (_needs_of(kernel, size) for size in _SUBGROUP_SIZES)
     if any(other != first for other in others):
-        raise DependsOnSubgroupSize("a kernel needs something else of devices with other subgroup sizes")
+        raise DependsOnDevice("a kernel needs something else of devices with other subgroup sizes")
     return first
 
 
@@ -269,6 +274,7 @@ def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
         kernel.full_subgroups,
         kernel.robust,
         kernel.shader_object is not None,
+        kernel.maintenance1,
         any(slot.written for slot in kernel.buffers),
         any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
     )

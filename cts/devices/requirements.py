@@ -15,6 +15,7 @@ from cts.devices.capabilities import (
     FLOAT_MODES,
     INDEPENDENT_MODES,
     QUEUE_GRAPHICS,
+    QUEUE_SPARSE_BINDING,
     SPIRV_EXTENSIONS,
     STAGE_BITS,
     STORES_IN_STAGE,
@@ -308,13 +309,34 @@ def _limits(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
     wanted = (
         ("maxPushConstantsSize", kernel.push_constant_bytes),
         ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers)),
-        ("maxStorageBufferRange", max((slot.bytes for slot in kernel.buffers if slot.binding is not None), default=0)),
     )
     yield from (_beyond(name, need, device.limit(name)) for name, need in wanted if need > device.limit(name))
+    yield from (_beyond(name, need, device.limit(name), " bytes") for name, need in _memory(kernel, device) if need > device.limit(name))
 
 
-def _beyond(name: str, need: int, limit: int) -> Reason:
-    return Reason(Code.MISSING_LIMIT.of(name.partition("[")[0]), f"limit {name} {limit} (needs {need})")
+def _memory(kernel: Kernel, device: _Profile) -> Iterator[tuple[str, int]]:
+    """Yield the limits of memory, each with the bytes that the kernel needs."""
+    large = [slot.span for slot in kernel.buffers if slot.windows is not None]
+    if large:
+        yield "maxBufferSize", max(large)
+        if has_sparse_buffers(device.description):
+            yield "sparseAddressSpaceSize", sum(large)
+        else:
+            yield "maxMemoryAllocationSize", max(large)
+            yield "memoryHeapSize", sum(large)
+    if "shader64BitIndexing" not in device.features:
+        # Where the feature is enabled the limit does not apply (VK_EXT_shader_64bit_indexing).
+        yield "maxStorageBufferRange", max((slot.span for slot in kernel.buffers if slot.binding is not None), default=0)
+
+
+def has_sparse_buffers(description: DeviceDescription) -> bool:
+    """Return whether the device can bind memory to parts of a buffer."""
+    wanted = ("sparseBinding", "sparseResidencyBuffer")
+    return all(description.features.get(name) for name in wanted) and bool(description.limits.get("queueFlags", 0) & QUEUE_SPARSE_BINDING)
+
+
+def _beyond(name: str, need: int, limit: int, unit: str = "") -> Reason:
+    return Reason(Code.MISSING_LIMIT.of(name.partition("[")[0]), f"limit {name} {limit:,}{unit} (needs {need:,}{unit})")
 
 
 def _workgroup_limits(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cts.devices.kernel_needs import DependsOnSubgroupSize, needs_of
+from cts.devices.kernel_needs import DependsOnDevice, needs_of
 from cts.kinds.kernel import arrange, compile_module
 from cts.kinds.pinned_needs import CaseNeeds
 from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet
@@ -36,7 +36,7 @@ def needs(case: Case) -> CaseNeeds | None:
     module = compile_module(program, "spirv")
     try:
         return tuple((one.label, needs_of(kernel(one, module))) for one in program.all)
-    except DependsOnSubgroupSize:
+    except DependsOnDevice:
         return None
 
 

@@ -28,6 +28,7 @@ from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
 from generators.program.program import Program
 from generators.stages import DrawnStage, ShaderObject, Stage
+from generators.windows import Windows
 
 _COMMENT_WIDTH = 130
 """Characters of a line in the program's first comment."""
@@ -253,6 +254,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
                 "array_element": slot.element,
                 "device_address_at_push_constant_byte": slot.address_offset,
                 **({} if slot.opaque is None else {"matrices": _matrices(slot.opaque)}),
+                **({} if slot.windows is None else {"windows": _windows(slot.windows)}),
             }
             for slot in built.buffers
         ],
@@ -292,6 +294,15 @@ _DRAWS: Mapping[DrawnStage, str] = {
     "fragment": "draw one triangle that covers a viewport of this size, in a render pass without attachments",
     "vertex": "draw a list of so many points with rasterizerDiscardEnable",
 }
+
+
+def _windows(windows: Windows) -> dict[str, Any]:
+    """How to fill a large buffer, whose files have its windows one after the other."""
+    return {
+        "how": "make a buffer of this size; copy each window of the file to its place before the dispatch, and back after it",
+        "buffer_bytes": windows.span,
+        "parts": [{"first": part.first, "bytes": part.bytes} for part in windows.parts],
+    }
 
 
 def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cts.reference.memory import Memory
 from generators.errors import GeneratorError
 from generators.program.memory import Array
 from generators.types import ComponentType, Layout
+
+NARROW_RANGE = 1 << 32
+"""Bytes that 32-bit indexing reaches (Vulkan, "Buffer Indexing Calculations")."""
 
 
 def element_offsets(
@@ -61,12 +65,26 @@ def leaving(
     for f, s in zip(first, stride, strict=True):
         # In Python's integers: a 64-bit stride must not wrap here.
         end = f * array.pointee.bytes + (lines - 1) * s * array.stride_bytes + length * component.bytes
-        if end > array.bytes:
+        if end > array.span:
             return (
                 f"a {rows}x{columns} {component} matrix at element {f} with stride {s} ends at byte {end} of array {array.name}, "
-                f"which has {array.bytes}; make the array longer"
+                f"which has {array.span}; make the array longer"
             )
     return ""
+
+
+def check_range(memory: Memory, end: int, wide: bool) -> None:
+    """Check that an access which ends ``end`` bytes after the beginning of ``memory`` is in the range of buffer indexing: 32 bits of bytes
+    (RuntimeSpirv-None-10834), or with 64-bit indexing (``wide``) everything.
+
+    Raises:
+        GeneratorError: it is not.
+    """
+    if end > NARROW_RANGE and not wide:
+        memory.outside(
+            f"an access ends at byte {end:,} of {memory.array.name}, beyond the 4 GiB of 32-bit indexing (RuntimeSpirv-None-10834); "
+            "use wide_indexing"
+        )
 
 
 def _lines(shape: tuple[int, int], layout: Layout) -> tuple[int, int]:

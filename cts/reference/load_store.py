@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.reference.addressing import element_offsets, leaving
+from cts.reference.addressing import check_range, element_offsets, leaving
 from cts.reference.float_controls import moved
 from cts.reference.memory import part_of, stored
 from cts.reference.state import State
@@ -41,7 +41,11 @@ def place(state: State, operation: MatrixLoad | MatrixStore) -> Place:
 def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -> np.ndarray:
     offsets = element_offsets(at.array, type_.component, type_.shape, at.first, at.stride, at.layout, bounded)
     memory = state.memories[at.array.owner.name]
-    return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
+    if memory.copies > 1:
+        return np.asarray(offsets + state.copy_offsets(memory))
+    if offsets.size:
+        check_range(memory, int(offsets.max()) + type_.component.bytes, state.program.wide_indexing)
+    return memory.held(offsets, type_.component.bytes)
 
 
 def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndarray, np.ndarray]:

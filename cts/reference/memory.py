@@ -61,6 +61,21 @@ class Memory:
         """
         raise GeneratorError(message)
 
+    def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
+        """Return where elements of ``size`` bytes at byte ``offsets`` of the array are in its contents, which may be windows of it.
+
+        Raises:
+            GeneratorError: no window holds an element.
+        """
+        windows = self.array.windows
+        if windows is None:
+            return offsets
+        found = windows.held(offsets)
+        lost = (found < 0) | (windows.held(offsets + (size - 1)) != found + (size - 1))
+        if lost.any():
+            self.outside(f"the program accesses byte {int(offsets[lost][0]):,} of {self.array.name}, which no window holds; add one")
+        return np.where(lost, len(self.contents) + size, found)
+
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
         """Bits of the elements at ``offsets``.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cts.reference.addressing import check_range
 from cts.reference.decode import check_groups, decoded, decoded_by_groups, located, whole_groups
 from cts.reference.memory import part_of, stored
 from cts.reference.state import State
@@ -77,11 +78,17 @@ def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Address
     """
     array, memory = operation.array, state.memories[operation.array.owner.name]
     offsets = at.start[:, None, None] + found.index * at.unit
-    inside = (offsets >= array.start) & (offsets + size <= array.start + array.bytes)
+    inside = (offsets >= array.start) & (offsets + size <= array.start + array.span)
     if not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + size
-        memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
-    return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
+        memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.span}; make it longer")
+    if found.accessed.any():
+        check_range(memory, int(offsets[found.accessed].max()) + size, state.program.wide_indexing)
+    if memory.copies > 1:
+        return np.asarray(offsets + state.copy_offsets(memory))
+    if array.windows is None:
+        return np.asarray(offsets)
+    return np.asarray(np.where(found.accessed, memory.held(np.where(found.accessed, offsets, array.windows.parts[0].first), size), 0))
 
 
 def tensor_load(state: State, operation: TensorLoad) -> None:

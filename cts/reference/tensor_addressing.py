@@ -13,7 +13,7 @@ from generators.program.values import TensorLayoutType, TensorViewType, extent
 from generators.types import ClampMode
 
 LIMIT = 1 << 31
-"""What sums stay below: whether an index is 32 bits wide and a coordinate signed decides nothing then (F-TA-6, F-TA-7)."""
+"""What coordinates and the index in a view stay below: whether they are signed decides nothing then (F-TA-6, F-TA-7)."""
 
 ENDLESS = 0xFFFFFFFF
 """An outermost dimension without an upper end in modes that compare coordinates with it and take no remainder (F-TA-6)."""
@@ -116,7 +116,6 @@ def slice_addresses(
         index = index // size
     block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store, undefined)
     numbers = (block * layout.stride[:, None, None, :]).sum(axis=-1)
-    _bounded(numbers, "the index in the tensor")
     return Addresses(np.where(clipped | outside, 0, numbers), clipped, outside & ~clipped, block, within, span)
 
 

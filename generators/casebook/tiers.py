@@ -165,7 +165,7 @@ def pinned_digests(family: Family) -> Mapping[str, tuple[str, ...]]:
 def _checked(family: Family) -> tuple[PinnedCase, ...]:
     """Return the pinned cases of ``family``, which were chosen for its outline."""
     pinned = _pinned(family)
-    if not pinned.cases:
+    if not pinned.outline or (not pinned.cases and any(product.nightly for product in family.products)):
         raise CasebookError(f"{family.path}: no cases of '{family.name}' are pinned: {remedy(family)}")
     if pinned.outline != outline(family):
         raise CasebookError(

@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic, which GLSL declares with GL_EXT_spirv_intrinsics alone: by numbers of SPIR-V."""
+"""Execution modes of float arithmetic and of 64-bit indexing, which GLSL declares with GL_EXT_spirv_intrinsics: by numbers of SPIR-V."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ _NUMBERS = {
 
 
 def execution_modes(shader: Shader) -> tuple[str, ...]:
-    """Return the declarations of the program's execution modes of float arithmetic, a line each.
+    """Return the declarations of the program's execution modes, a line each: of float arithmetic, and of 64-bit indexing.
 
     Raises:
         NotExpressible: a mode is for two widths: glslang 16.6 keeps the last declaration of each mode.
     """
     found = []
+    if shader.program.wide_indexing:
+        shader.extensions.add("GL_EXT_spirv_intrinsics")
+        found.append('spirv_execution_mode(extensions = ["SPV_EXT_shader_64bit_indexing"], capabilities = [5426], 5427);')
     modes = [control.mode for control in shader.program.float_controls]
     for control in shader.program.float_controls:
         if modes.count(control.mode) > 1:

@@ -56,7 +56,7 @@ class ProgramBuilder:
     """Collects the parts of one program. Methods that compute a value return it.
 
     Args:
-        scope, subgroups, shape, float_controls, maintenance1: see Program.
+        scope, subgroups, shape, float_controls, maintenance1, wide_indexing: see Program.
         workgroups: in x, or in x, y and z.
         first_constant: SpecId of the first specialization constant.
     """
@@ -70,6 +70,7 @@ class ProgramBuilder:
         float_controls: tuple[FloatControl, ...] = (),
         first_constant: int = FIRST_FREE_CONSTANT_ID,
         maintenance1: bool = False,
+        wide_indexing: bool = False,
     ) -> None:
         self._scope = scope
         self._subgroups = subgroups
@@ -78,6 +79,7 @@ class ProgramBuilder:
         self._float_controls = float_controls
         self._first_constant = first_constant
         self._maintenance1 = maintenance1
+        self._wide_indexing = wide_indexing
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
@@ -445,6 +447,7 @@ class ProgramBuilder:
             tuple(self._variables),
             float_controls=self._float_controls,
             maintenance1=self._maintenance1,
+            wide_indexing=self._wide_indexing,
         )
         check_domains(program)
         return program

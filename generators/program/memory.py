@@ -7,6 +7,7 @@ from typing import Literal
 
 from generators.program.values import BlockType, Extent, Operand, extent
 from generators.types import ComponentType, ConversionCommand, StorageClass, VectorMatrixLayout
+from generators.windows import Windows
 
 Role = Literal["input", "output", "inout", "scratch"]
 
@@ -114,6 +115,8 @@ class Array:
         inner: how elements are in inner arrays of a buffer; None for a plain array.
         descriptors: name of the array of descriptors that the array's buffer belongs to; empty if it has a binding of its own.
         opaque: matrices that the array holds in a layout of the device's; None for bytes that mean the same everywhere.
+        windows: which bytes of a large buffer are held; None for all. Contents before and after a dispatch are those bytes alone, and a
+            program accesses no others.
     """
 
     name: str
@@ -129,6 +132,7 @@ class Array:
     descriptors: str = ""
     opaque: OpaqueMatrices | None = None
     inner: Inner | None = None
+    windows: Windows | None = None
 
     @property
     def is_untyped(self) -> bool:
@@ -156,9 +160,14 @@ class Array:
         return extent(self.length)
 
     @property
-    def bytes(self) -> int:
-        """Size in bytes."""
+    def span(self) -> int:
+        """Size in bytes, as the shader sees the array."""
         return self.count * self.pointee.bytes
+
+    @property
+    def bytes(self) -> int:
+        """Size of the contents in bytes: of all the array, or of its windows."""
+        return self.span if self.windows is None else self.windows.bytes
 
     @property
     def other_stride(self) -> int | None:

@@ -73,6 +73,7 @@ class Program:
         further: the other entry points of the module.
         maintenance1: whether instructions that SPV_NV_cooperative_matrix2 has as well are those of
             SPV_EXT_cooperative_matrix_maintenance1. Only these change the use of a matrix from A or B to accumulator (F-CM2-13).
+        wide_indexing: whether the entry point has 64-bit indexing (execution mode Shader64BitIndexingEXT; Vulkan, "64-Bit Indexing").
     """
 
     arrays: tuple[Array, ...]
@@ -92,6 +93,7 @@ class Program:
     entry_point: str = "main"
     further: tuple[FurtherEntryPoint, ...] = ()
     maintenance1: bool = False
+    wide_indexing: bool = False
 
     @property
     def workgroup_count(self) -> int:

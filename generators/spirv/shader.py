@@ -31,7 +31,7 @@ from generators.spirv.declarations import (
     strided_pointer,
     untyped_pointer,
 )
-from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass
 from generators.spirv.float_controls import emit_float_controls
 from generators.spirv.module import Module
 from generators.types import COMPONENT_TYPES, MemoryScope
@@ -121,6 +121,9 @@ class Shader:
         self._literal_size = literal_size
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
         emit_float_controls(self.module, program)
+        if program.wide_indexing:
+            self.module.require(Capability.Shader64BitIndexingEXT)
+            self.module.execution_mode(ExecutionMode.Shader64BitIndexingEXT)
         self.variables: dict[str, int] = {}
         self.loops = []
         self._emit = emit

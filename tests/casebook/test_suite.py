@@ -17,7 +17,12 @@ from generators.casebook.constraints import UNASSIGNED, Row, rows
 from tests.suite import casebook
 
 FAMILIES = [pytest.param(family, id=family.name) for family in casebook()]
-PRODUCTS = [pytest.param(family, product, id=f"{family.name}-{product.name}") for family in casebook() for product in family.products]
+PRODUCTS = [
+    pytest.param(family, product, id=f"{family.name}-{product.name}")
+    for family in casebook()
+    for product in family.products
+    if product.nightly
+]
 
 
 WHOLE = 50_000

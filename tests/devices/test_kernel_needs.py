@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.embedded.profile import load_profile
-from cts.devices.kernel_needs import BY_SUBGROUP, DependsOnSubgroupSize, needs_of
+from cts.devices.kernel_needs import BY_SUBGROUP, DependsOnDevice, needs_of
 from cts.devices.requirements import missing, missing_for
 from cts.kinds.kernel import compile_module
 from generators.casebook import CaseKind, build, expand, find_case
@@ -61,5 +61,5 @@ def test_needs_that_depend_on_the_subgroup_size_are_not_told():
     (one,) = kernels("specialization[component:f16]")
     # A constant of the matrix types, as if the device set it.
     where = one.specialization[0].constant_id
-    with pytest.raises(DependsOnSubgroupSize):
+    with pytest.raises(DependsOnDevice):
         needs_of(replace(one, local_size_constant_id=where, specialization=one.specialization[1:]))

@@ -35,8 +35,8 @@ LOADS: dict[str, tuple[str, Mode, list[str]]] = {
     "endless dimension, repeated": ("F-TA-6", Mode.Repeat, ["dimension 4294967295 8", "slice 0 4 0 4"]),
     "mirrored period beyond 32 signed bits": ("F-TA-6", Mode.RepeatMirrored, ["dimension 1073741826 1", "slice -1 16 0 1"]),
     "default stride beyond 32 bits": ("F-TA-7", Mode.Constant, ["dimension 8 65536 65536"]),
-    "index beyond 2^31": ("F-TA-7", Mode.Undefined, ["dimension 8 8", f"stride {HALF} 1", "slice 0 4 0 4"]),
-    "bytes beyond 2^31": ("F-TA-7", Mode.Undefined, ["dimension 8 8", "stride 536870912 1", "slice 0 4 0 4"]),
+    "index beyond 2^32": ("F-TA-7", Mode.Undefined, ["dimension 8 8", f"stride {HALF} 1", "slice 0 4 0 4"]),
+    "bytes beyond the buffer": ("F-CM2-9", Mode.Undefined, ["dimension 8 8", "stride 536870912 1", "slice 0 4 0 4"]),
     "beyond the buffer": ("F-CM2-9", Mode.Undefined, ["dimension 8 9", "slice 4 4 4 4"]),
 }
 

@@ -1,64 +1,100 @@
 """Which cases show which known defects.
 
-    python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--defects WORD] [--device PROFILE] [FAMILY ...]
+    python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--sample N [--seed S]] [--enough K]
+                                        [--defects WORD] [--device PROFILE] [--journal FILE] [--below K] [FAMILY ...]
 
 Prints a line for each family of kernel cases, and of conversions of layouts, and each kind of defect that can occur in it, separated by
 tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id,
 and the parameters that make another mistake of it. A case shows a defect if an expected result changes, or if the reference model cannot
 evaluate it: then the defect stores where it must not, or its sums are not exact, and a device would show either.
+
+The whole catalogue over the smoke tier: with --enough 2 a kind that two cases of a family have shown is looked for no more, and cases
+with nothing left to look for cost nothing; --sample 20 bounds what the kinds cost that nothing shows. --journal writes each family as it
+is done, and a second run with the same file and the same choices goes on after them. --below 2 ends with the kinds that fewer than two
+cases of all families show, and the entries of the glossary that occur in none.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import sys
+import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
 
+from cts.defects.glossary import glossary
 from cts.devices.device import Device
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.diagnose import known_defects
-from generators.casebook import CaseKind, Tier
+from generators.casebook import Case, CaseKind, Tier, build, expand
 from generators.dispatch import kernel
 from generators.program.program import Program
 from generators.spirv.emit import emit
 from tests.families.blind_spots import is_shown, prepared
 from tests.families.conversion_spans import FAMILY as CONVERSIONS
 from tests.families.conversion_spans import conversion_kill_table
-from tests.suite import casebook, programs
+from tests.suite import casebook
 
 Line = tuple[str, str, int, int, str]
 
 
-def kill_table(name: str, tier: Tier, share: tuple[int, int] = (1, 1), word: str = "", profile: str = "") -> list[Line]:
-    """Return the lines of the family ``name`` in ``tier``, by kind.
+@dataclass(frozen=True)
+class Choice:
+    """Which cases and defects a table is about.
 
-    Args:
+    Attributes:
+        tier: of the cases.
         share: (i, n) takes every n-th case, from the i-th on; of conversions all.
         word: takes the kinds that contain it.
         profile: takes the cases that the embedded device supports with this profile; all if empty.
+        sample: takes at most so many cases of a family, drawn with ``seed`` and the family's name; 0 for all.
+        enough: a kind that so many cases of a family show is looked for no more, so counts end there; 0 for no end.
     """
+
+    tier: Tier
+    share: tuple[int, int] = (1, 1)
+    word: str = ""
+    profile: str = ""
+    sample: int = 0
+    seed: int = 0
+    enough: int = 0
+
+
+def chosen(name: str, choice: Choice) -> Iterator[tuple[Case, Program]]:
+    """Yield the cases of the family ``name`` that a table is about, in the order of the tier."""
+    number, count = choice.share
+    cases = [case for position, case in enumerate(expand(casebook().family(name), choice.tier)) if position % count == number - 1]
+    if 0 < choice.sample < len(cases):
+        drawn = random.Random(f"{choice.seed} {name}").sample(range(len(cases)), choice.sample)
+        cases = [cases[position] for position in sorted(drawn)]
+    return ((case, build(case).program) for case in cases)
+
+
+def kill_table(name: str, choice: Choice) -> list[Line]:
+    """Return the lines of the family ``name``, by kind."""
     if name == CONVERSIONS:
-        return [line for line in conversion_kill_table(tier) if word in line[1]]
-    device = EmbeddedDevice(load_profile(profile)) if profile else None
+        return [line for line in conversion_kill_table(choice.tier) if choice.word in line[1]]
+    device = EmbeddedDevice(load_profile(choice.profile)) if choice.profile else None
     possible, shown = Counter[str](), Counter[str]()
     first: dict[str, str] = {}
-    number, count = share
-    for position, (case, program) in enumerate(programs(name, tier)):
-        if position % count != number - 1:
-            continue
-        defects = [defect for defect in known_defects(program) if word in defect.kind]
+    for case, program in chosen(name, choice):
+        defects = [defect for defect in known_defects(program) if choice.word in defect.kind]
         if not defects or (device is not None and not is_supported(device, program)):
             continue
-        places = prepared(case, program)
+        possible.update({defect.kind for defect in defects})
+        sought = [defect for defect in defects if not choice.enough or shown[defect.kind] < choice.enough]
+        places = prepared(case, program) if sought else []
         seen: dict[str, bool] = {}
-        for defect in defects:
+        for defect in sought:
             if not seen.get(defect.kind):
                 seen[defect.kind] = any(is_shown(defect, at) for at in places)
         for kind, is_seen in seen.items():
-            possible[kind] += 1
             shown[kind] += is_seen
             if is_seen:
                 first.setdefault(kind, case.id)
@@ -70,24 +106,83 @@ def is_supported(device: Device, program: Program) -> bool:
     return not any(device.missing(kernel(one, emit(one))) for one in program.all)
 
 
+def weak(lines: Iterable[Line], below: int) -> list[tuple[str, int, int]]:
+    """Return the kinds that fewer than ``below`` cases of all families show: kind, in how many cases it can occur, how many show it; and
+    with zeros the entries of the glossary that occur in no case."""
+    possible, shown = Counter[str](), Counter[str]()
+    for _, kind, cases, seen, _ in lines:
+        possible[kind] += cases
+        shown[kind] += seen
+    absent = set(glossary().entries) - {kind.partition("[")[0] for kind in possible}
+    found = [(kind, possible[kind], shown[kind]) for kind in possible if shown[kind] < below]
+    return sorted([*found, *((id_, 0, 0) for id_ in absent)])
+
+
+def journalled(path: Path | None, choice: Choice) -> dict[str, list[Line]]:
+    """Return the lines of the families that the journal ``path`` has for the same choice."""
+    if path is None or not path.exists():
+        return {}
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {record["family"]: [tuple(line) for line in record["lines"]] for record in records if record["choice"] == told(choice)}
+
+
+def told(choice: Choice) -> dict[str, object]:
+    """Return a choice as JSON has it."""
+    return {**vars(choice), "tier": str(choice.tier), "share": list(choice.share)}
+
+
+def timed(name: str, choice: Choice) -> tuple[str, list[Line], float]:
+    """Return a family's name, its lines, and the processor seconds that they took."""
+    begin = time.process_time()
+    return name, kill_table(name, choice), time.process_time() - begin
+
+
 def main() -> int:
     """Make the table and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("--share", default="1/1", metavar="I/N", help="every N-th case of each family, from the I-th on (default: 1/1)")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="at most N cases of each family (default: all)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="draws the sample (default: 0)")
+    parser.add_argument("--enough", type=int, default=0, metavar="K", help="look for a kind until K cases of a family show it")
     parser.add_argument("--defects", default="", metavar="WORD", help="only kinds that contain this (default: all)")
     parser.add_argument("--device", default="", metavar="PROFILE", help="only cases that a profile of the embedded device supports")
+    parser.add_argument("--journal", type=Path, metavar="FILE", help="what is done, a line of JSON for each family; go on after it")
+    parser.add_argument("--below", type=int, default=0, metavar="K", help="end with the kinds that fewer than K cases show")
     parser.add_argument("family", nargs="*", help="only these")
     arguments = parser.parse_args()
     number, _, count = arguments.share.partition("/")
+    choice = Choice(
+        Tier(arguments.tier),
+        (int(number), int(count)),
+        arguments.defects,
+        arguments.device,
+        arguments.sample,
+        arguments.seed,
+        arguments.enough,
+    )
     kinds = CaseKind.KERNEL, CaseKind.CONVERSION
     names = arguments.family or [family.name for family in casebook() if family.kind in kinds]
-    table = partial(kill_table, tier=arguments.tier, share=(int(number), int(count)), word=arguments.defects, profile=arguments.device)
+    done = {name: lines for name, lines in journalled(arguments.journal, choice).items() if name in names}
+    found = [line for lines in done.values() for line in lines]
+    for line in found:
+        print(*line, sep="\t", flush=True)
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for lines in pool.map(table, names):
+        running = [pool.submit(timed, name, choice) for name in names if name not in done]
+        for future in as_completed(running):
+            name, lines, seconds = future.result()
+            found += lines
             for line in lines:
                 print(*line, sep="\t", flush=True)
+            if arguments.journal is not None:
+                record = {"family": name, "choice": told(choice), "seconds": round(seconds, 1), "lines": lines}
+                with arguments.journal.open("a", encoding="utf-8") as journal:
+                    journal.write(json.dumps(record) + "\n")
+    if arguments.below:
+        print(f"# kinds that fewer than {arguments.below} cases show: kind, cases in which it can occur, cases that show it")
+        for kind, cases, shown in weak(found, arguments.below):
+            print(kind, cases, shown, sep="\t")
     return 0
 
 

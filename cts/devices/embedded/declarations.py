@@ -184,6 +184,10 @@ class _Declarations:
         if words[0] != self._module.entry:
             return
         note_mode(self._module, words)
+        if words[1] == ExecutionMode.Shader64BitIndexingEXT:
+            if Capability.Shader64BitIndexingEXT not in self._module.capabilities:
+                raise Violation("SPIR-V 3.6", "Shader64BitIndexingEXT, and the module does not declare the capability of that name")
+            self._module.machine.wide_indexing = True
         self._modes.add(words[1])
         if words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
             self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])

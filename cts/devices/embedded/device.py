@@ -319,9 +319,9 @@ class Pipeline:
             data = contents.copy() if slot.written else contents
             if slot.opaque is not None:
                 data = translation.matrix_layouts.put_in(slot.opaque, contents)
-            base = translation.space.place(data.size)
+            base = translation.space.place(data.size if slot.windows is None else slot.windows.span)
             robust = self.kernel.robust and slot.binding is not None
-            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
+            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust, windows=slot.windows)
             memories.append(memory)
             if slot.binding is not None:
                 bound.setdefault(slot.binding, {})[slot.element] = BytePointer(memory, 0)

@@ -175,6 +175,11 @@ def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray
     return (place + np.arange(operands.lines)[:, None] * stride + np.arange(line)).ravel()
 
 
+def _bytes_of(places: np.ndarray, size: int) -> np.ndarray:
+    """Return every byte of elements of ``size`` bytes, each once."""
+    return (np.unique(places)[:, None] + np.arange(size)).ravel()
+
+
 def _load(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixLoadKHR"
     matrix = translation.types[words[0]]
@@ -210,8 +215,16 @@ def _load(translation: Translation, words: Words) -> Run:
                     memory.record_read(inside, records[i], machine.clock, operands.access.manner)
                 result[i] = load_elements(memory, place + offsets, number)
                 continue
-            if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
+            end = place + stride * (operands.lines - 1) + operands.line_bytes
+            machine.check_range(memory.name, end)
+            if not memory.check_bounds(place, end, in_windows=True):
                 result[i] = load_elements(memory, place + offsets, number)
+                continue
+            if memory.windows is not None:
+                at = memory.held(place + offsets, size)
+                if records is not None:
+                    memory.record_read(_bytes_of(at, size), records[i], machine.clock, operands.access.manner)
+                result[i] = load_elements(memory, at, number)
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -288,8 +301,16 @@ def _store(translation: Translation, words: Words) -> Run:
                 memory.define(inside)
                 store_elements(memory, place + offsets, data[i])
                 continue
-            if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
+            end = place + stride * (operands.lines - 1) + operands.line_bytes
+            machine.check_range(memory.name, end)
+            if not memory.check_bounds(place, end, in_windows=True):
                 store_elements(memory, place + offsets, data[i])
+                continue
+            if memory.windows is not None:
+                at = memory.held(place + offsets, size)
+                if records is not None:
+                    memory.record_write(_bytes_of(at, size), records[i], machine.clock, operands.access.manner)
+                store_elements(memory, at, data[i])
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)

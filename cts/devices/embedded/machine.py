@@ -26,6 +26,9 @@ Run = Callable[[], Value]
 Entry = tuple[int, Run, int, Type]
 """Result id (0: none), the function that computes it, number of the instruction in the module, type of the result."""
 
+_NARROW_RANGE = 1 << 32
+"""Bytes of a buffer that 32-bit indexing reaches (Vulkan, "Buffer Indexing Calculations")."""
+
 
 @dataclass(frozen=True)
 class Phi:
@@ -119,6 +122,7 @@ class Machine:
         steps: how many were taken in this dispatch.
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
         element_accesses: of that function, where it may write memory; None where it may not, and outside of such functions.
+        wide_indexing: whether the entry point has 64-bit indexing.
     """
 
     def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int, faults: Faults) -> None:
@@ -135,6 +139,7 @@ class Machine:
         self.index = 0
         self.callback = False
         self.element_accesses: ElementAccesses | None = None
+        self.wide_indexing = False
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
         self.constants: list[Value] = []
         self.workgroup = (0, 0, 0)
@@ -166,6 +171,17 @@ class Machine:
             self.warnings[f"{text} [{rule}]"] = None
         elif self.strict:
             raise Violation(rule, text)
+
+    def check_range(self, name: str, end: int) -> None:
+        """Report an access to the buffer ``name`` that ends beyond the bytes that 32-bit indexing reaches.
+
+        Raises:
+            Violation: it does, and the machine is strict.
+        """
+        if end > _NARROW_RANGE and not self.wide_indexing:
+            self.forbid(
+                "VUID-RuntimeSpirv-None-10834", f"an access ends at byte {end} of '{name}', beyond 32 bits, without 64-bit indexing"
+            )
 
     def instances(self, scope: Scope) -> int:
         """Return how many instances of a scope the workgroup has."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.ordering import Clock, Kind, Manner
 from generators.kernel import OpaqueSlot, StrayWrite
+from generators.windows import Windows
 
 BASE_ALIGNMENT = 256
 """Alignment of buffers and workgroup variables, in bytes."""
@@ -32,7 +33,8 @@ class Memory:
 
     Attributes:
         name: for messages.
-        data: uint8 contents.
+        data: uint8 contents: of all of it, or of its windows.
+        windows: the windows that it has in place of all of a large buffer; None for all.
         base: address of the first byte.
         writable: whether the kernel may write it.
         kind: which barriers cover it.
@@ -52,9 +54,11 @@ class Memory:
         defined: bool = True,
         strict: bool = True,
         robust: bool = False,
+        windows: Windows | None = None,
     ) -> None:
         self.name = name
         self.data = data
+        self.windows = windows
         self.kind = kind
         self.base = base
         self.writable = writable
@@ -72,8 +76,8 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """Its size in bytes."""
-        return self.data.size
+        """Its size in bytes, as the kernel sees it."""
+        return self.data.size if self.windows is None else self.windows.span
 
     @property
     def traced(self) -> bool:
@@ -93,16 +97,35 @@ class Memory:
             found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
         return found
 
-    def check_bounds(self, low: int, high: int) -> bool:
-        """Return whether bytes ``low`` up to ``high`` are in the memory.
+    def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
+        """Return where elements of ``size`` bytes at ``offsets`` begin in ``data``. Of a memory with windows every byte that is accessed
+        must be in one: nobody knows what the others hold.
+
+        Raises:
+            Violation: an element is in none.
+        """
+        if self.windows is None:
+            return offsets
+        begin = self.windows.held(offsets)
+        lost = (begin < 0) | (self.windows.held(offsets + (size - 1)) < 0)
+        if lost.any():
+            at = int(offsets[lost].min())
+            raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', of whose {self.size} bytes nobody holds it")
+        return begin
+
+    def check_bounds(self, low: int, high: int, in_windows: bool = False) -> bool:
+        """Return whether bytes ``low`` up to ``high`` are in the memory. ``in_windows``: whether the access asks ``held`` where they are.
 
         Raises:
             Violation: they do not, and the memory is strict.
+            Unsupported: it has windows, and this access knows nothing of them.
         """
-        if low >= 0 and high <= self.data.size:
+        if self.windows is not None and not in_windows:
+            raise Unsupported("accesses to windows of a large buffer other than those of cooperative matrices")
+        if low >= 0 and high <= self.size:
             return True
         if self.strict:
-            raise Violation("KHR-MEM-02", f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.data.size}")
+            raise Violation("KHR-MEM-02", f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.size}")
         return False
 
     def check_writable(self) -> bool:

@@ -37,7 +37,6 @@ _DECODE = int(TensorAddressingOperands.DecodeFunc)
 _DECODE_VECTOR = int(TensorAddressingOperands.DecodeVectorFunc)
 _UNIFORM = "CM2-LT-05"
 _CLAMP_VALUE_BITS = 32
-_INDEX_LIMIT = 1 << 31
 _CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
 _UNTYPED_CHAINS = frozenset({Op.UntypedAccessChainKHR, Op.UntypedInBoundsAccessChainKHR})
 
@@ -206,7 +205,7 @@ def places_of(machine: Machine, matrix: MatrixType, layout: Layout, view: View |
     Raises:
         Violation: the addressing calculation breaks a rule.
     """
-    places = tensor_places(layout, view, matrix.rows, matrix.columns, store)
+    places = tensor_places(layout, view, matrix.rows, matrix.columns, store, machine.wide_indexing)
     for rule, text in places.broken:
         machine.forbid(rule, text)
     return places
@@ -236,12 +235,10 @@ class _Addressing:
 
 
 def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Places) -> np.ndarray:
-    """Return the bytes from the start of the memory to each element that is reached, int64 of shape (elements,)."""
+    """Return where each element that is reached begins in the bytes that the memory holds, int64 of shape (elements,)."""
     size, reached = operands.matrix.number.bytes, places.reached
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
-    if distance.size and int(distance.max()) >= _INDEX_LIMIT:
-        machine.forbid("F-TA-7", f"an element at byte {int(distance.max())} from the pointer, beyond 2^31")
     outside = (offsets < place.low) | (offsets + size > place.high) | (offsets < 0) | (offsets + size > place.memory.size)
     if outside.any():
         which = int(np.flatnonzero(outside)[0])
@@ -251,7 +248,9 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
             f"out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
             f"where bytes {place.low} to {min(place.high, place.memory.size) - 1} may be accessed",
         )
-    return offsets
+    if offsets.size:
+        machine.check_range(place.memory.name, int(offsets.max()) + size)
+    return place.memory.held(offsets, size)
 
 
 def _touched(offsets: np.ndarray, size: int) -> np.ndarray:
@@ -384,7 +383,7 @@ def _store(translation: Translation, words: Words) -> Run:
             offsets = _offsets(machine, operands, place, places)
             if memory.checked:
                 touched = _touched(offsets, number.bytes)
-                inside = touched[(touched >= 0) & (touched < memory.size)]
+                inside = touched[(touched >= 0) & (touched < memory.data.size)]
                 if memory.traced:
                     memory.record_write(inside, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
                 memory.define(inside)

@@ -1,8 +1,8 @@
 """Where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
 SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View, for all elements of a matrix at once.
 
-The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits. A calculation whose
-numbers need more counts as broken (F-TA-6, F-TA-7).
+The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits, with 64-bit indexing 64 in
+tensorCoordToLinear for the tensor (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more counts as broken (F-TA-6, F-TA-7).
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ class Places:
         return reached
 
 
-@remember_small(maxsize=256, elements=lambda _, __, rows, columns, ___: rows * columns)
-def tensor_places(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
-    """Return the place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``.
+@remember_small(maxsize=256, elements=lambda _, __, rows, columns, *___: rows * columns)
+def tensor_places(layout: Layout, view: View | None, rows: int, columns: int, store: bool, wide: bool = False) -> Places:
+    """Return the place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``; ``wide``: with 64-bit indexing.
 
     A calculation that breaks a rule goes on with some numbers, so a device that is not strict has a result.
     """
-    return _Calculation(layout, view, rows, columns, store).run()
+    return _Calculation(layout, view, rows, columns, store, wide).run()
 
 
 class _Calculation:
-    def __init__(self, layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> None:
-        self._layout, self._view, self._store = layout, view, store
+    def __init__(self, layout: Layout, view: View | None, rows: int, columns: int, store: bool, wide: bool) -> None:
+        self._layout, self._view, self._store, self._wide = layout, view, store, wide
         self._columns = columns
         self._row, self._col = np.indices((rows, columns), np.int64)
         self._skipped = np.zeros((rows, columns), bool)
@@ -96,7 +96,7 @@ class _Calculation:
             index = self._view_coord_to_linear(self._view, self._linear_to_view_coord(self._view, index))
         span_coord = self._linear_to_span_coord(index)
         block_coord, coord_in_block = self._span_coord_to_tensor_coord(span_coord)
-        index = self._dot(block_coord, self._layout.stride, "the element's index")
+        index = self._number(block_coord)
         if self._store:
             self._check_distinct(index)
         arrays = self._skipped, self._clamped, np.array(block_coord), np.array(coord_in_block), index
@@ -220,8 +220,18 @@ class _Calculation:
         folded = c % period
         return np.where(outside, np.where(folded >= size, period - folded, folded), c)
 
+    def _number(self, coord: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the number of each element (tensorCoordToLinear): of 64 bits with 64-bit indexing, else modulo 2^32."""
+        total = np.zeros_like(self._row)
+        for c, s in zip(coord, self._layout.stride, strict=True):
+            total = total + c * s
+        if self._wide:
+            return total
+        self._forbid("F-TA-7", "the element's index is beyond 2^32", total > _U32)
+        return total & _U32
+
     def _dot(self, coord: Sequence[np.ndarray], stride: Sequence[int], what: str) -> np.ndarray:
-        """Return the sum of coordinates times strides (tensorCoordToLinear), modulo 2^32."""
+        """Return the sum of coordinates of a view times its strides, modulo 2^32."""
         total = np.zeros_like(self._row)
         beyond = np.zeros_like(self._skipped)
         for c, s in zip(coord, stride, strict=True):

@@ -170,6 +170,7 @@ class Translation:
         early, before = self.values, self.machine
         self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps, self.faults)
         self.machine.tolerated, self.machine.warnings = before.tolerated, before.warnings
+        self.machine.wide_indexing = before.wide_indexing
         self.values = self.machine.values
         self.values[:] = early
 

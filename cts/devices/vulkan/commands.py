@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cts.devices.device import DeviceTimeout, DriverRefused
 from cts.devices.vulkan.api import TIMEOUT, CData, check, load, made
 from cts.devices.vulkan.executable import Executable, Record
 from cts.devices.vulkan.guarded import Layout
+from cts.devices.vulkan.large import LargeBuffer
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts
@@ -70,18 +71,21 @@ class Commands:
         arena: Arena,
         dispatches: Sequence[Dispatch],
         around: tuple[Record, Record] | None = None,
+        large: Sequence[LargeBuffer] = (),
     ) -> None:
         """Run the dispatches in one submission and wait for them. The n-th finds its buffers n pitches after the arena's first byte.
 
         Args:
             executable, layouts, layout, arena, dispatches: what runs, and in which memory.
             around: records commands before the dispatches, and after them; None where there are none. They are done one after another.
+            large: buffers that slots are connected to in place of the arena.
 
         Raises:
             DeviceTimeout: they take longer than the fence may.
             DeviceFailure: a call fails.
         """
-        sets = self._descriptor_sets(layouts, layout, arena, len(dispatches))
+        elsewhere = {buffer.place: buffer for buffer in large}
+        sets = self._descriptor_sets(layouts, layout, arena, len(dispatches), elsewhere)
         lib, vulkan = self._vulkan.lib, self._vulkan
 
         def record(command_buffer: CData) -> None:
@@ -93,7 +97,7 @@ class Commands:
                 if sets is not None:
                     point = executable.bind_point
                     lib.vkCmdBindDescriptorSets(command_buffer, point, layouts.pipeline, 0, 1, sets + index, 0, vulkan.ffi.NULL)
-                pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch)
+                pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch, elsewhere)
                 if pushed:
                     bytes_ = vulkan.ffi.from_buffer(pushed)
                     lib.vkCmdPushConstants(command_buffer, layouts.pipeline, executable.stage, 0, len(pushed), bytes_)
@@ -172,16 +176,18 @@ class Commands:
         self.execute(recorded)
 
     @staticmethod
-    def _push_constants(dispatch: Dispatch, layout: Layout, base: int) -> bytes:
+    def _push_constants(dispatch: Dispatch, layout: Layout, base: int, elsewhere: Mapping[int, LargeBuffer]) -> bytes:
         block = bytearray(dispatch.push_constants)
         block += bytes(-len(block) % 4)
-        for slot, offset in zip(layout.slots, layout.offsets, strict=True):
+        for place, (slot, offset) in enumerate(zip(layout.slots, layout.offsets, strict=True)):
             if slot.address_offset is not None:
-                block[slot.address_offset : slot.address_offset + 8] = (base + offset).to_bytes(8, "little")
+                address = elsewhere[place].address if place in elsewhere else base + offset
+                block[slot.address_offset : slot.address_offset + 8] = address.to_bytes(8, "little")
         return bytes(block)
 
-    def _descriptor_sets(self, layouts: Layouts, layout: Layout, arena: Arena, count: int) -> CData:
-        bound = [(slot, offset) for slot, offset in zip(layout.slots, layout.offsets, strict=True) if slot.binding is not None]
+    def _descriptor_sets(self, layouts: Layouts, layout: Layout, arena: Arena, count: int, elsewhere: Mapping[int, LargeBuffer]) -> CData:
+        places = enumerate(zip(layout.slots, layout.offsets, strict=True))
+        bound = [(elsewhere.get(place), slot, offset) for place, (slot, offset) in places if slot.binding is not None]
         if layouts.descriptor_set is None or not bound:
             return None
         vulkan = self._vulkan
@@ -205,9 +211,11 @@ class Commands:
         writes = ffi.new("VkWriteDescriptorSet[]", count * len(bound))
         position = 0
         for index in range(count):
-            for slot, offset in bound:
+            for large, slot, offset in bound:
                 range_ = ranges[position]
                 range_.buffer, range_.offset, range_.range = arena.buffer, arena.start + index * layout.pitch + offset, slot.bytes
+                if large is not None:
+                    range_.buffer, range_.offset, range_.range = large.buffer, 0, slot.span
                 write = writes[position]
                 write.sType = vulkan.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet = sets[index]

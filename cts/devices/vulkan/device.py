@@ -10,12 +10,13 @@ from cts.devices import floating_point
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, Finding, Step, ValidationMessage
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
-from cts.devices.requirements import missing
+from cts.devices.requirements import has_sparse_buffers, missing
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.commands import Commands
 from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out
 from cts.devices.vulkan.instance import Instance
+from cts.devices.vulkan.large import LargeBuffers
 from cts.devices.vulkan.logical_device import create
 from cts.devices.vulkan.matrix_conversion import MatrixConversions
 from cts.devices.vulkan.memory import Arena
@@ -66,7 +67,8 @@ class VulkanDevice:
                 opened.callback(self._destroy_device)
                 self._pipelines = Pipelines(self._device.handle, physical.description, self._instance)
                 opened.callback(self._pipelines.close)
-                self._arena = Arena(physical.handle, self._device.handle, physical.description.features.get("bufferDeviceAddress", False))
+                self._addressable = physical.description.features.get("bufferDeviceAddress", False)
+                self._arena = Arena(physical.handle, self._device.handle, self._addressable)
                 opened.callback(self._arena.close)
                 self._commands = Commands(self._device, fence_seconds)
                 opened.callback(self._commands.close)
@@ -171,7 +173,7 @@ class VulkanDevice:
         try:
             # A pipeline that the layer objects to is not run: what that would do is undefined.
             self._raise_messages(step=Step.PIPELINE)
-            outcomes = self._dispatch(kernel, executable, dispatches)
+            outcomes = self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:
             # What may still run must not be destroyed. It goes with the process.
             if not self._pending:
@@ -180,11 +182,27 @@ class VulkanDevice:
         executable.destroy()
         return outcomes
 
-    def _dispatch(self, kernel: Kernel, executable: Executable, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+    def _with_large_buffers(self, kernel: Kernel, executable: Executable, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        if not any(slot.windows is not None for slot in kernel.buffers):
+            return self._dispatch(kernel, executable, dispatches, None)
+        with self._step(Step.DISPATCH):
+            sparse = has_sparse_buffers(self._description)
+            large = LargeBuffers(self._physical, self._device, self._addressable, sparse, kernel.buffers)
+        try:
+            return self._dispatch(kernel, executable, dispatches, large)
+        finally:
+            # What may still run keeps its memory. It goes with the process.
+            if not self._pending:
+                large.close()
+
+    def _dispatch(
+        self, kernel: Kernel, executable: Executable, dispatches: Sequence[Dispatch], large: LargeBuffers | None
+    ) -> list[Outcome]:
         opaque = OpaqueBuffers(kernel, self._conversions) if any(slot.opaque is not None for slot in kernel.buffers) else None
         layout = lay_out(kernel.buffers if opaque is None else opaque.slots)
         layouts = self._pipelines.layouts(shape_of(kernel))
-        at_once = max(1, _SUBMISSION_BYTES // layout.pitch)
+        # Dispatches that share a large buffer come one after the other.
+        at_once = 1 if large is not None else max(1, _SUBMISSION_BYTES // layout.pitch)
         outcomes: list[Outcome] = []
         for first in range(0, len(dispatches), at_once):
             given = dispatches[first : first + at_once]
@@ -194,7 +212,7 @@ class VulkanDevice:
                 memory = self._arena.reserve(before.size)
             mapped = memory.place(before)
             with self._step(Step.DISPATCH):
-                self._submit(executable, layouts, layout, part, opaque)
+                self._submit(executable, layouts, layout, part, opaque, large)
             found = judge(layout, before, mapped.copy(), memory.around())
             if opaque is not None:
                 found = [opaque.outcome(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]
@@ -202,15 +220,21 @@ class VulkanDevice:
         return outcomes
 
     def _submit(
-        self, executable: Executable, layouts: Layouts, layout: Layout, dispatches: Sequence[Dispatch], opaque: OpaqueBuffers | None
+        self,
+        executable: Executable,
+        layouts: Layouts,
+        layout: Layout,
+        dispatches: Sequence[Dispatch],
+        opaque: OpaqueBuffers | None,
+        large: LargeBuffers | None,
     ) -> None:
-        around = None
+        around = None if large is None else large.copies(layout, self._arena)
         if opaque is not None:
             there, back = opaque.conversions(layout, self._arena.address, len(dispatches))
             if there:
                 around = self._conversions.recorder(there), self._conversions.recorder(back)
         try:
-            self._commands.run(executable, layouts, layout, self._arena, dispatches, around)
+            self._commands.run(executable, layouts, layout, self._arena, dispatches, around, () if large is None else large.buffers)
         except DeviceLost:
             # Nothing runs on a lost device.
             raise

@@ -27,6 +27,7 @@ _CORE_LIMITS = (
     "maxStorageBufferRange",
     "maxPerStageDescriptorStorageBuffers",
     "minStorageBufferOffsetAlignment",
+    "sparseAddressSpaceSize",
 )
 _LIMITS = frozenset(
     {
@@ -94,6 +95,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     stated = _stated(core, features, further)
     limits = _limits(core_limits, further, stated)
     family = compute_family(handle)
+    limits["memoryHeapSize"] = _largest_heap(handle)
     limits["queueFlags"] = 0 if family is None else family.flags
     subgroup_size = limits.get("subgroupSize", 1)
     if subgroup_size.bit_count() != 1:
@@ -123,6 +125,13 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     )
     description = replace(description, rows=description.rows + rows_by_subgroup_size(partial(ask, instance, handle), description))
     return PhysicalDevice(handle, index, description, extensions, version, features, core, family)
+
+
+def _largest_heap(handle: CData) -> int:
+    """Return the bytes of the largest memory heap."""
+    properties = load().ffi.new("VkPhysicalDeviceMemoryProperties*")
+    load().lib.vkGetPhysicalDeviceMemoryProperties(handle, properties)
+    return max((int(properties.memoryHeaps[i].size) for i in range(properties.memoryHeapCount)), default=0)
 
 
 def _filled(handle: CData, version: tuple[int, int], features: Chain, properties: Chain) -> tuple[CData, CData]:

@@ -75,6 +75,7 @@ FEATURES = (
     FeatureStructure("VkPhysicalDeviceShaderFloat8FeaturesEXT", "VK_EXT_shader_float8"),
     FeatureStructure("VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT", "VK_EXT_shader_replicated_composites"),
     FeatureStructure("VkPhysicalDeviceShaderLongVectorFeaturesEXT", "VK_EXT_shader_long_vector"),
+    FeatureStructure("VkPhysicalDeviceShader64BitIndexingFeaturesEXT", "VK_EXT_shader_64bit_indexing"),
     FeatureStructure("VkPhysicalDeviceShaderUntypedPointersFeaturesKHR", "VK_KHR_shader_untyped_pointers"),
     FeatureStructure("VkPhysicalDeviceShaderFloatControls2FeaturesKHR", "VK_KHR_shader_float_controls2"),
     FeatureStructure("VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV", "VK_NV_shader_atomic_float16_vector"),

@@ -60,6 +60,9 @@ typedef struct { int32_t sType; void* pNext;
     VkBool32 longVector;
 } VkPhysicalDeviceShaderLongVectorFeaturesEXT;
 typedef struct { int32_t sType; void* pNext;
+    VkBool32 shader64BitIndexing;
+} VkPhysicalDeviceShader64BitIndexingFeaturesEXT;
+typedef struct { int32_t sType; void* pNext;
     VkBool32 shaderUntypedPointers;
 } VkPhysicalDeviceShaderUntypedPointersFeaturesKHR;
 typedef struct { int32_t sType; void* pNext;
@@ -111,6 +114,7 @@ STRUCTURE_TYPES: Mapping[str, int] = MappingProxyType(
         "VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT": 1000564000,
         "VkPhysicalDeviceShaderLongVectorFeaturesEXT": 1000635000,
         "VkPhysicalDeviceShaderUntypedPointersFeaturesKHR": 1000387000,
+        "VkPhysicalDeviceShader64BitIndexingFeaturesEXT": 1000627000,
         "VkPhysicalDeviceShaderFloatControls2FeaturesKHR": 1000528000,
         "VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV": 1000563000,
     }

@@ -1,0 +1,206 @@
+"""Large buffers, of which a dispatch gives and gets back windows alone: device memory that the host neither maps nor reads as a whole.
+
+The windows of a buffer are one after the other in the arena, as the bytes of any other buffer are. Commands copy them to the buffer before
+the dispatch and back after it. What the buffer holds between its windows is not known.
+
+Where the device has sparse residency, only what windows touch has memory, so gigabytes of addresses take some megabytes. Elsewhere a buffer
+has memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cts.devices.device import OutOfMemory
+from cts.devices.vulkan.api import CData, check, load, made
+from cts.devices.vulkan.executable import Record
+from cts.devices.vulkan.guarded import Layout
+from cts.devices.vulkan.logical_device import LogicalDevice
+from cts.devices.vulkan.memory import Arena
+from cts.devices.vulkan.supplement import BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+from generators.kernel import BufferSlot
+from generators.windows import Windows
+
+
+@dataclass(frozen=True)
+class LargeBuffer:
+    """A buffer of its own, with its own memory.
+
+    Attributes:
+        place: number of the kernel's slot.
+        slot: of the kernel; it has windows.
+        buffer: VkBuffer.
+        address: its device address, 0 if it has none.
+    """
+
+    place: int
+    slot: BufferSlot
+    buffer: CData
+    address: int
+
+
+def resident_ranges(windows: Windows, alignment: int, size: int) -> list[tuple[int, int]]:
+    """Return the ranges of a sparse buffer that need memory for its windows: first byte and bytes of each, ascending and apart.
+
+    Args:
+        windows: of the buffer.
+        alignment: the unit in which memory is bound, in bytes.
+        size: bytes of the buffer as the driver has it, a multiple of the unit.
+    """
+    found: list[tuple[int, int]] = []
+    for part in windows.parts:
+        begin, end = part.first // alignment * alignment, min(-(-part.end // alignment) * alignment, size)
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((begin, end))
+    return [(begin, end - begin) for begin, end in found]
+
+
+class LargeBuffers:
+    """The large buffers of a kernel.
+
+    Args:
+        physical: VkPhysicalDevice.
+        device: the device.
+        addressable: whether buffers get a device address (feature bufferDeviceAddress).
+        sparse: whether memory is bound to windows alone (feature sparseResidencyBuffer, and a queue that binds).
+        slots: all of the kernel's.
+
+    Raises:
+        OutOfMemory: there is not so much memory.
+        DeviceFailure: a call fails.
+    """
+
+    def __init__(self, physical: CData, device: LogicalDevice, addressable: bool, sparse: bool, slots: Sequence[BufferSlot]) -> None:
+        self._vulkan = load()
+        self._physical, self._device, self._queue = physical, device.handle, device.queue
+        self._addressable, self._sparse = addressable, sparse
+        self._made: list[CData] = []
+        self._memories: list[CData] = []
+        self.buffers: list[LargeBuffer] = []
+        try:
+            for place, slot in enumerate(slots):
+                if slot.windows is not None:
+                    self.buffers.append(self._make(place, slot))
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, place: int, slot: BufferSlot) -> LargeBuffer:
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        usage = (
+            vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vulkan.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vulkan.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        )
+        if self._addressable:
+            usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+        sparse = vulkan.VK_BUFFER_CREATE_SPARSE_BINDING_BIT | vulkan.VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT
+        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "size": slot.span, "usage": usage}
+        info = ffi.new("VkBufferCreateInfo*", structure | {"flags": sparse if self._sparse else 0})
+        out = ffi.new("VkBuffer*")
+        buffer = made("vkCreateBuffer", lib.vkCreateBuffer(self._device, info, ffi.NULL, out), out)
+        self._made.append(buffer)
+        needed = ffi.new("VkMemoryRequirements*")
+        lib.vkGetBufferMemoryRequirements(self._device, buffer, needed)
+        assert slot.windows is not None, "a large buffer has windows"
+        if self._sparse:
+            self._bind_windows(buffer, resident_ranges(slot.windows, int(needed.alignment), int(needed.size)), int(needed.memoryTypeBits))
+        else:
+            memory = self._allocate(int(needed.size), int(needed.memoryTypeBits))
+            check("vkBindBufferMemory", lib.vkBindBufferMemory(self._device, buffer, memory, 0))
+        address = 0
+        if self._addressable:
+            about = ffi.new("VkBufferDeviceAddressInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": buffer})
+            address = int(lib.vkGetBufferDeviceAddress(self._device, about))
+        return LargeBuffer(place, slot, buffer, address)
+
+    def _allocate(self, size: int, allowed: int) -> CData:
+        """Allocate ``size`` bytes of memory of one of the types ``allowed``."""
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        flags = ffi.new(
+            "VkMemoryAllocateFlagsInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                "flags": MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if self._addressable else 0,
+            },
+        )
+        allocation = ffi.new(
+            "VkMemoryAllocateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                "pNext": flags,
+                "allocationSize": size,
+                "memoryTypeIndex": self._memory_type(allowed, size),
+            },
+        )
+        out = ffi.new("VkDeviceMemory*")
+        memory = made("vkAllocateMemory", lib.vkAllocateMemory(self._device, allocation, ffi.NULL, out), out)
+        self._memories.append(memory)
+        return memory
+
+    def _bind_windows(self, buffer: CData, ranges: Sequence[tuple[int, int]], allowed: int) -> None:
+        """Bind one piece of memory to ranges of a sparse buffer: first byte and bytes of each."""
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        memory = self._allocate(sum(count for _, count in ranges), allowed)
+        binds = ffi.new("VkSparseMemoryBind[]", len(ranges))
+        position = 0
+        for bind, (first, count) in zip(binds, ranges, strict=True):
+            bind.resourceOffset, bind.size, bind.memory, bind.memoryOffset = first, count, memory, position
+            position += count
+        of_buffer = ffi.new("VkSparseBufferMemoryBindInfo*", {"buffer": buffer, "bindCount": len(ranges), "pBinds": binds})
+        info = ffi.new(
+            "VkBindSparseInfo*",
+            {"sType": vulkan.VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, "bufferBindCount": 1, "pBufferBinds": of_buffer},
+        )
+        check("vkQueueBindSparse", lib.vkQueueBindSparse(self._queue, 1, info, ffi.NULL), spent=True)
+        check("vkQueueWaitIdle", lib.vkQueueWaitIdle(self._queue), spent=True)
+
+    def _memory_type(self, allowed: int, size: int) -> int:
+        """Choose memory of the device's own, else any, whose heap is large enough."""
+        vulkan = self._vulkan
+        properties = vulkan.ffi.new("VkPhysicalDeviceMemoryProperties*")
+        vulkan.lib.vkGetPhysicalDeviceMemoryProperties(self._physical, properties)
+        for wanted in (vulkan.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0):
+            for index in range(properties.memoryTypeCount):
+                type_ = properties.memoryTypes[index]
+                fits = properties.memoryHeaps[type_.heapIndex].size >= size
+                if allowed >> index & 1 and type_.propertyFlags & wanted == wanted and fits:
+                    return index
+        raise OutOfMemory(f"no memory heap of the device has the {size:,} bytes of a large buffer")
+
+    def copies(self, layout: Layout, arena: Arena) -> tuple[Record, Record]:
+        """Return what records the copies of all windows to the buffers, and back. ``layout`` is of one dispatch in ``arena``."""
+        return self._recorder(layout, arena, there=True), self._recorder(layout, arena, there=False)
+
+    def _recorder(self, layout: Layout, arena: Arena, there: bool) -> Record:
+        vulkan = self._vulkan
+
+        def record(command_buffer: CData) -> None:
+            for large in self.buffers:
+                assert large.slot.windows is not None, "a large buffer has windows"
+                parts = large.slot.windows.parts
+                regions = vulkan.ffi.new("VkBufferCopy[]", len(parts))
+                held = arena.start + layout.offsets[large.place]
+                for region, part in zip(regions, parts, strict=True):
+                    region.srcOffset, region.dstOffset = (held, part.first) if there else (part.first, held)
+                    region.size = part.bytes
+                    held += part.bytes
+                from_, to = (arena.buffer, large.buffer) if there else (large.buffer, arena.buffer)
+                vulkan.lib.vkCmdCopyBuffer(command_buffer, from_, to, len(parts), regions)
+
+        return record
+
+    def close(self) -> None:
+        """Free buffers and memory. No dispatch may be pending."""
+        ffi, lib = self._vulkan.ffi, self._vulkan.lib
+        for buffer in self._made:
+            lib.vkDestroyBuffer(self._device, buffer, ffi.NULL)
+        for memory in self._memories:
+            lib.vkFreeMemory(self._device, memory, ffi.NULL)
+        self._made.clear()
+        self._memories.clear()
+        self.buffers.clear()

@@ -1,0 +1,104 @@
+"""Windows of a large buffer: the bytes of it that anybody holds. A shader sees a buffer of gigabytes; a case knows kilobytes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from generators.errors import GeneratorError
+
+ALIGNMENT = 64
+"""Of the ends of every window, in bytes: elements and rows that are aligned in the buffer are aligned in the bytes that are held."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The bytes of a buffer from ``first`` on, ``bytes`` of them; both are multiples of ALIGNMENT."""
+
+    first: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first byte after it."""
+        return self.first + self.bytes
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The bytes of a buffer that are held: those of all windows, one after the other.
+
+    Attributes:
+        span: bytes of the buffer.
+        parts: the windows, in ascending order. They neither touch nor overlap.
+
+    Raises:
+        GeneratorError: the windows are not so, or leave the buffer.
+    """
+
+    span: int
+    parts: tuple[Window, ...]
+
+    def __post_init__(self) -> None:
+        """Check the windows."""
+        end = -1
+        for part in self.parts:
+            if part.bytes <= 0 or part.first % ALIGNMENT or part.bytes % ALIGNMENT or part.first <= end or part.end > self.span:
+                raise GeneratorError(
+                    f"the window of {part.bytes:,} bytes from byte {part.first:,} on of a buffer of {self.span:,} bytes: windows are in "
+                    f"ascending order inside of the buffer, do not touch, and begin and end at multiples of {ALIGNMENT} bytes"
+                )
+            end = part.end
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes are held."""
+        return sum(part.bytes for part in self.parts)
+
+    @cached_property
+    def _starts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        firsts = np.array([part.first for part in self.parts], np.int64)
+        sizes = np.array([part.bytes for part in self.parts], np.int64)
+        return firsts, sizes, np.cumsum(sizes) - sizes
+
+    def held(self, places: np.ndarray) -> np.ndarray:
+        """Return where bytes of the buffer are among those that are held, int64 of the same shape; -1 for bytes that are not.
+
+        Args:
+            places: byte offsets in the buffer, int64.
+        """
+        firsts, sizes, starts = self._starts
+        which = np.maximum(np.searchsorted(firsts, places, side="right") - 1, 0)
+        inside = (places >= firsts[which]) & (places < firsts[which] + sizes[which])
+        return np.where(inside, places - firsts[which] + starts[which], -1)
+
+    def places(self) -> np.ndarray:
+        """Return the byte offset in the buffer of each byte that is held, int64."""
+        return np.concatenate([np.arange(part.first, part.end, dtype=np.int64) for part in self.parts])
+
+
+def windows_around(span: int, runs: Iterable[tuple[int, int]]) -> Windows:
+    """Return windows of a buffer of ``span`` bytes around runs of bytes, with at least ALIGNMENT bytes before and after each where the
+    buffer has them.
+
+    Args:
+        span: bytes of the buffer, a multiple of ALIGNMENT.
+        runs: the first byte of each run, and how many bytes it has.
+
+    Raises:
+        GeneratorError: a run leaves the buffer.
+    """
+    merged: list[tuple[int, int]] = []
+    for first, count in sorted(runs):
+        if first < 0 or first + count > span:
+            raise GeneratorError(f"bytes {first:,} to {first + count - 1:,} are not in a buffer of {span:,} bytes; make it longer")
+        begin = max(first // ALIGNMENT - 1, 0) * ALIGNMENT
+        end = min((-(-(first + count) // ALIGNMENT) + 1) * ALIGNMENT, span)
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((begin, end))
+    return Windows(span, tuple(Window(begin, end - begin) for begin, end in merged))

@@ -1,0 +1,38 @@
+"""The kill table: counts that end early, samples that stay, journals that go on."""
+
+from __future__ import annotations
+
+from generators.casebook import Tier
+from tests.families.kill_table import Choice, chosen, kill_table, weak
+
+FAMILY = "descriptor_arrays"
+ALL = Choice(Tier.SMOKE, sample=6)
+
+
+def test_a_sample_is_the_same_each_time() -> None:
+    first, second = ([case.id for case, _ in chosen(FAMILY, ALL)] for _ in range(2))
+    assert first == second
+    assert len(first) == ALL.sample
+
+
+def test_another_seed_draws_other_cases() -> None:
+    drawn = [[case.id for case, _ in chosen(FAMILY, Choice(Tier.SMOKE, sample=6, seed=seed))] for seed in (1, 2)]
+    assert drawn[0] != drawn[1]
+
+
+def test_counts_end_where_it_is_enough() -> None:
+    every = {kind: shown for _, kind, _, shown, _ in kill_table(FAMILY, ALL)}
+    early = {kind: shown for _, kind, _, shown, _ in kill_table(FAMILY, Choice(Tier.SMOKE, sample=6, enough=2))}
+    assert any(shown > 2 for shown in every.values())
+    assert early == {kind: min(shown, 2) for kind, shown in every.items()}
+
+
+def test_what_few_cases_of_all_families_show_is_told() -> None:
+    lines = [("one", "load_store.a", 3, 1, "x"), ("two", "load_store.a", 4, 1, "y"), ("two", "load_store.b", 9, 1, "y")]
+    found = weak(lines, 2)
+    assert ("load_store.b", 9, 1) in found
+    assert not any(kind == "load_store.a" for kind, _, _ in found)
+
+
+def test_entries_of_the_glossary_that_occur_nowhere_are_told() -> None:
+    assert ("null_constant.ones", 0, 0) in weak([], 1)

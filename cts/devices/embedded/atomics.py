@@ -17,7 +17,7 @@ from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Value, spread, to_signed
 from cts.devices.embedded.variables import not_writable
-from generators.spirv.enumerants import MemorySemantics, Op, Scope
+from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
 
 _Update = Callable[[Value, Value, Number], Value]
 """From the old value, the operand and their type to the new value."""
@@ -108,7 +108,8 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
 def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
-    if translation.storage(pointer) not in SHARED_STORAGE:
+    is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
+    if translation.storage(pointer) not in SHARED_STORAGE and not is_buffer:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
     writes = op is not Op.AtomicLoad

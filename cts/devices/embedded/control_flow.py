@@ -9,6 +9,7 @@ from cts.devices.embedded.costs import cost
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.devices.embedded.limits import MAX_CALL_DEPTH
 from cts.devices.embedded.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
+from cts.devices.embedded.references import EXTENDED
 from cts.devices.embedded.spirv_types import FunctionType, Number, PointerType, Void
 from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words
 from cts.devices.embedded.type_rules import RULES
@@ -120,7 +121,7 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
                 raise Malformed("a function returns nothing where it must return a value")
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
-        elif op not in _IGNORED:
+        elif op not in _IGNORED and not (op in EXTENDED and translation.is_non_semantic(words)):
             run = translation.prepare(op, words)
             size = 0
             if op in RESULT_OPS:

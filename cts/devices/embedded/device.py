@@ -30,9 +30,11 @@ from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.matrix_conversion import MatrixConverter
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
+from cts.devices.embedded.observations import Observations
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
+from cts.devices.embedded.recovery import UNDEFINED_RULE, Recovery
 from cts.devices.embedded.shapes import CELL_STORAGE
 from cts.devices.embedded.spirv_types import Array, size_of
 from cts.devices.embedded.translation import Handler, Translation
@@ -63,6 +65,7 @@ class EmbeddedDevice:
         limits: how much a kernel may take.
         faults: how it is wrong; by default it is not.
         tolerated: positions that it only warns of, some of TOLERABLE.
+        observations: collects what kernels do wrong, so that a run goes on after it; None to stop at the first.
         choices: seed of what it may choose from call to call: which decode function decodes which elements.
 
     Attributes:
@@ -83,6 +86,7 @@ class EmbeddedDevice:
         faults: Faults = NO_FAULTS,
         tolerated: Collection[str] = (),
         choices: int = 0,
+        observations: Observations | None = None,
     ) -> None:
         if tolerated and (unknown := set(tolerated) - TOLERABLE):
             raise DeviceError(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {', '.join(sorted(unknown))}")
@@ -91,6 +95,7 @@ class EmbeddedDevice:
         self._description = profile.description
         self._mapping = mapping
         self._choices = choices
+        self._observations = observations
         self._strict = strict
         self._limits = limits
         self._tolerated = frozenset(tolerated)
@@ -137,6 +142,7 @@ class EmbeddedDevice:
                     self._tolerated,
                     seed_of(self._description.name),
                     self._choices,
+                    self._observations,
                 )
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
@@ -204,6 +210,7 @@ class Pipeline:
         tolerated: frozenset[str],
         seed: int,
         choices: int,
+        observations: Observations | None,
     ) -> None:
         self.kernel = kernel
         self._strict = strict
@@ -218,12 +225,14 @@ class Pipeline:
         except UnknownInstruction as error:
             raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
         try:
+            translation.machine.observations = observations
+            translation.machine.recovery = Recovery(translation, observations) if strict else None
             declare(translation, subgroup_size)
             prepare_functions(translation)
             self._translation = translation
             self._connect()
         except (Exhausted, Malformed, Violation, UndefinedUse, Unsupported) as error:
-            raise _explained(translation, translation.index, error) from error
+            raise explained(translation, translation.index, error) from error
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -288,7 +297,7 @@ class Pipeline:
             with np.errstate(all="ignore"):
                 return self._run(dispatch)
         except (Violation, UndefinedUse, Unsupported) as error:
-            raise _explained(self._translation, machine.index, error) from error
+            raise explained(self._translation, machine.index, error) from error
 
     def _run(self, dispatch: Dispatch) -> Outcome:
         translation, machine = self._translation, self._translation.machine
@@ -311,6 +320,7 @@ class Pipeline:
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
         """Return the memories of the buffers with their contents. Write their addresses to the push constants."""
         translation, constants = self._translation, self._translation.machine.constants
+        forbid = translation.machine.forbid
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
@@ -321,7 +331,7 @@ class Pipeline:
                 data = translation.matrix_layouts.put_in(slot.opaque, contents)
             base = translation.space.place(data.size)
             robust = self.kernel.robust and slot.binding is not None
-            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
+            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust, forbid=forbid)
             memories.append(memory)
             if slot.binding is not None:
                 bound.setdefault(slot.binding, {})[slot.element] = BytePointer(memory, 0)
@@ -338,13 +348,13 @@ class Pipeline:
             binding = translation.decorations.get(id_, {}).get(Decoration.Binding, (None,))[0]
             descriptors = bound.get(binding, {}) if binding is not None and id_ in self._by_binding.get(binding, ()) else {}
             # Where nothing is bound, any access is out of bounds.
-            nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
+            nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
             if id_ in translation.descriptor_arrays:
                 count = self._descriptor_counts[id_]
                 constants[id_] = DescriptorArray(tuple(descriptors.get(element, nothing) for element in range(count)))
             else:
                 constants[id_] = descriptors.get(0, nothing)
-        block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict)
+        block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict, forbid=forbid)
         for id_ in self._push_constants:
             constants[id_] = BytePointer(block, 0)
         return memories
@@ -355,7 +365,8 @@ class Pipeline:
             size, initialized = shared.size, shared.is_initialized
             data = np.zeros(size, np.uint8) if initialized or not self._strict else np.full(size, 0xCD, np.uint8)
             name = ", ".join(translation.name(id_) for id_ in shared.ids)
-            place = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
+            memory = Memory(name, data, "workgroup", defined=initialized, strict=self._strict, forbid=translation.machine.forbid)
+            place = BytePointer(memory, 0)
             for id_ in shared.ids:
                 values[id_] = place
         draw = self.kernel.draw
@@ -371,7 +382,7 @@ class Pipeline:
                 cell.value = UNDEFINED if self._strict else translation.zero(cell.type)
 
 
-def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
+def explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
     instruction, name, word = "the module", "", HEADER_WORDS
     if translation.instructions:
         at = translation.instructions[index]
@@ -383,5 +394,5 @@ def _explained(translation: Translation, index: int, error: Exception) -> Device
     if isinstance(error, Unsupported):
         return NotSupported(f"{instruction}: the embedded device does not have this: {error}", name)
     if isinstance(error, UndefinedUse):
-        return UndefinedBehaviour(f"{instruction}: {error} [SPIR-V 3.3.1 OpUndef]")
+        return UndefinedBehaviour(f"{instruction}: {error} [{UNDEFINED_RULE}]")
     return UndefinedBehaviour(f"{instruction}: {error}")

@@ -17,12 +17,14 @@ class Violation(Exception):
     Attributes:
         rule: a requirement id, a VUID, an F-id, or the section of the SPIR-V specification.
         text: what happened, in one line. The report puts the instruction before it.
+        is_final: whether the device stops here.
     """
 
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(f"{text} [{rule}]")
         self.rule = rule
         self.text = text
+        self.is_final = False
 
 
 class Malformed(Exception):
@@ -43,7 +45,13 @@ def need(holds: bool, what: str) -> None:
 
 
 class UndefinedUse(Exception):
-    """An undefined value was computed with, compared, or used as an address or a condition."""
+    """An undefined value was computed with, compared, or used as an address or a condition.
+
+    Attributes:
+        is_final: whether the device stops here. Otherwise the value may spread to the result of the instruction.
+    """
+
+    is_final = False
 
 
 class Unsupported(Exception):

@@ -243,10 +243,12 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
         parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
     outer = machine.mask, machine.full
-    for i, mask in _each_index(machine, index, count):
-        machine.mask, machine.full = mask, bool(mask.all())
-        parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
-    machine.mask, machine.full = outer
+    try:
+        for i, mask in _each_index(machine, index, count):
+            machine.mask, machine.full = mask, bool(mask.all())
+            parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
+    finally:
+        machine.mask, machine.full = outer
     return tuple(parts)
 
 

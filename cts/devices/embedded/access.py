@@ -217,8 +217,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
         if machine.element_accesses is not None:
             machine.element_accesses.write(memory, places, elements)
         if memory.traced:
-            records = machine.clock.lanes(manner)
-            memory.record_write(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
+            memory.record_write(places, machine.clock.lanes(manner)[elements][:, None], machine.clock, manner)
         memory.define(places)
     memory.view(type_.dtype)[index] = data
 

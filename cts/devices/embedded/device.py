@@ -30,7 +30,7 @@ from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.matrix_conversion import MatrixConverter
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
-from cts.devices.embedded.observations import Observations
+from cts.devices.embedded.observations import Observations, static_severity
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
@@ -232,7 +232,10 @@ class Pipeline:
             self._translation = translation
             self._connect()
         except (Exhausted, Malformed, Violation, UndefinedUse, Unsupported) as error:
-            raise explained(translation, translation.index, error) from error
+            if isinstance(error, Violation) and observations is not None:
+                translation.machine.index = translation.index
+                translation.machine.forbid(error.rule, error.text, severity=static_severity(error.rule))
+            raise _explained(translation, translation.index, error) from error
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -241,7 +244,6 @@ class Pipeline:
 
     def _connect(self) -> None:
         """Find out what every dispatch needs to know about each variable."""
-        self._by_binding: dict[int, list[int]] = {}
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
         self._descriptor_counts: dict[int, int] = {}
@@ -255,15 +257,12 @@ class Pipeline:
             elif storage is StorageClass.Workgroup:
                 self._connect_workgroup(id_, pointee, bool(initializer))
             elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform):
-                decorations = self._translation.decorations.get(id_, {})
                 self._buffer_variables.append((id_, name))
                 contents = types[pointee]
                 if id_ in self._translation.descriptor_arrays and isinstance(contents, Array):
                     if contents.length is None:
                         raise Unsupported("an array of descriptors without a length")
                     self._descriptor_counts[id_] = contents.length
-                if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
-                    self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
             elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
                 which = self._translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
@@ -297,7 +296,7 @@ class Pipeline:
             with np.errstate(all="ignore"):
                 return self._run(dispatch)
         except (Violation, UndefinedUse, Unsupported) as error:
-            raise explained(self._translation, machine.index, error) from error
+            raise _explained(self._translation, machine.index, error) from error
 
     def _run(self, dispatch: Dispatch) -> Outcome:
         translation, machine = self._translation, self._translation.machine
@@ -324,7 +323,8 @@ class Pipeline:
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
-        bound: dict[int, dict[int, BytePointer]] = {}
+        pointed_to = {name for slot in self.kernel.buffers for _, name in slot.addresses}
+        bound: dict[tuple[int, int], dict[int, BytePointer]] = {}
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             data = contents.copy() if slot.written else contents
             if slot.opaque is not None:
@@ -334,19 +334,27 @@ class Pipeline:
             memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust, forbid=forbid)
             memories.append(memory)
             if slot.binding is not None:
-                bound.setdefault(slot.binding, {})[slot.element] = BytePointer(memory, 0)
+                bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = BytePointer(memory, 0)
             if slot.opaque is not None:
                 pitch = translation.matrix_layouts.pitch(slot.opaque)
                 memory.opaque = OpaqueMemory(slot.opaque, pitch)
                 if slot.opaque.pitch_offset is not None:
                     at = slot.opaque.pitch_offset
                     push_constants[at : at + 4] = np.frombuffer(pitch.to_bytes(4, "little"), np.uint8)
-            if slot.address_offset is not None:
+            if slot.address_offset is not None or slot.name in pointed_to:
                 translation.space.add(memory)
+            if slot.address_offset is not None:
                 push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)
+        bases = {memory.name: memory.base for memory in memories}
+        for slot, memory in zip(self.kernel.buffers, memories, strict=True):
+            if slot.addresses:
+                memory.data = memory.data.copy()
+            for at, name in slot.addresses:
+                memory.data[at : at + 8] = np.frombuffer(bases[name].to_bytes(8, "little"), np.uint8)
         for id_, name in self._buffer_variables:
-            binding = translation.decorations.get(id_, {}).get(Decoration.Binding, (None,))[0]
-            descriptors = bound.get(binding, {}) if binding is not None and id_ in self._by_binding.get(binding, ()) else {}
+            decorations = translation.decorations.get(id_, {})
+            place = decorations.get(Decoration.DescriptorSet, (0,))[0], decorations.get(Decoration.Binding, (-1,))[0]
+            descriptors = bound.get(place, {})
             # Where nothing is bound, any access is out of bounds.
             nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
             if id_ in translation.descriptor_arrays:
@@ -382,7 +390,7 @@ class Pipeline:
                 cell.value = UNDEFINED if self._strict else translation.zero(cell.type)
 
 
-def explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
+def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
     instruction, name, word = "the module", "", HEADER_WORDS
     if translation.instructions:
         at = translation.instructions[index]

@@ -29,6 +29,11 @@ def severity_of(rule: str) -> Severity:
     return Severity.RULE if rule.startswith(_VULKAN) else Severity.UNDEFINED
 
 
+def static_severity(rule: str) -> Severity:
+    """Return the severity of a rule that a module breaks before it runs."""
+    return Severity.POSITION if rule.startswith(_POSITION) else Severity.RULE
+
+
 @dataclass(frozen=True)
 class SourceLine:
     """A line of source code: ``file`` and ``line`` as the module's debug information has them; ``text`` empty where it has none."""

@@ -161,7 +161,8 @@ class Translation:
         self.machine.tolerated = tolerated
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
-        self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
+        if kernel.local_size_constant_id is not None:
+            self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
         self.local_size = (1, 1, 1)
         self.first_function = 0
         self.function_instructions: list[Instruction] = []

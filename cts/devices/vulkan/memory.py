@@ -64,7 +64,7 @@ class Arena:
         self.close()
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        usage = vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+        usage = vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vulkan.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
         if self._addressable:
             usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
         info = ffi.new("VkBufferCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "size": size, "usage": usage})

@@ -83,12 +83,14 @@ def _compare_exchange(translation: Translation, words: Words) -> Run:
 
 @dataclass(frozen=True)
 class _Order:
-    """Whether an atomic orders accesses of different workgroups to buffers, and makes them available and visible beyond."""
+    """Whether an atomic orders accesses of different workgroups to buffers, and makes them available and visible beyond; ``wide``: whether
+    its scope is wider than the workgroup, where a memory barrier may order them in its place."""
 
     acquires: bool
     releases: bool
     available: bool
     visible: bool
+    wide: bool
 
 
 def _order(translation: Translation, scope: int, semantics: int) -> _Order:
@@ -102,6 +104,7 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
         covers and bool(mask & (both | MemorySemantics.Release)),
         shared or bool(mask & MemorySemantics.MakeAvailable),
         shared or bool(mask & MemorySemantics.MakeVisible),
+        wide,
     )
 
 
@@ -147,11 +150,15 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
             location = memory.name, index * number.bytes
             if order.acquires and op is not Op.AtomicStore and not machine.callback:
                 machine.clock.acquire(location, lane, order.visible)
+            elif order.wide and op is not Op.AtomicStore and not machine.callback:
+                machine.clock.notice(location, lane)
             if expected is None or old == expected[lane]:
                 if op is Op.AtomicStore:
                     machine.clock.end_release(location)
                 if order.releases and writes and not machine.callback:
                     machine.clock.release(location, lane, order.available)
+                elif order.wide and writes and not machine.callback:
+                    machine.clock.pass_on(location, lane)
                 contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
         # Which of the calls comes first, and how often each is made, is not specified.
         return UNDEFINED if repeatable else result

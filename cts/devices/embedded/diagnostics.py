@@ -5,10 +5,8 @@ from __future__ import annotations
 from cts.devices.device import DeviceFailure, Step
 from cts.verdict.codes import Code
 from generators.errors import GeneratorError
-from generators.spirv.disassemble import disassemble
+from generators.spirv.disassemble import instruction_lines
 from generators.spirv.named_number import NamedNumber
-
-_HEADER_LINES = 5
 
 
 class Violation(Exception):
@@ -96,6 +94,6 @@ def enumerant_text(kind: type[NamedNumber], value: int) -> str:
 def instruction_text(spirv: bytes, index: int) -> str:
     """Return the instruction number ``index`` (from 0) of a module, disassembled."""
     try:
-        return " ".join(disassemble(spirv).splitlines()[_HEADER_LINES + index].split())
+        return " ".join(instruction_lines(spirv)[index].split())
     except (GeneratorError, IndexError):
         return f"instruction {index}"

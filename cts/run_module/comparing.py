@@ -58,7 +58,8 @@ def _within(component: ComponentType, got: np.ndarray, wanted: np.ndarray, toler
     both_nan = np.isnan(one) & np.isnan(other)
     with np.errstate(invalid="ignore"):
         near = (one == other) | (np.abs(one - other) <= tolerance.absolute + tolerance.relative * np.abs(other))
-    return near | both_nan
+    found: np.ndarray = near | both_nan
+    return found
 
 
 def _text(component: ComponentType, value: np.generic) -> str:

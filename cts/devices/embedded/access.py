@@ -159,20 +159,20 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
     index, rest = np.divmod(active, size)
     if rest.any():
         machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
-    defined: np.ndarray | None = None
+    known: np.ndarray | None = None
     if memory.checked:
         places = active[:, None] + np.arange(size)
         if machine.element_accesses is not None:
             machine.element_accesses.read(memory, places)
-        defined = memory.defined_at(places)
-        if defined is not None:
-            machine.uninitialised[machine.index] = memory.uninitialised(places, defined)
+        known = memory.defined_at(places)
+        if known is not None:
+            machine.uninitialised[machine.index] = memory.uninitialised(places, known)
         if memory.traced:
             records = machine.clock.lanes(manner)
             memory.record_read(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
     found = memory.view(type_.dtype)[index]
-    if defined is not None:
-        return _partly_loaded(machine, found, defined.all(axis=1))
+    if known is not None:
+        return _partly_loaded(machine, found, np.logical_and.reduce(known, axis=1))
     if machine.full:
         return found
     result = np.zeros(machine.lanes, type_.dtype)

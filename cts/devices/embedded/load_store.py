@@ -226,7 +226,7 @@ def _load(translation: Translation, words: Words) -> Run:
                 if defined is not None:
                     found = memory.defined_at((place + offsets)[..., None] + np.arange(size))
                     assert found is not None, "some of these bytes have no value"
-                    known[i] = found.all(axis=-1)
+                    known[i] = np.logical_and.reduce(found, axis=-1)
                     machine.uninitialised[machine.index] = memory.uninitialised(touched, defined)
                 if records is not None:
                     memory.record_read(touched, records[i], machine.clock, operands.access.manner)

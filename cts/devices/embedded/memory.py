@@ -35,7 +35,7 @@ class Forbids(Protocol):
     def __call__(self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None: ...
 
 
-def stop(rule: str, text: str, _: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001
+def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001
     """Report what is forbidden by stopping there.
 
     Raises:

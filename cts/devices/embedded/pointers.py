@@ -298,6 +298,7 @@ def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
     """
     places = _places(machine, type_, index, mapping)
     shape = (machine.instances(type_.scope), type_.rows, type_.columns)
+    defined: np.ndarray | None
     if isinstance(matrix, Undefined):
         defined = matrix.defined.copy() if isinstance(matrix, Partly) else np.zeros(shape, bool)
         contents = matrix.value.copy() if isinstance(matrix, Partly) else np.zeros(shape, type_.number.dtype)

@@ -178,12 +178,12 @@ def _componentwise(machine: Machine, result: Type, known: Sequence[Value]) -> Va
 def _over_matrix(known: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if known.ndim == len(shape):
         return known
-    return np.broadcast_to(known.reshape(shape[0], -1).all(axis=1)[:, None, None], shape)
+    return np.broadcast_to(np.logical_and.reduce(known.reshape(shape[0], -1), axis=1)[:, None, None], shape)
 
 
 def _of_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Return which elements of A x B + C are defined: those of defined rows of A and columns of B."""
-    found: np.ndarray = a.all(axis=2)[:, :, None] & b.all(axis=1)[:, None, :] & c
+    found: np.ndarray = np.logical_and.reduce(a, axis=2)[:, :, None] & np.logical_and.reduce(b, axis=1)[:, None, :] & c
     return found
 
 

@@ -136,7 +136,8 @@ _SWAPS = (1, 2, 3)
 
 
 def _quad_broadcast(own: np.ndarray, index: np.ndarray) -> np.ndarray:
-    return own // _QUAD * _QUAD + index
+    found: np.ndarray = own // _QUAD * _QUAD + index
+    return found
 
 
 def _quad_swap(own: np.ndarray, direction: np.ndarray) -> np.ndarray:

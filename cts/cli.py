@@ -37,6 +37,7 @@ VERBS = (
     "pages",
     "picture",
     "fuzz",
+    "run_module",
 )
 
 

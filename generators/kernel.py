@@ -44,11 +44,14 @@ class BufferSlot:
         bytes: size of the buffer range that the kernel may touch; with ``opaque`` the size of the elements, which a device converts; with
             ``windows`` the size of those.
         written: whether the kernel may write it. A device returns the contents of these, and reports a write to any other.
-        binding: binding in descriptor set 0, or None.
+        binding: binding in ``descriptor_set``, or None.
         address_offset: byte offset in the push constants where the buffer's device address goes, or None.
         element: its number in the array of descriptors at that binding; 0 where there is one descriptor.
         opaque: what it holds in a layout of the device's, or None.
         windows: the bytes that a dispatch gives and gets back of a large buffer; None for all. What the others hold is not known.
+        descriptor_set: the descriptor set of the binding.
+        is_uniform: whether the descriptor is of a uniform buffer; it is of a storage buffer otherwise.
+        addresses: byte offsets in this buffer where a device writes the address of another one, each with that buffer's name.
     """
 
     name: str
@@ -59,6 +62,9 @@ class BufferSlot:
     element: int = 0
     opaque: OpaqueSlot | None = None
     windows: Windows | None = None
+    descriptor_set: int = 0
+    is_uniform: bool = False
+    addresses: tuple[tuple[int, str], ...] = ()
 
     @property
     def span(self) -> int:
@@ -82,7 +88,8 @@ class Kernel:
     Attributes:
         spirv: the module, little-endian words.
         specialization: constants, without the local size.
-        local_size_constant_id: SpecId of the local size in x (u32), which the device sets to ``subgroups`` x its subgroup size.
+        local_size_constant_id: SpecId of the local size in x (u32), which the device sets to ``subgroups`` x its subgroup size; None
+            where the module, or ``specialization``, has the local size.
         subgroups: subgroups side by side along x.
         push_constant_bytes: size of the push-constant range, 0 if none.
         buffers: in the order of ``Dispatch.contents``.
@@ -103,7 +110,7 @@ class Kernel:
     spirv: bytes
     buffers: tuple[BufferSlot, ...]
     specialization: tuple[Specialization, ...] = ()
-    local_size_constant_id: int = 0
+    local_size_constant_id: int | None = 0
     subgroups: int = 1
     push_constant_bytes: int = 0
     entry_point: str = "main"

@@ -128,7 +128,8 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
     """Yield everything that is missing, features first."""
     specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
     subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
-    specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
+    if kernel.local_size_constant_id is not None:
+        specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
     scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
 
     features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, needs, device)))

@@ -13,6 +13,7 @@ from generators.spirv.operands import LiteralWidths, Operand, split_operands
 from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
 
 _INDENT = 15
+_HEADER_LINES = 5
 
 _GENERATORS: Mapping[int, str] = MappingProxyType(
     {
@@ -34,6 +35,15 @@ def disassemble(words: bytes) -> str:
         UnknownInstruction: an instruction that the grammar does not have.
     """
     return "".join(f"{line}\n" for line in _Disassembly(words).lines())
+
+
+def instruction_lines(words: bytes) -> list[str]:
+    """Return the text of each instruction of a module; strings in it may hold line breaks.
+
+    Raises:
+        NotSpirv, UnknownInstruction: see ``disassemble``.
+    """
+    return list(_Disassembly(words).lines())[_HEADER_LINES:]
 
 
 _INSTRUCTION_SETS: Mapping[str, Mapping[int, str]] = MappingProxyType(

@@ -143,7 +143,7 @@ def test_decorations_and_names_of_nothing_change_nothing(result: Callable) -> No
 
 
 UNSUPPORTED: dict[str, tuple[str, str, str]] = {
-    "an instruction of tables": ("%x = OpCopyLogical %u32 %lane\n%y = OpTranspose %u32 %lane", "", "OpTranspose"),
+    "an instruction of tables": ("%x = OpCopyLogical %u32 %lane\n%y = OpDPdx %u32 %lane", "", "OpDPdx"),
     "integers of a width": ("", "%i = OpTypeInt 24 0", "integers of 24 bits"),
     "types a thousand deep": (
         "",

@@ -239,12 +239,28 @@ def test_vectors_shuffle_extract_insert_and_compute() -> None:
     assert run(shader(body), output=16).outputs["output"].view(np.uint32).tolist() == [119 + lane for lane in range(4)]
 
 
-def test_an_undefined_value_may_be_moved_but_not_used(forbidden) -> None:
-    moved = "%nothing = OpUndef %u32\n%copy = OpCopyObject %u32 %nothing\n"
-    run(shader(moved))
-    assert "undefined value" in forbidden(shader(moved + "%used = OpIAdd %u32 %copy %u32_1"))
-    assert "undefined value" in forbidden(shader(moved + store("%copy")))
-    assert "undefined value" in forbidden(shader(moved + "%used = OpIEqual %bool %u32_1 %copy"))
+SUM_WITH_NOTHING = "%nothing = OpUndef %u32\n%copy = OpCopyObject %u32 %nothing\n%sum = OpIAdd %u32 %copy %u32_1\n"
+ON_NOTHING = """
+%equal = OpIEqual %bool %u32_1 %sum
+OpSelectionMerge %after None
+OpBranchConditional %equal %then %after
+%then = OpLabel
+OpBranch %after
+%after = OpLabel
+"""
+
+
+def test_an_undefined_value_may_be_computed_with() -> None:
+    run(shader(SUM_WITH_NOTHING))
+
+
+@pytest.mark.parametrize(
+    "sink", [store("%sum"), ON_NOTHING, store("%lane", "%sum")], ids=["what is stored", "what a branch is on", "where something is stored"]
+)
+def test_an_undefined_value_may_reach_nothing_that_shows(sink, forbidden) -> None:
+    message = forbidden(shader(SUM_WITH_NOTHING + sink))
+    assert "undefined" in message
+    assert "= OpUndef %" in message
 
 
 def test_an_undefined_value_on_a_way_not_taken_does_no_harm(result) -> None:

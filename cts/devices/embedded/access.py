@@ -23,7 +23,7 @@ from cts.devices.embedded.spirv_types import (
     number,
     size_of,
 )
-from cts.devices.embedded.values import Undefined, Value, expand, wide
+from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, expand, partly, settle, wide
 from generators.kernel import StrayWrite, Where
 
 _U64 = number("u64")
@@ -82,7 +82,9 @@ def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, s
         return load_number(machine, pointer.memory, pointer.offset, type_, manner)
     if isinstance(type_, Bool):
         value = load_number(machine, pointer.memory, pointer.offset, number("u8"), manner)
-        return value != 0
+        if isinstance(value, Partly):
+            return Partly(value.value != 0, value.defined)
+        return value if value is UNDEFINED else value != 0
     if isinstance(type_, PointerType):
         return AddressPointer(space, wide(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
     return tuple(
@@ -94,7 +96,12 @@ def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, s
 def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, manner: Manner) -> None:
     if isinstance(type_, Number | Bool | PointerType):
         if isinstance(value, Undefined):
-            raise UndefinedUse("an undefined value is stored")
+            value = settle(value, machine.mask)
+        if isinstance(value, Undefined):
+            if pointer.memory.kind != "workgroup" or isinstance(type_, PointerType):
+                raise UndefinedUse(f"an undefined value is stored to '{pointer.memory.name}'")
+            _store_undefined(machine, pointer, number("u8") if isinstance(type_, Bool) else type_, value, manner)
+            return
         if isinstance(type_, PointerType):
             address = value.address
             store_number(machine, pointer, _U64, address.astype(np.uint64) if isinstance(address, np.ndarray) else address, manner)
@@ -107,6 +114,17 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
     count = constituent_count(type_)
     for i, part in enumerate(expand(value, count)):
         _store(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), part, manner)
+
+
+def _store_undefined(machine: Machine, pointer: BytePointer, type_: Number, value: Undefined, manner: Manner) -> None:
+    """Store a value to memory of the workgroup, where it may stay undefined until someone uses it."""
+    is_partly = isinstance(value, Partly)
+    contents = value.value.astype(type_.dtype) if is_partly else type_.dtype.type(0)
+    store_number(machine, pointer, type_, contents, manner)
+    unknown = machine.mask & ~value.defined if is_partly else machine.mask
+    offsets = np.broadcast_to(pointer.offset, machine.lanes)[unknown]
+    places = (offsets[:, None] + np.arange(type_.bytes)).ravel()
+    pointer.memory.undefine(places[(places >= 0) & (places < pointer.memory.size)])
 
 
 def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number, manner: Manner) -> Value:
@@ -124,33 +142,51 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         place = slice(offset, offset + size)
         if machine.element_accesses is not None:
             machine.element_accesses.read(memory, place)
-        memory.check_defined(place)
         if memory.traced:
             memory.record_read(place, machine.clock.together(machine.mask, manner), machine.clock, manner)
+        defined = memory.defined_at(place)
+        if defined is not None:
+            machine.uninitialised[machine.index] = memory.uninitialised(place, defined)
+            return UNDEFINED
         raw = memory.data[place]
         return raw.view(type_.dtype)[0] if type_.is_float else int.from_bytes(raw.tobytes(), "little")
     active = offset if machine.full else offset[machine.mask]
-    if not memory.check_bounds(int(active.min()), int(active.max()) + size):
+    low, high = int(active.min()), int(active.max()) + size
+    if (low < 0 or high > memory.size or memory.windows is not None) and not memory.check_bounds(
+        low, high, (offset < 0) | (offset + size > memory.size)
+    ):
         if memory.size < size:
             return np.zeros(machine.lanes, type_.dtype)
         active = np.clip(active, 0, max(memory.size - size, 0)) // size * size
     index, rest = np.divmod(active, size)
     if rest.any():
         machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
+    known: np.ndarray | None = None
     if memory.checked:
         places = active[:, None] + np.arange(size)
         if machine.element_accesses is not None:
             machine.element_accesses.read(memory, places)
-        memory.check_defined(places)
+        known = memory.defined_at(places)
+        if known is not None:
+            machine.uninitialised[machine.index] = memory.uninitialised(places, known)
         if memory.traced:
             records = machine.clock.lanes(manner)
             memory.record_read(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
     found = memory.view(type_.dtype)[index]
+    if known is not None:
+        return _partly_loaded(machine, found, np.logical_and.reduce(known, axis=1))
     if machine.full:
         return found
     result = np.zeros(machine.lanes, type_.dtype)
     result[machine.mask] = found
     return result
+
+
+def _partly_loaded(machine: Machine, found: np.ndarray, defined: np.ndarray) -> Value:
+    """Return what the invocations that execute have read, undefined except where ``defined``."""
+    result, known = np.zeros(machine.lanes, found.dtype), np.zeros(machine.lanes, bool)
+    result[machine.mask], known[machine.mask] = found, defined
+    return partly(result, known)
 
 
 def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: Value, manner: Manner) -> None:
@@ -167,7 +203,10 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     data = value
     if isinstance(value, np.ndarray):
         data = value if machine.full else value[machine.mask]
-    if not memory.check_bounds(int(active.min()), int(active.max()) + size):
+    low, high = int(active.min()), int(active.max()) + size
+    if (low < 0 or high > memory.size or memory.windows is not None) and not memory.check_bounds(
+        low, high, (offset < 0) | (offset + size > memory.size)
+    ):
         outside = (active < 0) | (active + size > memory.size)
         memory.stray.append(_stray(memory, active[outside], size, "before" if int(active.min()) < 0 else "after"))
         active, elements = active[~outside], elements[~outside]
@@ -182,8 +221,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
         if machine.element_accesses is not None:
             machine.element_accesses.write(memory, places, elements)
         if memory.traced:
-            records = machine.clock.lanes(manner)
-            memory.record_write(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
+            memory.record_write(places, machine.clock.lanes(manner)[elements][:, None], machine.clock, manner)
         memory.define(places)
     memory.view(type_.dtype)[index] = data
 

@@ -17,7 +17,7 @@ from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Value, spread, to_signed
 from cts.devices.embedded.variables import not_writable
-from generators.spirv.enumerants import MemorySemantics, Op, Scope
+from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
 
 _Update = Callable[[Value, Value, Number], Value]
 """From the old value, the operand and their type to the new value."""
@@ -83,12 +83,14 @@ def _compare_exchange(translation: Translation, words: Words) -> Run:
 
 @dataclass(frozen=True)
 class _Order:
-    """Whether an atomic orders accesses of different workgroups to buffers, and makes them available and visible beyond."""
+    """Whether an atomic orders accesses of different workgroups to buffers, and makes them available and visible beyond; ``wide``: whether
+    its scope is wider than the workgroup, where a memory barrier may order them in its place."""
 
     acquires: bool
     releases: bool
     available: bool
     visible: bool
+    wide: bool
 
 
 def _order(translation: Translation, scope: int, semantics: int) -> _Order:
@@ -102,13 +104,15 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
         covers and bool(mask & (both | MemorySemantics.Release)),
         shared or bool(mask & MemorySemantics.MakeAvailable),
         shared or bool(mask & MemorySemantics.MakeVisible),
+        wide,
     )
 
 
 def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
-    if translation.storage(pointer) not in SHARED_STORAGE:
+    is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
+    if translation.storage(pointer) not in SHARED_STORAGE and not is_buffer:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
     writes = op is not Op.AtomicLoad
@@ -146,11 +150,15 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
             location = memory.name, index * number.bytes
             if order.acquires and op is not Op.AtomicStore and not machine.callback:
                 machine.clock.acquire(location, lane, order.visible)
+            elif order.wide and op is not Op.AtomicStore and not machine.callback:
+                machine.clock.notice(location, lane)
             if expected is None or old == expected[lane]:
                 if op is Op.AtomicStore:
                     machine.clock.end_release(location)
                 if order.releases and writes and not machine.callback:
                     machine.clock.release(location, lane, order.available)
+                elif order.wide and writes and not machine.callback:
+                    machine.clock.pass_on(location, lane)
                 contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
         # Which of the calls comes first, and how often each is made, is not specified.
         return UNDEFINED if repeatable else result

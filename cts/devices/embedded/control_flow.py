@@ -9,6 +9,8 @@ from cts.devices.embedded.costs import cost
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.devices.embedded.limits import MAX_CALL_DEPTH
 from cts.devices.embedded.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
+from cts.devices.embedded.observations import static_severity
+from cts.devices.embedded.references import EXTENDED
 from cts.devices.embedded.spirv_types import FunctionType, Number, PointerType, Void
 from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words
 from cts.devices.embedded.type_rules import RULES
@@ -120,8 +122,8 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
                 raise Malformed("a function returns nothing where it must return a value")
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
-        elif op not in _IGNORED:
-            run = translation.prepare(op, words)
+        elif op not in _IGNORED and not (op in EXTENDED and translation.is_non_semantic(words)):
+            run = _prepared(translation, op, words)
             size = 0
             if op in RESULT_OPS:
                 size = translation.value_bytes(words[0])
@@ -137,6 +139,23 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
         raise Unsupported("a function without a body")
     for order, label in enumerate(_structured_order(function, merges)):
         function.blocks[label].order = order
+
+
+def _prepared(translation: Translation, op: Op, words: Words) -> Run:
+    """Return what executes an instruction. Where a device collects what is wrong, one that breaks a static rule gives zero.
+
+    Raises:
+        Violation: it breaks a static rule, and the device stops there, or has no zero of its type.
+    """
+    try:
+        return translation.prepare(op, words)
+    except Violation as error:
+        if translation.machine.observations is None:
+            raise
+        zero = translation.zero(translation.types[words[0]]) if op in RESULT_OPS else None
+        translation.machine.index = translation.index
+        translation.machine.forbid(error.rule, error.text, severity=static_severity(error.rule))
+        return lambda: zero
 
 
 def _structured_order(function: Function, merges: Mapping[int, tuple[int, ...]]) -> list[int]:

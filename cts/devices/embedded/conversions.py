@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
-from cts.devices.embedded.elementwise import Function, apply, happens
+from cts.devices.embedded.elementwise import Function, apply, happens, where_of
 from cts.devices.embedded.float_modes import corrected
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.pointers import AddressPointer
@@ -30,7 +30,7 @@ def _float_to_int(signed: bool) -> Callable[[Machine, Number, Number], Function]
             wide = np.trunc(np.asarray(x, np.float64))
             outside = ~((wide >= low) & (wide < high))
             if happens(machine, outside if wide.ndim else bool(outside)):
-                machine.forbid("KHR-CVT-05", f"a float outside of the range of {to.component} is converted to it")
+                machine.forbid("KHR-CVT-05", f"a float outside of the range of {to.component} is converted to it", where_of(outside))
             whole = np.where(outside, 0.0, wide)
             result = whole.astype(through).view(to.dtype)
             return result if result.ndim else int(result)

@@ -11,6 +11,7 @@ from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, 
 from cts.devices.embedded.float_modes import note_mode
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
+from cts.devices.embedded.references import EXTENDED
 from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, has_cooperative_vector, has_matrix, has_no_bytes
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
@@ -129,6 +130,8 @@ class _Declarations:
 
     def _declaration(self, op: Op, words: Words) -> None:
         declare = _DECLARE.get(op)
+        if op in EXTENDED and self._module.is_non_semantic(words):
+            return
         if declare is not None:
             declare(self, words)
         elif op in RESULT_OPS:
@@ -147,6 +150,8 @@ class _Declarations:
         if op is Op.TypeStruct:
             if Decoration.Block in decorations:
                 module.blocks.add(id_)
+            if Decoration.BufferBlock in decorations:
+                module.has_buffer_blocks = True
             placed = all(Decoration.Offset in module.member_decorations.get((id_, i), {}) for i in range(len(words) - 1))
             is_laid_out = placed and module.laid_out.issuperset(words[1:])
         elif op in (Op.TypeArray, Op.TypeRuntimeArray):

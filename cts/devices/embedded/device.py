@@ -30,9 +30,11 @@ from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.matrix_conversion import MatrixConverter
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
+from cts.devices.embedded.observations import Observations, static_severity
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
+from cts.devices.embedded.recovery import UNDEFINED_RULE, Recovery
 from cts.devices.embedded.shapes import CELL_STORAGE
 from cts.devices.embedded.spirv_types import Array, size_of
 from cts.devices.embedded.translation import Handler, Translation
@@ -63,6 +65,7 @@ class EmbeddedDevice:
         limits: how much a kernel may take.
         faults: how it is wrong; by default it is not.
         tolerated: positions that it only warns of, some of TOLERABLE.
+        observations: collects what kernels do wrong, so that a run goes on after it; None to stop at the first.
         choices: seed of what it may choose from call to call: which decode function decodes which elements.
 
     Attributes:
@@ -83,6 +86,7 @@ class EmbeddedDevice:
         faults: Faults = NO_FAULTS,
         tolerated: Collection[str] = (),
         choices: int = 0,
+        observations: Observations | None = None,
     ) -> None:
         if tolerated and (unknown := set(tolerated) - TOLERABLE):
             raise DeviceError(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {', '.join(sorted(unknown))}")
@@ -91,6 +95,7 @@ class EmbeddedDevice:
         self._description = profile.description
         self._mapping = mapping
         self._choices = choices
+        self._observations = observations
         self._strict = strict
         self._limits = limits
         self._tolerated = frozenset(tolerated)
@@ -137,6 +142,7 @@ class EmbeddedDevice:
                     self._tolerated,
                     seed_of(self._description.name),
                     self._choices,
+                    self._observations,
                 )
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
@@ -204,6 +210,7 @@ class Pipeline:
         tolerated: frozenset[str],
         seed: int,
         choices: int,
+        observations: Observations | None,
     ) -> None:
         self.kernel = kernel
         self._strict = strict
@@ -218,11 +225,16 @@ class Pipeline:
         except UnknownInstruction as error:
             raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
         try:
+            translation.machine.observations = observations
+            translation.machine.recovery = Recovery(translation, observations) if strict else None
             declare(translation, subgroup_size)
             prepare_functions(translation)
             self._translation = translation
             self._connect()
         except (Exhausted, Malformed, Violation, UndefinedUse, Unsupported) as error:
+            if isinstance(error, Violation) and observations is not None:
+                translation.machine.index = translation.index
+                translation.machine.forbid(error.rule, error.text, severity=static_severity(error.rule))
             raise _explained(translation, translation.index, error) from error
 
     @property
@@ -232,7 +244,6 @@ class Pipeline:
 
     def _connect(self) -> None:
         """Find out what every dispatch needs to know about each variable."""
-        self._by_binding: dict[int, list[int]] = {}
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
         self._descriptor_counts: dict[int, int] = {}
@@ -246,15 +257,12 @@ class Pipeline:
             elif storage is StorageClass.Workgroup:
                 self._connect_workgroup(id_, pointee, bool(initializer))
             elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform):
-                decorations = self._translation.decorations.get(id_, {})
                 self._buffer_variables.append((id_, name))
                 contents = types[pointee]
                 if id_ in self._translation.descriptor_arrays and isinstance(contents, Array):
                     if contents.length is None:
                         raise Unsupported("an array of descriptors without a length")
                     self._descriptor_counts[id_] = contents.length
-                if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
-                    self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
             elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
                 which = self._translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
@@ -311,40 +319,52 @@ class Pipeline:
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
         """Return the memories of the buffers with their contents. Write their addresses to the push constants."""
         translation, constants = self._translation, self._translation.machine.constants
+        forbid = translation.machine.forbid
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
-        bound: dict[int, dict[int, BytePointer]] = {}
+        pointed_to = {name for slot in self.kernel.buffers for _, name in slot.addresses}
+        bound: dict[tuple[int, int], dict[int, BytePointer]] = {}
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             data = contents.copy() if slot.written else contents
             if slot.opaque is not None:
                 data = translation.matrix_layouts.put_in(slot.opaque, contents)
             base = translation.space.place(data.size if slot.windows is None else slot.windows.span)
             robust = self.kernel.robust and slot.binding is not None
-            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust, windows=slot.windows)
+            memory = Memory(
+                slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust, windows=slot.windows, forbid=forbid
+            )
             memories.append(memory)
             if slot.binding is not None:
-                bound.setdefault(slot.binding, {})[slot.element] = BytePointer(memory, 0)
+                bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = BytePointer(memory, 0)
             if slot.opaque is not None:
                 pitch = translation.matrix_layouts.pitch(slot.opaque)
                 memory.opaque = OpaqueMemory(slot.opaque, pitch)
                 if slot.opaque.pitch_offset is not None:
                     at = slot.opaque.pitch_offset
                     push_constants[at : at + 4] = np.frombuffer(pitch.to_bytes(4, "little"), np.uint8)
-            if slot.address_offset is not None:
+            if slot.address_offset is not None or slot.name in pointed_to:
                 translation.space.add(memory)
+            if slot.address_offset is not None:
                 push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)
+        bases = {memory.name: memory.base for memory in memories}
+        for slot, memory in zip(self.kernel.buffers, memories, strict=True):
+            if slot.addresses:
+                memory.data = memory.data.copy()
+            for at, name in slot.addresses:
+                memory.data[at : at + 8] = np.frombuffer(bases[name].to_bytes(8, "little"), np.uint8)
         for id_, name in self._buffer_variables:
-            binding = translation.decorations.get(id_, {}).get(Decoration.Binding, (None,))[0]
-            descriptors = bound.get(binding, {}) if binding is not None and id_ in self._by_binding.get(binding, ()) else {}
+            decorations = translation.decorations.get(id_, {})
+            place = decorations.get(Decoration.DescriptorSet, (0,))[0], decorations.get(Decoration.Binding, (-1,))[0]
+            descriptors = bound.get(place, {})
             # Where nothing is bound, any access is out of bounds.
-            nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
+            nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
             if id_ in translation.descriptor_arrays:
                 count = self._descriptor_counts[id_]
                 constants[id_] = DescriptorArray(tuple(descriptors.get(element, nothing) for element in range(count)))
             else:
                 constants[id_] = descriptors.get(0, nothing)
-        block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict)
+        block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict, forbid=forbid)
         for id_ in self._push_constants:
             constants[id_] = BytePointer(block, 0)
         return memories
@@ -355,7 +375,8 @@ class Pipeline:
             size, initialized = shared.size, shared.is_initialized
             data = np.zeros(size, np.uint8) if initialized or not self._strict else np.full(size, 0xCD, np.uint8)
             name = ", ".join(translation.name(id_) for id_ in shared.ids)
-            place = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
+            memory = Memory(name, data, "workgroup", defined=initialized, strict=self._strict, forbid=translation.machine.forbid)
+            place = BytePointer(memory, 0)
             for id_ in shared.ids:
                 values[id_] = place
         draw = self.kernel.draw
@@ -383,5 +404,5 @@ def _explained(translation: Translation, index: int, error: Exception) -> Device
     if isinstance(error, Unsupported):
         return NotSupported(f"{instruction}: the embedded device does not have this: {error}", name)
     if isinstance(error, UndefinedUse):
-        return UndefinedBehaviour(f"{instruction}: {error} [SPIR-V 3.3.1 OpUndef]")
+        return UndefinedBehaviour(f"{instruction}: {error} [{UNDEFINED_RULE}]")
     return UndefinedBehaviour(f"{instruction}: {error}")

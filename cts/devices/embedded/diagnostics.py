@@ -5,10 +5,8 @@ from __future__ import annotations
 from cts.devices.device import DeviceFailure, Step
 from cts.verdict.codes import Code
 from generators.errors import GeneratorError
-from generators.spirv.disassemble import disassemble
+from generators.spirv.disassemble import instruction_lines
 from generators.spirv.named_number import NamedNumber
-
-_HEADER_LINES = 5
 
 
 class Violation(Exception):
@@ -17,12 +15,14 @@ class Violation(Exception):
     Attributes:
         rule: a requirement id, a VUID, an F-id, or the section of the SPIR-V specification.
         text: what happened, in one line. The report puts the instruction before it.
+        is_final: whether the device stops here.
     """
 
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(f"{text} [{rule}]")
         self.rule = rule
         self.text = text
+        self.is_final = False
 
 
 class Malformed(Exception):
@@ -43,7 +43,13 @@ def need(holds: bool, what: str) -> None:
 
 
 class UndefinedUse(Exception):
-    """An undefined value was computed with, compared, or used as an address or a condition."""
+    """An undefined value was computed with, compared, or used as an address or a condition.
+
+    Attributes:
+        is_final: whether the device stops here. Otherwise the value may spread to the result of the instruction.
+    """
+
+    is_final = False
 
 
 class Unsupported(Exception):
@@ -88,6 +94,6 @@ def enumerant_text(kind: type[NamedNumber], value: int) -> str:
 def instruction_text(spirv: bytes, index: int) -> str:
     """Return the instruction number ``index`` (from 0) of a module, disassembled."""
     try:
-        return " ".join(disassemble(spirv).splitlines()[_HEADER_LINES + index].split())
+        return " ".join(instruction_lines(spirv)[index].split())
     except (GeneratorError, IndexError):
         return f"instruction {index}"

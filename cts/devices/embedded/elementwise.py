@@ -10,7 +10,7 @@ from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import MatrixType, Type, Vector
 from cts.devices.embedded.translation import Translation, Words
-from cts.devices.embedded.values import Value, instance_mask
+from cts.devices.embedded.values import Mask, Value, instance_mask
 from generators.spirv.enumerants import Capability, Op
 from generators.types import Use
 
@@ -38,6 +38,11 @@ def happens(machine: Machine, condition: Value) -> bool:
         return True
     mask = machine.mask if condition.ndim == 1 else instance_mask(machine.mask, condition.shape[0])
     return bool(condition[mask].any())
+
+
+def where_of(condition: Value) -> Mask | None:
+    """Return a condition as a mask of invocations, for reports; None where it is the same for all, or about elements of a matrix."""
+    return condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
 
 
 def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:

@@ -8,13 +8,15 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text, need
-from cts.devices.embedded.elementwise import apply_to, happens
+from cts.devices.embedded.elementwise import apply_to, happens, where_of
 from cts.devices.embedded.float_modes import corrected
+from cts.devices.embedded.glsl_geometry import COMBINING
+from cts.devices.embedded.glsl_packing import PACKING
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of
-from cts.devices.embedded.spirv_types import MatrixType, Number, Vector, number, type_text
+from cts.devices.embedded.spirv_types import MatrixType, Number, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import Value, to_signed
+from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import GlslStd450, Op
 
 
@@ -105,6 +107,13 @@ _FLOAT: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.Cos: _wide(np.cos),
         GlslStd450.Tanh: _wide(np.tanh),
         GlslStd450.Tan: _wide(np.tan),
+        GlslStd450.Asinh: _wide(np.arcsinh),
+        GlslStd450.Acosh: _wide(np.arccosh),
+        GlslStd450.Atanh: _wide(np.arctanh),
+        GlslStd450.Atan2: _wide(np.arctan2),
+        GlslStd450.Radians: _wide(np.radians),
+        GlslStd450.Degrees: _wide(np.degrees),
+        GlslStd450.Fract: lambda x: x - np.floor(x),
         GlslStd450.Asin: _wide(np.arcsin),
         GlslStd450.Acos: _wide(np.arccos),
         GlslStd450.Atan: _wide(np.arctan),
@@ -123,7 +132,7 @@ _THREE = frozenset(
 _TWO = frozenset(
     {
         *(GlslStd450.UMin, GlslStd450.UMax, GlslStd450.SMin, GlslStd450.SMax, GlslStd450.FMin, GlslStd450.FMax),
-        *(GlslStd450.NMin, GlslStd450.NMax, GlslStd450.Step, GlslStd450.Pow),
+        *(GlslStd450.NMin, GlslStd450.NMax, GlslStd450.Step, GlslStd450.Pow, GlslStd450.Atan2),
     }
 )
 _OPERANDS: Mapping[int, int] = MappingProxyType(
@@ -175,8 +184,9 @@ def _extended(translation: Translation, words: Words) -> Run:
 def _checked_clamp(translation: Translation, clamp: Callable[..., Value], type_: Number, signed: bool) -> Callable[..., Value]:
     def apply(x: Value, low: Value, high: Value) -> Value:
         bounds = [np.asarray(v, type_.dtype).view(type_.signed_dtype) if signed else v for v in (low, high)]
-        if happens(translation.machine, np.greater(*bounds)):
-            translation.machine.forbid("GLSL.std.450 Clamp", "a clamp whose lower bound is above the upper one")
+        crossed = np.greater(*bounds)
+        if happens(translation.machine, crossed):
+            translation.machine.forbid("GLSL.std.450 Clamp", "a clamp whose lower bound is above the upper one", where_of(crossed))
         return clamp(x, low, high)
 
     return apply
@@ -186,6 +196,7 @@ _UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
     {
         GlslStd450.Pow: lambda x, y: np.less(x, 0) | (np.equal(x, 0) & np.less_equal(y, 0)),
         GlslStd450.SmoothStep: lambda low, high, _: np.greater_equal(low, high),
+        GlslStd450.Atan2: lambda y, x: np.equal(x, 0) & np.equal(y, 0),
     }
 )
 """Which operands leave the result undefined."""
@@ -193,8 +204,10 @@ _UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
 
 def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:
     def apply(*operands: Value) -> Value:
-        if happens(translation.machine, _UNDEFINED[which](*operands)):
-            translation.machine.forbid(f"GLSL.std.450 {which.name}", "the result of these operands is undefined")
+        undefined = _UNDEFINED[which](*operands)
+        if happens(translation.machine, undefined):
+            rule = f"GLSL.std.450 {which.name}"
+            translation.machine.forbid(rule, "the result of these operands is undefined", where_of(undefined))
         return function(*operands)
 
     return apply
@@ -213,68 +226,8 @@ def _counted(operands: int, handler: Handler) -> Handler:
     return counted
 
 
-def _pack_half(translation: Translation, words: Words) -> Run:
-    values, (operand,) = translation.values, words[4:]
-    need(translation.type_of[operand] == _PAIR and translation.types[words[0]] in _WORDS, "PackHalf2x16 makes a u32 of two f32")
-
-    def run() -> Value:
-        low, high = (np.asarray(part).astype(np.float16).view(np.uint16).astype(np.uint32) for part in values[operand])
-        bits = low | high << np.uint32(16)
-        return bits if bits.ndim else int(bits)
-
-    return run
-
-
-def _unpack_half(translation: Translation, words: Words) -> Run:
-    values, (operand,) = translation.values, words[4:]
-    need(translation.type_of[operand] in _WORDS and translation.types[words[0]] == _PAIR, "UnpackHalf2x16 makes two f32 of a u32")
-
-    def run() -> Value:
-        bits = np.asarray(values[operand], np.uint32)
-        halves = (bits & np.uint32(0xFFFF), bits >> np.uint32(16))
-        return tuple(half.astype(np.uint16).view(np.float16).astype(np.float32)[()] for half in halves)
-
-    return run
-
-
-def _ldexp(translation: Translation, words: Words) -> Run:
-    type_, (x, exponent) = translation.types[words[0]], words[4:]
-    from_ = translation.type_of[exponent]
-    fits = translation.type_of[x] == type_ and kind_of(element_of(type_)) is Kind.FLOAT and kind_of(element_of(from_)) is Kind.INT
-    need(fits and shape_of(from_) == shape_of(type_), f"Ldexp of a {type_text(translation.type_of[x])} by a {type_text(from_)}")
-    number, dtype = translation.number_of(from_), translation.number_of(type_).dtype
-
-    def function(value: Value, power: Value) -> Value:
-        by = np.asarray(to_signed(power, number.bits, number.signed_dtype))
-        return np.ldexp(np.asarray(value).astype(np.float64), np.clip(by, -4096, 4096).astype(np.int32)).astype(dtype)[()]
-
-    return apply_to(translation, Op.ExtInst, type_, words[4:], function)
-
-
-def _normalize(translation: Translation, words: Words) -> Run:
-    values, type_, (operand,) = translation.values, translation.types[words[0]], words[4:]
-    need(translation.type_of[operand] == type_ and kind_of(element_of(type_)) is Kind.FLOAT, "Normalize takes and gives floats of one type")
-    dtype = translation.number_of(type_).dtype
-
-    def run() -> Value:
-        value = values[operand]
-        parts = [np.asarray(part).astype(np.float64) for part in (value if shape_of(type_) else (value,))]
-        length = np.sqrt(sum((part * part for part in parts), np.float64(0)))
-        found = tuple((part / length).astype(dtype)[()] for part in parts)
-        return found if shape_of(type_) else found[0]
-
-    return run
-
-
-_PAIR = Vector(number("f32"), 2)
-_WORDS = (number("u32"), number("s32"))
 _SHAPED: Mapping[GlslStd450, Handler] = MappingProxyType(
-    {
-        GlslStd450.PackHalf2x16: _counted(1, _pack_half),
-        GlslStd450.UnpackHalf2x16: _counted(1, _unpack_half),
-        GlslStd450.Ldexp: _counted(2, _ldexp),
-        GlslStd450.Normalize: _counted(1, _normalize),
-    }
+    {which: _counted(count, handler) for table in (PACKING, COMBINING) for which, (count, handler) in table.items()}
 )
 """Instructions whose operands have other types than the result, or that combine components."""
 

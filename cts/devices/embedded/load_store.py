@@ -20,7 +20,7 @@ from cts.devices.embedded.remembering import remember_small
 from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import MatrixType, Number, Vector, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import Undefined, Value, signed_index
+from cts.devices.embedded.values import Partly, Undefined, Value, partly, settle, signed_index
 from cts.devices.embedded.variables import not_writable
 from generators.kernel import StrayWrite, Where
 from generators.spirv.enumerants import Op
@@ -197,11 +197,17 @@ def _load(translation: Translation, words: Words) -> Run:
         result = np.zeros((instances, rows, columns), number.dtype)
         traced = any(group.memory.traced for group in groups)
         clocked = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if traced else None
+        known: dict[int, np.ndarray] = {}
         for group in groups:
-            read(group, result, clocked if group.memory.traced else None)
-        return result
+            read(group, result, known, clocked if group.memory.traced else None)
+        if not known:
+            return result
+        defined = np.ones(result.shape, bool)
+        for i, elements in known.items():
+            defined[i] = elements
+        return partly(result, defined)
 
-    def read(group: _Group, result: np.ndarray, records: Any) -> None:
+    def read(group: _Group, result: np.ndarray, known: dict[int, np.ndarray], records: Any) -> None:
         memory = group.memory
         elements = memory.view(number.dtype)
         for i in group.instances:
@@ -210,7 +216,8 @@ def _load(translation: Translation, words: Words) -> Run:
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
                 inside = _within(memory, place + offsets, size)
-                memory.check_defined(inside)
+                if inside.size < number.bytes * offsets.size:
+                    machine.rely_on_robustness("KHR-MEM-02", f"a matrix is loaded beyond '{memory.name}', which has {memory.size} bytes")
                 if records is not None:
                     memory.record_read(inside, records[i], machine.clock, operands.access.manner)
                 result[i] = load_elements(memory, place + offsets, number)
@@ -228,7 +235,12 @@ def _load(translation: Translation, words: Words) -> Run:
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
-                memory.check_defined(touched)
+                defined = memory.defined_at(touched)
+                if defined is not None:
+                    found = memory.defined_at((place + offsets)[..., None] + np.arange(size))
+                    assert found is not None, "some of these bytes have no value"
+                    known[i] = np.logical_and.reduce(found, axis=-1)
+                    machine.uninitialised[machine.index] = memory.uninitialised(touched, defined)
                 if records is not None:
                     memory.record_read(touched, records[i], machine.clock, operands.access.manner)
             if place % size or stride % size:
@@ -237,6 +249,13 @@ def _load(translation: Translation, words: Words) -> Run:
                 result[i] = elements[(place + offsets) // size]
 
     return run
+
+
+def _parts_of(value: Undefined, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray]:
+    """Return the elements of a matrix that is not defined as a whole, and which of them are."""
+    if isinstance(value, Partly):
+        return value.value, value.defined
+    return np.zeros(shape, number.dtype), np.zeros(shape, bool)
 
 
 def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
@@ -269,9 +288,10 @@ def _store(translation: Translation, words: Words) -> Run:
     store_elements = translation.faults.performing(robust_store)
 
     def run() -> Value:
-        data = values[object_]
+        data = settle(values[object_], machine.mask)
+        defined = None
         if isinstance(data, Undefined):
-            raise UndefinedUse("an undefined matrix is stored")
+            data, defined = _parts_of(data, (instances, rows, columns), number)
         if forbidden:
             machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
         groups = _groups(machine, operands, values)
@@ -279,10 +299,19 @@ def _store(translation: Translation, words: Words) -> Run:
         clocked = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if traced else None
         for group in groups:
             memory = group.memory
+            if defined is not None and memory.kind != "workgroup":
+                raise UndefinedUse(f"an undefined matrix, or an undefined element of it, is stored to '{memory.name}'")
             if memory.check_writable():
                 write(group, data, clocked if memory.traced else None)
+                if defined is not None:
+                    undefine(group, defined)
             else:
                 memory.stray.append(StrayWrite(memory.name, "read-only", min(group.places), data.nbytes))
+
+    def undefine(group: _Group, defined: np.ndarray) -> None:
+        for i in group.instances:
+            offsets = group.places[i] + element_offsets(rows, columns, operands.row_major, group.strides[i], size)
+            group.memory.undefine(_within(group.memory, offsets[~defined[i]], size))
 
     def write(group: _Group, data: np.ndarray, records: Any) -> None:
         memory = group.memory
@@ -296,6 +325,8 @@ def _store(translation: Translation, words: Words) -> Run:
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
                 inside = _within(memory, place + offsets, size)
+                if inside.size < number.bytes * offsets.size:
+                    machine.rely_on_robustness("KHR-MEM-02", f"a matrix is stored beyond '{memory.name}', which has {memory.size} bytes")
                 if records is not None:
                     memory.record_write(inside, records[i], machine.clock, operands.access.manner)
                 memory.define(inside)

@@ -6,17 +6,19 @@ order runs next, with every invocation that waits for it. So invocations meet ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from cts.devices.device import DeviceTimeout, Step
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
 from cts.devices.embedded.element_accesses import ElementAccesses
 from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import ELEMENTS_A_STEP
+from cts.devices.embedded.observations import Observation, Observations, Severity, first_invocation, severity_of
 from cts.devices.embedded.ordering import Clock
 from cts.devices.embedded.spirv_types import Type, Void
 from cts.devices.embedded.values import Mask, Value, blend, settle, varies
@@ -105,6 +107,18 @@ class Function:
     pointers: list[int] = field(default_factory=list)
 
 
+class Recovers(Protocol):
+    """Decides how a machine goes on after an instruction: see ``recovery.Recovery``."""
+
+    def after(self, error: UndefinedUse | Violation, run: Run, type_: Type) -> Value:
+        """Return the value of an instruction that raised ``error``."""
+        ...
+
+    def branch(self, error: UndefinedUse, condition: int) -> None:
+        """Make the undefined condition of a branch defined."""
+        ...
+
+
 class Machine:
     """A workgroup.
 
@@ -116,6 +130,9 @@ class Machine:
         clock: orders accesses, to find races.
         strict: whether undefined behaviour raises Violation.
         tolerated: rules that it only warns of; ``warnings``: what it warned of, once each, in order.
+        observations: collects what is reported; None to stop at it. ``is_running``: whether a workgroup has begun.
+        uninitialised: by number of an instruction that read memory without a value, which.
+        recovery: what goes on after an instruction that could not be executed.
         index: number of the instruction that is being executed, for messages.
         constants: the contents of ``values`` when a workgroup begins.
         workgroup: its number in x, y and z; ``workgroups``: how many there are.
@@ -147,6 +164,11 @@ class Machine:
         self.steps = 0
         self._steps_limit = steps
         self._weight = 1
+        self._is_quiet = False
+        self.is_running = False
+        self.observations: Observations | None = None
+        self.uninitialised: dict[int, str] = {}
+        self.recovery: Recovers | None = None
         self._take_phis = faults.performing(take_phis)
 
     def begin_dispatch(self) -> None:
@@ -157,17 +179,32 @@ class Machine:
     def begin_workgroup(self, workgroup: tuple[int, int, int]) -> None:
         """Begin ``workgroup``: all its invocations are about to run."""
         self.workgroup = workgroup
+        self.is_running = True
         self.clock.begin_workgroup()
         self.values[:] = self.constants
         self.mask, self.full = self.everyone, True
 
-    def forbid(self, rule: str, text: str) -> None:
+    def forbid(self, rule: str, text: str, where: Mask | None = None, severity: Severity | None = None) -> None:
         """Report undefined behaviour.
 
+        Args:
+            rule: that is broken.
+            text: what happened.
+            where: for which invocations; None where it is not about single ones. Those that do not execute do not count.
+            severity: None for the usual one of the rule.
+
         Raises:
-            Violation: if the machine is strict, and does not only warn of the rule.
+            Violation: if the machine is strict, does not collect, and does not only warn of the rule.
         """
-        if rule in self.tolerated:
+        if self._is_quiet:
+            return
+        if self.observations is not None:
+            invocation = None if where is None or where.shape != self.mask.shape else first_invocation(where & self.mask)
+            kind = severity or severity_of(rule)
+            self.observations.note(
+                Observation(kind, rule, text, self.index, workgroup=self.workgroup if self.is_running else None, invocation=invocation)
+            )
+        elif rule in self.tolerated:
             self.warnings[f"{text} [{rule}]"] = None
         elif self.strict:
             raise Violation(rule, text)
@@ -182,6 +219,20 @@ class Machine:
             self.forbid(
                 "VUID-RuntimeSpirv-None-10834", f"an access ends at byte {end} of '{name}', beyond 32 bits, without 64-bit indexing"
             )
+
+    def rely_on_robustness(self, rule: str, text: str, where: Mask | None = None) -> None:
+        """Note what only robust access makes defined. It is no reason to stop."""
+        if self.observations is not None:
+            self.forbid(rule, text, where, Severity.ROBUSTNESS)
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Report nothing for a while: values are computed that nobody takes."""
+        outer, self._is_quiet = self._is_quiet, True
+        try:
+            yield
+        finally:
+            self._is_quiet = outer
 
     def instances(self, scope: Scope) -> int:
         """Return how many instances of a scope the workgroup has."""
@@ -253,14 +304,21 @@ class Machine:
             self.index = block.end_index
             end = block.end
             if isinstance(end, Branch):
-                ways = self._ways(end)
+                try:
+                    ways = self._ways(end)
+                except UndefinedUse as error:
+                    if self.recovery is None:
+                        raise
+                    self.recovery.branch(error, end.condition)
+                    ways = self._ways(end)
             elif isinstance(end, Return):
                 if end.value:
                     value = values[end.value]
                     returned = value if returned is None else blend(function.result, self.mask, value, returned)
                 ways = []
             else:
-                raise Violation("SPIR-V 3.42.17 OpUnreachable", "an invocation reaches OpUnreachable")
+                self.forbid("SPIR-V 3.42.17 OpUnreachable", "an invocation reaches OpUnreachable", self.mask)
+                ways = []
             if len(ways) == 1 and not pending:
                 label, mask = ways[0]
                 arrivals, block = [(block.label, mask)], function.blocks[label]
@@ -306,15 +364,24 @@ class Machine:
             self.element_accesses = None
 
     def _execute(self, block: Block) -> None:
-        values = self.values
-        if self.full:
-            for result, run, self.index, _ in block.entries:
-                values[result] = run()
-        else:
-            for result, run, self.index, type_ in block.entries:
-                new = run()
+        values, entries = self.values, iter(block.entries)
+        while True:
+            try:
+                if self.full:
+                    for result, run, self.index, type_ in entries:  # noqa: B007
+                        values[result] = run()
+                else:
+                    for result, run, self.index, type_ in entries:
+                        new = run()
+                        if result:
+                            values[result] = blend(type_, self.mask, new, values[result])
+                return
+            except (UndefinedUse, Violation) as error:
+                if self.recovery is None:
+                    raise
+                new = self.recovery.after(error, run, type_)
                 if result:
-                    values[result] = blend(type_, self.mask, new, values[result])
+                    values[result] = new if self.full else blend(type_, self.mask, new, values[result])
 
     def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
         """Return the labels where the invocations go, each with its mask."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.observations import Severity
 from cts.devices.embedded.ordering import Clock, Kind, Manner
 from generators.kernel import OpaqueSlot, StrayWrite
 from generators.windows import Windows
@@ -28,6 +30,21 @@ class OpaqueMemory:
     pitch: int
 
 
+class Forbids(Protocol):
+    """Reports what is forbidden: see ``Machine.forbid``."""
+
+    def __call__(self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None: ...
+
+
+def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001
+    """Report what is forbidden by stopping there.
+
+    Raises:
+        Violation: always.
+    """
+    raise Violation(rule, text)
+
+
 class Memory:
     """One buffer, workgroup variable, or push-constant block.
 
@@ -38,7 +55,8 @@ class Memory:
         base: address of the first byte.
         writable: whether the kernel may write it.
         kind: which barriers cover it.
-        strict: whether undefined behaviour raises Violation. If not, reads give zero and writes are dropped.
+        strict: whether undefined behaviour is reported. Where the device goes on after it, reads give zero and writes are dropped.
+        forbid: reports it.
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, if not strict.
         opaque: the matrices in an optimal layout that it holds, None for none.
@@ -55,6 +73,7 @@ class Memory:
         strict: bool = True,
         robust: bool = False,
         windows: Windows | None = None,
+        forbid: Forbids = stop,
     ) -> None:
         self.name = name
         self.data = data
@@ -64,6 +83,7 @@ class Memory:
         self.writable = writable
         self.strict = strict
         self.robust = robust
+        self.forbid = forbid
         self.stray: list[StrayWrite] = []
         self._views: dict[np.dtype, np.ndarray] = {}
         self._defined = None if defined else np.zeros(data.size, bool)
@@ -113,19 +133,24 @@ class Memory:
             raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', of whose {self.size} bytes nobody holds it")
         return begin
 
-    def check_bounds(self, low: int, high: int, in_windows: bool = False) -> bool:
-        """Return whether bytes ``low`` up to ``high`` are in the memory. ``in_windows``: whether the access asks ``held`` where they are.
+    def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False) -> bool:
+        """Return whether bytes ``low`` up to ``high`` are in the memory.
+
+        Args:
+            where: for which invocations they are not.
+            in_windows: whether the access asks ``held`` where they are.
 
         Raises:
-            Violation: they do not, and the memory is strict.
-            Unsupported: it has windows, and this access knows nothing of them.
+            Violation: they are not, and the device stops at that.
+            Unsupported: the memory has windows, and this access knows nothing of them.
         """
         if self.windows is not None and not in_windows:
             raise Unsupported("accesses to windows of a large buffer other than those of cooperative matrices")
         if low >= 0 and high <= self.size:
             return True
         if self.strict:
-            raise Violation("KHR-MEM-02", f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.size}")
+            text = f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.size}"
+            self.forbid("KHR-MEM-02", text, where, Severity.ROBUSTNESS if self.robust else None)
         return False
 
     def check_writable(self) -> bool:
@@ -137,13 +162,28 @@ class Memory:
         if self.writable:
             return True
         if self.strict:
-            raise Violation("SPIR-V 3.20 NonWritable", f"a store to '{self.name}', which is read-only")
+            self.forbid("SPIR-V 3.20 NonWritable", f"a store to '{self.name}', which is read-only")
         return False
 
     def define(self, places: np.ndarray | slice) -> None:
         """Note that bytes have been written."""
         if self._defined is not None:
             self._defined[places] = True
+
+    def undefine(self, places: np.ndarray) -> None:
+        """Note that bytes hold an undefined value."""
+        if not places.size:
+            return
+        if self._defined is None:
+            self._defined = np.ones(self.data.size, bool)
+        self._defined[places] = False
+
+    def defined_at(self, places: np.ndarray | slice) -> np.ndarray | None:
+        """Return which bytes have a value; None if all have one."""
+        if self._defined is None or not self.strict:
+            return None
+        found = self._defined[places]
+        return None if found.all() else found
 
     def check_defined(self, places: np.ndarray | slice) -> None:
         """Check that bytes have been written.
@@ -152,9 +192,13 @@ class Memory:
             Violation: one has not.
         """
         if self._defined is not None and self.strict and not self._defined[places].all():
-            undefined = np.flatnonzero(~self._defined[places])[0]
-            at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
-            raise Violation("SPIR-V 3.3.8 OpVariable", f"an uninitialised read of '{self.name}', at byte {at}")
+            self.forbid("SPIR-V 3.3.8 OpVariable", self.uninitialised(places, self._defined[places]))
+
+    def uninitialised(self, places: np.ndarray | slice, defined: np.ndarray) -> str:
+        """Return which byte without a value is read first, in words."""
+        undefined = np.flatnonzero(~defined)[0]
+        at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
+        return f"an uninitialised read of '{self.name}', at byte {at}"
 
     def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note a read of bytes.
@@ -196,14 +240,14 @@ class Memory:
         if self._atomic is not None:
             changed |= self._atomic[places] != 0
         if changed.any():
-            raise Violation("CV-MM-26", f"a matrix or bias in '{self.name}' that the shader has changed")
+            self.forbid("CV-MM-26", f"a matrix or bias in '{self.name}' that the shader has changed")
         if self._fixed is None:
             self._fixed = np.zeros(self.data.size, bool)
         self._fixed[places] = True
 
     def _check_fixed(self, places: np.ndarray | slice) -> None:
         if self._fixed is not None and self._fixed[places].any():
-            raise Violation("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses")
+            self.forbid("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses")
 
     def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note a write of bytes; arguments as for a read.
@@ -256,7 +300,7 @@ class Memory:
         if conflicts.any():
             who = clock.describe(int(before[conflicts].ravel()[0]))
             count = int(conflicts.sum())
-            raise Violation(
+            self.forbid(
                 "KHR-MEM-01", f"a race: {what} of {count} bytes of '{self.name}', the first of which {how} {who} without a barrier between"
             )
 

@@ -7,7 +7,8 @@ access.
 
 Accesses of different workgroups are ordered by two atomics of queue family or device scope: the first releases the accesses of its
 invocation, and the accesses of its workgroup before a barrier; the second acquires from it or from its release sequence, for its
-invocation, and for its workgroup after a barrier. What a write must be made available by, and visible by, is the access itself, or the
+invocation, and for its workgroup after a barrier. Relaxed atomics do the same with a memory barrier before the first, and after the
+second. What a write must be made available by, and visible by, is the access itself, or the
 atomic together with the barrier.
 
 A record has, from bit 0: invocation + 1, or 0 for a matrix access (11 bits); private (1); how far it was made available (2);
@@ -142,6 +143,9 @@ class Clock:
         self._acquired_by: dict[int, _Spans] = {}
         self._fences: list[_Released] = []
         self._awaited: list[_Released] = []
+        self._noticed_by: dict[int, _Spans] = {}
+        self._fenced = np.zeros((3, lanes), np.int64)
+        self._fenced_together = (0, False)
         self.begin_workgroup()
 
     def begin_workgroup(self) -> None:
@@ -152,6 +156,49 @@ class Clock:
         self._acquired = {}
         self._acquired_by = {}
         self._fences, self._awaited = [], []
+        self._noticed_by = {}
+        self._fenced[:] = 0
+        self._fenced_together = (0, False)
+
+    def fence_beyond(self, lanes: np.ndarray, releases: bool, acquires: bool, makes_available: bool, makes_visible: bool) -> None:
+        """Note a memory barrier of device or queue family scope that ``lanes`` execute, which covers buffers.
+
+        It releases earlier accesses by the atomics that follow it, and acquires what the atomics before it noticed.
+        """
+        if acquires:
+            for lane in self._noticed_by.keys() & set(lanes.tolist()):
+                self._acquired_by.setdefault(lane, {}).update(
+                    dict.fromkeys(replace(span, visible=makes_visible) for span in self._noticed_by[lane])
+                )
+        if releases:
+            self.serial += 1
+            self._fenced[:, lanes] = np.array([[self.serial], [self._floors["buffer"].order[0]], [makes_available]])
+
+    def pass_on(self, location: Location, lane: int) -> None:
+        """Note that an invocation writes by an atomic, which releases what a memory barrier before it released."""
+        end, before, available = self._fenced[:, lane].tolist()
+        spans: _Spans = {}
+        if end:
+            spans[_Span(self.start, end, lane + 1, end if available else 0, bool(available))] = None
+            spans[_Span(self.start, before, 0, before if available else 0, bool(available))] = None
+        together, available = self._fenced_together
+        if together:
+            spans[_Span(self.start, together, 0, together if available else 0, bool(available))] = None
+        if spans:
+            known = dict.fromkeys(replace(span, visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
+            self._released[location] = self._released.get(location, {}) | spans | known
+
+    def notice(self, location: Location, lane: int) -> None:
+        """Note that an invocation reads by an atomic: a memory barrier after it acquires what was released there."""
+        found = self._released.get(location)
+        if found:
+            self._noticed_by.setdefault(lane, {}).update(found)
+
+    def _gather_fences(self) -> None:
+        """Note that all invocations meet: what each released by a memory barrier before, any of them passes on."""
+        ends = self._fenced[0]
+        if ends.all():
+            self._fenced_together = int(ends.min()), bool(self._fenced[2].all())
 
     def release(self, location: Location, lane: int, available: bool) -> None:
         """Note that an invocation releases, by an atomic, the accesses that are ordered before it.
@@ -193,6 +240,8 @@ class Clock:
     def meet(self, subgroups: np.ndarray | None = None) -> None:
         """Note a control barrier without semantics: a memory barrier after it acquires what one before it released."""
         self.serial += 1
+        if subgroups is None:
+            self._gather_fences()
         self._awaited = [replace(fence, subgroups=_reached(fence.subgroups, subgroups)) for fence in self._fences]
         self._fences = []
 
@@ -202,6 +251,8 @@ class Clock:
         What a memory barrier before it released is ordered, too, as programs in GLSL expect of a memory barrier and ``barrier()``.
         """
         self.serial += 1
+        if subgroups is None:
+            self._gather_fences()
         fences, self._fences, self._awaited = self._fences, [], []
         self._order(kinds, self.serial, makes_available, makes_visible, subgroups)
         for fence in fences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.elements import NO_ELEMENT, element_table
 from cts.devices.embedded.machine import Machine
 from cts.devices.embedded.memory import AddressSpace, Memory
@@ -17,6 +17,7 @@ from cts.devices.embedded.values import (
     Value,
     blend,
     expand,
+    partly,
     settle,
     varies,
 )
@@ -243,10 +244,12 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
         parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
     outer = machine.mask, machine.full
-    for i, mask in _each_index(machine, index, count):
-        machine.mask, machine.full = mask, bool(mask.all())
-        parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
-    machine.mask, machine.full = outer
+    try:
+        for i, mask in _each_index(machine, index, count):
+            machine.mask, machine.full = mask, bool(mask.all())
+            parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
+    finally:
+        machine.mask, machine.full = outer
     return tuple(parts)
 
 
@@ -283,10 +286,7 @@ def get_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
         return UNDEFINED
     places = _places(machine, type_, index, mapping)
     if isinstance(matrix, Partly):
-        defined = matrix.defined.reshape(-1)[places]
-        if not defined[machine.mask].all():
-            return UNDEFINED
-        matrix = matrix.value
+        return partly(matrix.value.reshape(-1)[places], matrix.defined.reshape(-1)[places] | ~machine.mask)
     return matrix.reshape(-1)[places]
 
 
@@ -298,19 +298,21 @@ def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
     """
     places = _places(machine, type_, index, mapping)
     shape = (machine.instances(type_.scope), type_.rows, type_.columns)
-    if isinstance(value, Undefined):
-        raise UndefinedUse("an undefined value becomes a component of a matrix")
+    defined: np.ndarray | None
     if isinstance(matrix, Undefined):
         defined = matrix.defined.copy() if isinstance(matrix, Partly) else np.zeros(shape, bool)
         contents = matrix.value.copy() if isinstance(matrix, Partly) else np.zeros(shape, type_.number.dtype)
     else:
-        defined, contents = None, matrix.copy()
+        defined, contents = None if not isinstance(value, Undefined) else np.ones(shape, bool), matrix.copy()
     chosen = places[machine.mask]
-    contents.reshape(-1)[chosen] = value[machine.mask] if isinstance(value, np.ndarray) else value
+    given, is_known = value, True
+    if isinstance(value, Undefined):
+        given, is_known = (value.value, value.defined[machine.mask]) if isinstance(value, Partly) else (type_.number.dtype.type(0), False)
+    contents.reshape(-1)[chosen] = given[machine.mask] if isinstance(given, np.ndarray) else given
     if defined is None:
         return contents
-    defined.reshape(-1)[chosen] = True
-    return contents if defined.all() else Partly(contents, defined)
+    defined.reshape(-1)[chosen] = is_known
+    return partly(contents, defined)
 
 
 def index_type(type_: Type) -> Number:

@@ -26,6 +26,8 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.Decorate: "any",
         Op.DecorateId: "any",
         Op.MemberDecorate: "any",
+        Op.DecorateString: "any",
+        Op.MemberDecorateString: "any",
         Op.GroupDecorate: "any",
         Op.GroupMemberDecorate: "any",
         Op.EntryPoint: "function any",
@@ -56,6 +58,7 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.Function: "type",
         Op.FunctionCall: "function value",
         Op.ExtInst: "set value",
+        Op.ExtInstWithForwardRefsKHR: "set any",
         Op.LoopMerge: "label",
         Op.SelectionMerge: "label",
         Op.Branch: "label",
@@ -73,6 +76,7 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.UntypedInBoundsPtrAccessChainKHR: "type value",
         Op.UntypedArrayLengthKHR: "type value",
         Op.SizeOf: "any",
+        Op.AssumeTrueKHR: "value",
     }
 )
 """By opcode, the kinds of the ids other than result type and result, in order."""
@@ -115,6 +119,8 @@ _PLACES: Mapping[Op, Place] = MappingProxyType(
         Op.Decorate: Place.ANNOTATION,
         Op.DecorateId: Place.ANNOTATION,
         Op.MemberDecorate: Place.ANNOTATION,
+        Op.DecorateString: Place.ANNOTATION,
+        Op.MemberDecorateString: Place.ANNOTATION,
         Op.DecorationGroup: Place.ANNOTATION,
         Op.GroupDecorate: Place.ANNOTATION,
         Op.GroupMemberDecorate: Place.ANNOTATION,
@@ -125,6 +131,7 @@ _PLACES: Mapping[Op, Place] = MappingProxyType(
         Op.NoLine: Place.ANYWHERE,
         Op.Nop: Place.ANYWHERE,
         Op.ExtInst: Place.ANYWHERE,
+        Op.ExtInstWithForwardRefsKHR: Place.ANYWHERE,
     }
 )
 
@@ -143,6 +150,12 @@ _PLAIN = frozenset(
         *(Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse, Op.FunctionParameter, Op.FunctionEnd, Op.Label, Op.Phi),
     }
 )
+
+NON_SEMANTIC = ("NonSemantic.", "OpenCL.DebugInfo.")
+"""How the names of instruction sets begin whose instructions change nothing (SPV_KHR_non_semantic_info)."""
+
+EXTENDED = frozenset({Op.ExtInst, Op.ExtInstWithForwardRefsKHR})
+"""Instructions of extended instruction sets."""
 
 TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Kill, Op.Unreachable})
 """Instructions that end a block."""

@@ -9,8 +9,9 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Violation
-from cts.devices.embedded.elementwise import Function, apply, happens
+from cts.devices.embedded.elementwise import Function, apply, happens, where_of
 from cts.devices.embedded.float_modes import corrected
+from cts.devices.embedded.linear_algebra import columns_times_scalar, is_columns
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, Vector
 from cts.devices.embedded.translation import Handler, Translation, Words
@@ -53,7 +54,7 @@ def _divisor(machine: Machine, y: Value, what: str) -> Value:
     """Return a divisor, with 1 for each zero: the result there is not used."""
     zero = y == 0
     if happens(machine, zero):
-        machine.forbid("SPIR-V 3.42.13", f"{what} by zero")
+        machine.forbid("SPIR-V 3.42.13", f"{what} by zero", where_of(zero))
     if isinstance(y, np.ndarray):
         return np.where(zero, np.ones_like(y), y) if zero.any() else y
     return 1 if zero else y
@@ -80,7 +81,7 @@ def _signed_division(kind: str) -> Make:
             x, y = signed(x), _divisor(machine, signed(y), "a signed division")
             overflow = (x == least) & (y == -1)
             if happens(machine, overflow):
-                machine.forbid("SPIR-V 3.42.13", "the least signed integer is divided by -1")
+                machine.forbid("SPIR-V 3.42.13", "the least signed integer is divided by -1", where_of(overflow))
             if isinstance(overflow, np.ndarray) and overflow.any():
                 y = np.where(overflow, np.ones_like(y), y)
             if kind == "SDiv":
@@ -101,7 +102,7 @@ def _shift(kind: str) -> Make:
         def function(x: Value, by: Value) -> Value:
             too_far = by >= bits
             if happens(machine, too_far):
-                machine.forbid("SPIR-V 3.42.14", f"a shift by {bits} bits or more")
+                machine.forbid("SPIR-V 3.42.14", f"a shift by {bits} bits or more", where_of(too_far))
             if isinstance(by, np.ndarray):
                 by = np.where(too_far, 0, by).astype(type_.signed_dtype if kind == "arithmetic" else type_.dtype)
             elif too_far:
@@ -291,6 +292,8 @@ def _times_scalar(translation: Translation, words: Words) -> Run:
     if isinstance(type_, Vector):
         times = corrected(translation, Op.VectorTimesScalar, translation.number_of(type_), operator.mul)
         return lambda: tuple(times(x, values[scalar]) for x in values[composite])
+    if is_columns(type_):
+        return columns_times_scalar(translation, words)
     matrix = translation.matrix_type(composite, "KHR-ARI-05", "the operand of OpMatrixTimesScalar")
     mask = matrix.number.mask
     times = corrected(translation, Op.MatrixTimesScalar, matrix.number, operator.mul)
@@ -319,6 +322,15 @@ def _dot(translation: Translation, words: Words) -> Run:
     return run
 
 
+def _expected(translation: Translation, words: Words) -> Run:
+    values, operand = translation.values, words[2]
+    return lambda: values[operand]
+
+
+def _fma(translation: Translation, words: Words) -> Run:
+    return apply(translation, Op.FmaKHR, words, lambda x, y, z: x * y + z)
+
+
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         **{op: _arithmetic(op, make) for table in (_BINARY_INTEGER, _COMPARISONS, _FLOAT) for op, make in table.items()},
@@ -329,6 +341,8 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.VectorTimesScalar: _times_scalar,
         Op.MatrixTimesScalar: _times_scalar,
         Op.Dot: _dot,
+        Op.ExpectKHR: _expected,
+        Op.FmaKHR: _fma,
     }
 )
 """Handlers of arithmetic, comparisons and logic."""

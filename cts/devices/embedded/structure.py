@@ -10,11 +10,11 @@ from functools import cache, lru_cache
 from typing import NamedTuple, NoReturn
 
 from cts.devices.embedded.flow import Flow
-from cts.devices.embedded.references import TERMINATORS, USES, Place, place_of
+from cts.devices.embedded.references import EXTENDED, NON_SEMANTIC, TERMINATORS, USES, Place, place_of
 from generators.spirv.enumerants import Op
 from generators.spirv.grammar import GRAMMAR, Patterns
 from generators.spirv.operands import LiteralWidths, split_operands
-from generators.spirv.reader import Instruction, NotSpirv
+from generators.spirv.reader import Instruction, NotSpirv, read_string
 
 _UNLIMITED = 1 << 16
 _ANY = ("any",)
@@ -137,6 +137,7 @@ class _Structure:
         _constants: ids of constants and undefined values of the module.
         _later: ids that must be of a kind at the end: kind, id, instruction.
         _forward: ids that OpTypeForwardPointer announced.
+        _non_semantic: ids of sets of extended instructions that change nothing.
     """
 
     def __init__(self, bound: int) -> None:
@@ -152,6 +153,7 @@ class _Structure:
         self._block = 0
         self._blocks = 0
         self._plain = False
+        self._non_semantic: set[int] = set()
 
     def check(self, instructions: Sequence[Instruction]) -> None:
         """Check all instructions."""
@@ -169,11 +171,13 @@ class _Structure:
                 ids: Sequence[int] = words[shape.first : shape.last]
             else:
                 ids = _ids(instruction, shape, self._widths)
-            if shape.uses is _ANY:
+            if shape.uses is _ANY or (op in EXTENDED and words[2] in self._non_semantic):
                 for id_ in ids:
                     if not 0 < id_ < bound:
                         self._refuse_result(instruction, id_)
-                continue
+                if shape.result < 0:
+                    continue
+                ids = ()
             if shape.typed and kinds.get(words[0]) != "type":
                 _refuse(instruction, f"its result type %{words[0]} is not a type declared before")
             if shape.uses is None and op is not Op.Phi:
@@ -199,6 +203,8 @@ class _Structure:
                         self._constants.add(id_)
             if shape.structural:
                 self._structure(instruction, ids)
+            elif op is Op.ExtInstImport and read_string(words[1:])[0].startswith(NON_SEMANTIC):
+                self._non_semantic.add(words[0])
         self._end(instructions)
 
     def _refuse_result(self, instruction: Instruction, id_: int) -> NoReturn:
@@ -256,7 +262,8 @@ class _Structure:
         """Check that an instruction is in the right section; functions have checks of their own."""
         op = instruction.op
         if place is Place.ANYWHERE:
-            if op not in _NOWHERE and not self._block and self._place is Place.FUNCTION:
+            is_free = op in _NOWHERE or (op in EXTENDED and instruction.operands[2] in self._non_semantic)
+            if not is_free and not self._block and self._place is Place.FUNCTION:
                 _refuse(instruction, "is outside of a block")
             return
         if place is Place.FUNCTION:

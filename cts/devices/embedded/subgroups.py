@@ -12,6 +12,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text
 from cts.devices.embedded.machine import Run
+from cts.devices.embedded.shapes import element_of
 from cts.devices.embedded.spirv_types import Bool, Number, Vector, number
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, spread
@@ -32,11 +33,20 @@ def _check_scope(translation: Translation, words: Words) -> None:
         raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation that is not of Subgroup scope")
 
 
-def _scalar(translation: Translation, id_: int) -> Number | Bool:
-    type_ = translation.type_of[id_]
+def _component(translation: Translation, id_: int) -> Number | Bool:
+    """Return the type of a scalar, or of the components of a vector."""
+    type_ = element_of(translation.type_of[id_])
     if isinstance(type_, Number | Bool):
         return type_
-    raise Unsupported("a group operation on what is not a scalar")
+    raise Unsupported("a group operation on what is neither a scalar nor a vector")
+
+
+def _of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
+    """Return what computes with a scalar, or with each component of a vector."""
+    values = translation.values
+    if isinstance(translation.type_of[id_], Vector):
+        return lambda: tuple(map(compute, values[id_]))
+    return lambda: compute(values[id_])
 
 
 def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
@@ -44,20 +54,30 @@ def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
 
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
-        type_, result_type = _scalar(translation, words[3]), translation.types[words[0]]
-        values, lanes = translation.values, translation.machine.lanes
+        type_, result_type = _component(translation, words[3]), element_of(translation.types[words[0]])
+        lanes = translation.machine.lanes
         assert isinstance(result_type, Number | Bool)
 
-        def run() -> Value:
-            operand = spread(type_, values[words[3]], lanes)
+        def compute(value: Value) -> Value:
+            operand = spread(type_, value, lanes)
             result = np.zeros(lanes, result_type.dtype)
             for group in _groups(translation):
                 result[group] = function(operand[group], group)
             return result
 
-        return run
+        return _of_parts(translation, words[3], compute)
 
     return handler
+
+
+_all_equal_parts = _per_group(lambda x, _: (x == x[0]).all())
+
+
+def _all_equal(translation: Translation, words: Words) -> Run:
+    run = _all_equal_parts(translation, words)
+    if not isinstance(translation.type_of[words[3]], Vector):
+        return run
+    return lambda: np.logical_and.reduce(run())
 
 
 def _elect(translation: Translation, words: Words) -> Run:
@@ -72,30 +92,57 @@ def _elect(translation: Translation, words: Words) -> Run:
     return run
 
 
-def _from_lane(pick: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Handler:
-    """Return the handler of an instruction that reads the value of another invocation.
+_Pick = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From the numbers of invocations in their subgroups, and an operand, to the numbers of the invocations that they read."""
 
-    ``pick`` gives that invocation's number in the subgroup, from the reader's number and the operand.
-    """
+
+def _from_lane(pick: _Pick, wraps: bool = False) -> Handler:
+    """Return the handler of an instruction that reads the value of another invocation; ``wraps``: numbers beyond the last begin again."""
 
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
-        type_, index_type = _scalar(translation, words[3]), _scalar(translation, words[4])
+        index_type = _component(translation, words[4])
+        size = int(translation.constant(words[5])) if len(words) > 5 else 0
         values, machine = translation.values, translation.machine
+        type_ = _component(translation, words[3])
 
-        def run() -> Value:
+        def sources() -> np.ndarray:
             lane = np.arange(machine.lanes)
-            own, first = lane % machine.subgroup_size, lane // machine.subgroup_size * machine.subgroup_size
-            source = first + pick(own, spread(index_type, values[words[4]], machine.lanes).astype(np.int64))
-            inside = (source >= first) & (source < np.minimum(first + machine.subgroup_size, machine.lanes))
+            cluster = size or machine.subgroup_size
+            own, first = lane % cluster, lane // cluster * cluster
+            picked = pick(own, spread(index_type, values[words[4]], machine.lanes).astype(np.int64))
+            source = first + (picked % cluster if wraps else picked)
+            inside = (source >= first) & (source < np.minimum(first + cluster, machine.lanes))
             source = np.where(inside, source, lane)
             if not (inside & machine.mask[source])[machine.mask].all():
                 machine.forbid("SPIR-V 3.42.24", "the value of an invocation that is not active is read")
-            return spread(type_, values[words[3]], machine.lanes)[source]
+            return source
 
-        return run
+        if isinstance(translation.type_of[words[3]], Vector):
+
+            def of_vector() -> Value:
+                found = sources()
+                return tuple(spread(type_, part, machine.lanes)[found] for part in values[words[3]])
+
+            return of_vector
+        return lambda: spread(type_, values[words[3]], machine.lanes)[sources()]
 
     return handler
+
+
+_QUAD = 4
+_SWAPS = (1, 2, 3)
+"""By the direction of a swap in a quad (horizontal, vertical, diagonal), what an invocation's number is combined with."""
+
+
+def _quad_broadcast(own: np.ndarray, index: np.ndarray) -> np.ndarray:
+    found: np.ndarray = own // _QUAD * _QUAD + index
+    return found
+
+
+def _quad_swap(own: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    found: np.ndarray = own ^ np.asarray(_SWAPS)[np.clip(direction, 0, 2)]
+    return found
 
 
 def _broadcast_first(operand: np.ndarray, _: np.ndarray) -> Value:
@@ -151,6 +198,26 @@ def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Hand
         return run
 
     return handler
+
+
+def _ballot_bit(translation: Translation, words: Words) -> Run:
+    """Return what reads a bit of a ballot: the one that an operand numbers, or the invocation's own."""
+    _check_scope(translation, words)
+    values, machine = translation.values, translation.machine
+    index = words[4] if len(words) > 4 else 0
+
+    def run() -> Value:
+        result = np.zeros(machine.lanes, bool)
+        wanted = spread(_WORD, values[index], machine.lanes) if index else np.arange(machine.lanes) % machine.subgroup_size
+        beyond = wanted >= machine.subgroup_size
+        if (beyond & machine.mask).any():
+            machine.forbid("SPIR-V 3.42.24", "a bit of a ballot beyond the subgroup is read")
+        for group in _groups(translation):
+            votes = _votes(translation, words[3], group)
+            result[group] = votes[np.arange(group.size), np.where(beyond, 0, wanted)[group].astype(np.int64)]
+        return result
+
+    return run
 
 
 _WORD = number("u32")
@@ -216,21 +283,23 @@ def _arithmetic(how: _Combination) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
         operation = words[3]
-        if operation not in _LOOKED_AT:
+        is_clustered = operation == GroupOperation.ClusteredReduce and len(words) > 5
+        if operation not in _LOOKED_AT and not is_clustered:
             raise Unsupported(f"group operation {enumerant_text(GroupOperation, operation)}")
-        type_ = _scalar(translation, words[4])
-        values, lanes = translation.values, translation.machine.lanes
+        cluster = int(translation.constant(words[5])) if is_clustered else 0
+        type_ = _component(translation, words[4])
+        lanes = translation.machine.lanes
 
-        def run() -> Value:
-            operand = spread(type_, values[words[4]], lanes)
+        def compute(value: Value) -> Value:
+            operand = spread(type_, value, lanes)
             if how.signed:
                 assert isinstance(type_, Number)
                 operand = operand.view(type_.signed_dtype)
             result = np.zeros(lanes, operand.dtype)
-            for group in _groups(translation):
+            for group in _clusters(_groups(translation), cluster):
                 totals = list(accumulate((operand[lane : lane + 1] for lane in group), how.combine))
                 match operation:
-                    case GroupOperation.Reduce:
+                    case GroupOperation.Reduce | GroupOperation.ClusteredReduce:
                         result[group] = totals[-1]
                     case GroupOperation.InclusiveScan:
                         result[group] = np.concatenate(totals)
@@ -239,9 +308,16 @@ def _arithmetic(how: _Combination) -> Handler:
                         result[group] = np.concatenate([first, *totals[:-1]])
             return result.view(type_.dtype)
 
-        return run
+        return _of_parts(translation, words[4], compute)
 
     return handler
+
+
+def _clusters(groups: _Groups, size: int) -> _Groups:
+    """Return the active invocations of each cluster of ``size`` neighbours; 0: of each subgroup."""
+    if not size:
+        return groups
+    return [group[group // size == number] for group in groups for number in np.unique(group // size)]
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
@@ -250,13 +326,18 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.GroupNonUniformElect: _elect,
         Op.GroupNonUniformAll: _per_group(lambda x, _: x.all()),
         Op.GroupNonUniformAny: _per_group(lambda x, _: x.any()),
-        Op.GroupNonUniformAllEqual: _per_group(lambda x, _: (x == x[0]).all()),
+        Op.GroupNonUniformAllEqual: _all_equal,
         Op.GroupNonUniformBroadcastFirst: _per_group(_broadcast_first),
         Op.GroupNonUniformBroadcast: _from_lane(lambda _, index: index),
         Op.GroupNonUniformShuffle: _from_lane(lambda _, index: index),
         Op.GroupNonUniformShuffleXor: _from_lane(lambda own, mask: own ^ mask),
         Op.GroupNonUniformShuffleUp: _from_lane(lambda own, delta: own - delta),
         Op.GroupNonUniformShuffleDown: _from_lane(lambda own, delta: own + delta),
+        Op.GroupNonUniformRotateKHR: _from_lane(lambda own, delta: own + delta, wraps=True),
+        Op.GroupNonUniformQuadBroadcast: _from_lane(_quad_broadcast),
+        Op.GroupNonUniformQuadSwap: _from_lane(_quad_swap),
+        Op.GroupNonUniformInverseBallot: _ballot_bit,
+        Op.GroupNonUniformBallotBitExtract: _ballot_bit,
         Op.GroupNonUniformBallot: _ballot,
         Op.GroupNonUniformBallotBitCount: _of_ballot(lambda votes, seen: (votes & seen).sum(axis=1)),
         Op.GroupNonUniformBallotFindLSB: _of_ballot(lambda votes, _: votes.argmax(axis=1)),

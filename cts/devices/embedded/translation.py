@@ -19,7 +19,7 @@ from cts.devices.embedded.matrix_layouts import PLAIN_LAYOUTS, MatrixLayouts
 from cts.devices.embedded.memory import AddressSpace
 from cts.devices.embedded.ordering import Manner, Reach
 from cts.devices.embedded.pointers import AddressPointer
-from cts.devices.embedded.references import UNDERSTOOD
+from cts.devices.embedded.references import NON_SEMANTIC, UNDERSTOOD
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -75,6 +75,7 @@ class Translation:
         decorations: by id, then by decoration, its parameters; ``member_decorations``: by (id, member).
         variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
         laid_out: ids of the types that are explicitly laid out, or need no layout. ``blocks``: of the structures decorated with Block.
+        has_buffer_blocks: whether Uniform storage may be a storage buffer, as before SPIR-V 1.3 (BufferBlock).
         interface: ids in the interface of the entry point; ``other_interfaces``: of the others.
         descriptor_arrays: ids of variables that are arrays of descriptors.
         extents: by id of a type, how large it is.
@@ -132,6 +133,7 @@ class Translation:
         self.variables: list[tuple[int, StorageClass, int, int]] = []
         self.laid_out: set[int] = set()
         self.blocks: set[int] = set()
+        self.has_buffer_blocks = False
         self.interface: frozenset[int] = frozenset()
         self.other_interfaces: set[int] = set()
         self.descriptor_arrays: set[int] = set()
@@ -159,7 +161,8 @@ class Translation:
         self.machine.tolerated = tolerated
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
-        self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
+        if kernel.local_size_constant_id is not None:
+            self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
         self.local_size = (1, 1, 1)
         self.first_function = 0
         self.function_instructions: list[Instruction] = []
@@ -171,6 +174,7 @@ class Translation:
         self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps, self.faults)
         self.machine.tolerated, self.machine.warnings = before.tolerated, before.warnings
         self.machine.wide_indexing = before.wide_indexing
+        self.machine.observations, self.machine.recovery = before.observations, before.recovery
         self.values = self.machine.values
         self.values[:] = early
 
@@ -228,6 +232,10 @@ class Translation:
     def contents_of(self, variable: int) -> int:
         """Return the id of the type of the contents of a variable of the module."""
         return next(data for id_, _, data, _ in self.variables if id_ == variable)
+
+    def is_non_semantic(self, words: Words) -> bool:
+        """Return whether an extended instruction changes nothing."""
+        return self.instruction_sets.get(words[2], "").startswith(NON_SEMANTIC)
 
     def uses(self, variable: int) -> bool:
         """Return whether a variable of the module may be one of the entry point's: it is in its interface, or in none."""

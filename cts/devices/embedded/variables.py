@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+import numpy as np
+
 from cts.devices.embedded import access
 from cts.devices.embedded.access import member_offset
 from cts.devices.embedded.diagnostics import Unsupported, Violation
@@ -15,7 +17,7 @@ from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Chosen
 from cts.devices.embedded.shapes import CELL_STORAGE
 from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import UNDEFINED, Partly, Value, settle, signed_index, varies
+from cts.devices.embedded.values import UNDEFINED, Mask, Partly, Value, settle, signed_index, varies
 from generators.spirv.enumerants import Decoration, Op, StorageClass
 
 _Step = tuple[int, Number, int, int | None]
@@ -123,23 +125,32 @@ def _byte_chain(
         else:
             steps.append((index, number, stride, count))
         type_ = constituent_type(type_, 0)
+    machine = translation.machine
     if beyond is not None:
         # Not before it is executed: a branch on a specialization constant may prevent that.
         index_, of = beyond
-        return lambda: _check_index(index_, of)
+
+        def outside() -> Value:
+            _refuse_index(machine, index_, of)
+            return begin()
+
+        return outside
     if not steps:
         return lambda: begin().moved(fixed)
-    machine = translation.machine
 
     def run() -> Value:
         distance: Offset = fixed
         for index, number, stride, count in steps:
             at = signed_index(values[index], number)
             if count is not None:
+                wrong = (at < 0) | (at >= count)
                 if not varies(at):
-                    _check_index(at, count)
-                elif (((at < 0) | (at >= count)) & machine.mask).any():
-                    _check_index(int(at[((at < 0) | (at >= count)) & machine.mask][0]), count)
+                    if wrong:
+                        _refuse_index(machine, at, count)
+                        at = 0
+                elif (wrong & machine.mask).any():
+                    _refuse_index(machine, int(at[wrong & machine.mask][0]), count, wrong)
+                    at = np.where(wrong, 0, at)
             distance = distance + at * stride
         return begin().moved(distance)
 
@@ -153,10 +164,9 @@ def _element_stride(translation: Translation, base: int, type_: Type, is_untyped
     return stride[0] if stride else size_of(type_)
 
 
-def _check_index(index: int, count: int | None) -> None:
-    if index < 0 or (count is not None and index >= count):
-        of = "a runtime array" if count is None else f"{count} constituents"
-        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {of}")
+def _refuse_index(machine: Machine, index: int, count: int | None, where: Mask | None = None) -> None:
+    of = "a runtime array" if count is None else f"{count} constituents"
+    machine.forbid("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {of}", where)
 
 
 def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
@@ -240,8 +250,10 @@ def not_writable(translation: Translation, pointer: int) -> str:
     """Return why nothing may be written through ``pointer``; empty if writing is allowed."""
     if pointer in translation.read_only:
         return "a store to what is decorated NonWritable"
-    if translation.storage(pointer) in (StorageClass.PushConstant, StorageClass.Uniform, StorageClass.UniformConstant):
-        return f"a store to {translation.storage(pointer).name} storage"
+    storage = translation.storage(pointer)
+    is_constant = storage in (StorageClass.PushConstant, StorageClass.UniformConstant)
+    if is_constant or (storage is StorageClass.Uniform and not translation.has_buffer_blocks):
+        return f"a store to {storage.name} storage"
     return ""
 
 

@@ -43,6 +43,16 @@ def _executing(machine: Machine) -> np.ndarray:
     return np.unique(np.flatnonzero(machine.mask) // machine.subgroup_size)
 
 
+_BEYOND = (Scope.Device, Scope.QueueFamily)
+
+
+def _fence_beyond(translation: Translation, semantics: int) -> None:
+    """Note a memory barrier whose scope is wider than the workgroup."""
+    machine = translation.machine
+    _, available, visible = _reach(translation, semantics)
+    machine.clock.fence_beyond(np.flatnonzero(machine.mask), bool(semantics & _RELEASE), bool(semantics & _ACQUIRE), available, visible)
+
+
 def _control_barrier(translation: Translation, words: Words) -> Run:
     scope, memory_scope, semantics = (translation.constant(w) for w in words)
     machine = translation.machine
@@ -51,8 +61,11 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
     subgroup_only = scope == Scope.Subgroup or memory_scope in (Scope.Subgroup, Scope.Invocation)
     own = semantics if _orders(semantics) else 0
     kinds, available, visible = _reach(translation, own)
+    beyond = memory_scope in _BEYOND and bool(semantics & MemorySemantics.UniformMemory)
 
     def run() -> Value:
+        if beyond:
+            _fence_beyond(translation, semantics)
         if not machine.full:
             what = MatrixScope.SUBGROUP if scope == Scope.Subgroup else MatrixScope.WORKGROUP
             try:
@@ -74,11 +87,14 @@ def _memory_barrier(translation: Translation, words: Words) -> Run:
     scope, semantics = (translation.constant(w) for w in words)
     machine = translation.machine
     kinds, available, visible = _reach(translation, semantics)
+    beyond = scope in _BEYOND and bool(semantics & MemorySemantics.UniformMemory)
     counts = scope in (Scope.Subgroup, Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics)
 
     def run() -> Value:
         # A memory barrier alone orders nothing. The control barrier after it does, if the same invocation executes both; nothing says so
         # in a function that is called for elements.
+        if beyond and not machine.callback:
+            _fence_beyond(translation, semantics)
         if counts and not machine.callback:
             alone = scope == Scope.Subgroup or not machine.full
             machine.clock.fence(kinds, available, visible, _executing(machine) if alone else None)

@@ -12,7 +12,7 @@ from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.large import LargeBuffer
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
-from cts.devices.vulkan.pipelines import Layouts
+from cts.devices.vulkan.pipelines import Layouts, descriptor_type
 from generators.kernel import Dispatch
 
 _SETS = 64
@@ -222,7 +222,7 @@ class Commands:
                 write.dstBinding = slot.binding
                 write.dstArrayElement = slot.element
                 write.descriptorCount = 1
-                write.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                write.descriptorType = descriptor_type(slot.is_uniform)
                 write.pBufferInfo = ranges + position
                 position += 1
         lib.vkUpdateDescriptorSets(self._device.handle, position, writes, 0, ffi.NULL)
@@ -239,14 +239,15 @@ class Commands:
             lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)
             self._descriptor_pool = None
         self._pool_room = max(_SETS, 2 * sets), max(_DESCRIPTORS, 2 * descriptors)
-        size = ffi.new("VkDescriptorPoolSize*", {"type": vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, "descriptorCount": self._pool_room[1]})
+        kinds = (descriptor_type(False), descriptor_type(True))
+        room = ffi.new("VkDescriptorPoolSize[]", [{"type": kind, "descriptorCount": self._pool_room[1]} for kind in kinds])
         info = ffi.new(
             "VkDescriptorPoolCreateInfo*",
             {
                 "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                 "maxSets": self._pool_room[0],
-                "poolSizeCount": 1,
-                "pPoolSizes": size,
+                "poolSizeCount": len(room),
+                "pPoolSizes": room,
             },
         )
         pool = ffi.new("VkDescriptorPool*")

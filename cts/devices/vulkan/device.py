@@ -14,7 +14,7 @@ from cts.devices.requirements import has_sparse_buffers, missing
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.commands import Commands
 from cts.devices.vulkan.executable import Executable
-from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out
+from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out, write_addresses
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.large import LargeBuffers
 from cts.devices.vulkan.logical_device import create
@@ -210,6 +210,7 @@ class VulkanDevice:
             before = fill(layout, part)
             with self._step(Step.DISPATCH):
                 memory = self._arena.reserve(before.size)
+            write_addresses(layout, before, self._arena.address)
             mapped = memory.place(before)
             with self._step(Step.DISPATCH):
                 self._submit(executable, layouts, layout, part, opaque, large)

@@ -58,6 +58,16 @@ def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
     return image
 
 
+def write_addresses(layout: Layout, image: np.ndarray, base: int) -> None:
+    """Write the addresses that buffers hold of others into what ``fill`` made; ``base``: the address of its first byte."""
+    offsets = {slot.name: offset for slot, offset in zip(layout.slots, layout.offsets, strict=True)}
+    for slot, offset in zip(layout.slots, layout.offsets, strict=True):
+        for at, name in slot.addresses:
+            for number, row in enumerate(image):
+                address = base + number * layout.pitch + offsets[name]
+                row[offset + at : offset + at + 8] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)
+
+
 def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around = UNTOUCHED) -> list[Outcome]:
     """Return the outcome of each dispatch.
 

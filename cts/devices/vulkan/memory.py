@@ -65,7 +65,10 @@ class Arena:
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         usage = (
-            vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vulkan.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vulkan.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+            vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+            | vulkan.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
+            | vulkan.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+            | vulkan.VK_BUFFER_USAGE_TRANSFER_DST_BIT
         )
         if self._addressable:
             usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cts.devices.capabilities import STAGE_BITS
-from cts.devices.device import DeviceDescription
+from cts.devices.device import DeviceDescription, DeviceError
 from cts.devices.vulkan.api import CData, load, made
 from cts.devices.vulkan.draws import Draws
 from cts.devices.vulkan.executable import Executable
@@ -22,10 +22,10 @@ from generators.stages import Stage
 
 @dataclass(frozen=True)
 class Shape:
-    """What two kernels must have in common to share their layouts: the bindings in set 0, each with its number of descriptors, the push
-    constants' bytes, and the stage."""
+    """What two kernels must have in common to share their layouts: the bindings in set 0, each with its number of descriptors and whether
+    they are of uniform buffers, the push constants' bytes, and the stage."""
 
-    bindings: tuple[tuple[int, int], ...]
+    bindings: tuple[tuple[int, int, bool], ...]
     push_constant_bytes: int
     stage: Stage
 
@@ -40,8 +40,18 @@ class Layouts:
 
 def shape_of(kernel: Kernel) -> Shape:
     """Return the shape of a kernel's interface."""
-    counts = Counter(slot.binding for slot in kernel.buffers if slot.binding is not None)
-    return Shape(tuple(sorted(counts.items())), -(-kernel.push_constant_bytes // 4) * 4, _stage(kernel))
+    counts = Counter((slot.binding, slot.is_uniform) for slot in kernel.buffers if slot.binding is not None)
+    if any(slot.descriptor_set for slot in kernel.buffers):
+        raise DeviceError("a Vulkan device binds buffers in descriptor set 0 alone; move the module's bindings there")
+    bindings = tuple(sorted((binding, count, is_uniform) for (binding, is_uniform), count in counts.items()))
+    return Shape(bindings, -(-kernel.push_constant_bytes // 4) * 4, _stage(kernel))
+
+
+def descriptor_type(is_uniform: bool) -> int:
+    """Return the VkDescriptorType of a buffer."""
+    vulkan = load()
+    kind: int = vulkan.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if is_uniform else vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+    return kind
 
 
 def _stage(kernel: Kernel) -> Stage:
@@ -85,9 +95,9 @@ class Pipelines:
         set_layout = ffi.new("VkDescriptorSetLayout*")
         if shape.bindings:
             bindings = ffi.new("VkDescriptorSetLayoutBinding[]", len(shape.bindings))
-            for entry, (binding, count) in zip(bindings, shape.bindings, strict=True):
+            for entry, (binding, count, is_uniform) in zip(bindings, shape.bindings, strict=True):
                 entry.binding = binding
-                entry.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                entry.descriptorType = descriptor_type(is_uniform)
                 entry.descriptorCount = count
                 entry.stageFlags = STAGE_BITS[shape.stage]
             set_info = ffi.new(
@@ -173,12 +183,13 @@ class Pipelines:
     def _compile(self, kernel: Kernel, module: CData, cache: CData = None) -> Executable:
         vulkan = self._vulkan
         ffi = vulkan.ffi
-        # Only for the pipelines that need it: it would hide stray writes. Storage buffers are all that kernels are bound to.
+        # Only for the pipelines that need it: it would hide stray writes.
         robustness = ffi.new(
             "VkPipelineRobustnessCreateInfoEXT*",
             {
                 "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
                 "storageBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
+                "uniformBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
             },
         )
         layout = self.layouts(shape_of(kernel)).pipeline
@@ -242,7 +253,7 @@ class Pipelines:
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:
         constants = [(constant.constant_id, constant.component.bytes, constant.value) for constant in kernel.specialization]
         size_x = kernel.local_size_x(kernel.required_subgroup_size or self._subgroup_size)
-        if kernel.draw is None:
+        if kernel.draw is None and kernel.local_size_constant_id is not None:
             constants.append((kernel.local_size_constant_id, 4, size_x))
         entries = load().ffi.new("VkSpecializationMapEntry[]", len(constants))
         data = bytearray()

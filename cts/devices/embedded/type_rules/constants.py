@@ -7,10 +7,12 @@ from cts.devices.embedded.shapes import Kind, kind_of
 from cts.devices.embedded.translation import Translation
 
 
-def constant_integer(translation: Translation, id_: int, what: str) -> None:
-    """Refuse what is not the id of an integer constant.
+def constant_integer(translation: Translation, id_: int, what: str) -> int:
+    """Return the value of an integer constant.
 
     Raises:
         Malformed: with ``what``.
     """
-    need(kind_of(translation.type_of[id_]) is Kind.INT and translation.constant(id_).__class__ is int, f"{what} is not a constant integer")
+    value = translation.constant(id_)
+    need(kind_of(translation.type_of[id_]) is Kind.INT and value.__class__ is int, f"{what} is not a constant integer")
+    return int(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cts.devices.embedded.diagnostics import Unsupported, need
-from cts.devices.embedded.shapes import BOOL, FLOAT, INT, NUMBER, Kind, kind_of
+from cts.devices.embedded.diagnostics import Violation, need
+from cts.devices.embedded.shapes import BOOL, FLOAT, INT, NUMBER, Kind, element_of, kind_of, shape_of
 from cts.devices.embedded.spirv_types import Bool, Number, Vector, type_text
 from cts.devices.embedded.translation import Rule, Translation, Words
 from cts.devices.embedded.type_rules.constants import constant_integer
@@ -27,13 +27,17 @@ def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index:
     def rule(translation: Translation, words: Words) -> None:
         constant_integer(translation, words[2], "the scope")
         type_, operand = translation.types[words[0]], translation.type_of[words[3]]
-        if not isinstance(operand, Number | Bool):
-            raise Unsupported("a group operation on what is not a scalar")
-        need(kind_of(operand) in kinds, f"a group operation on a {type_text(operand)}")
+        need(kind_of(element_of(operand)) in kinds, f"a group operation on a {type_text(operand)}")
         need(kind_of(type_) in result if result else type_ == operand, f"the result is a {type_text(type_)}")
         need(not index or kind_of(translation.type_of[words[4]]) is Kind.INT, "the number of the invocation is not an integer")
 
     return rule
+
+
+def _cluster(translation: Translation, id_: int) -> None:
+    size = constant_integer(translation, id_, "the size of clusters")
+    if size < 1 or size & (size - 1):
+        raise Violation("SPIR-V 3.42.24", f"clusters of {size} invocations, not a power of two")
 
 
 def _elect(translation: Translation, words: Words) -> None:
@@ -49,6 +53,13 @@ def _ballot(translation: Translation, words: Words) -> None:
     need(isinstance(translation.type_of[words[3]], Bool), "the predicate is not a boolean")
 
 
+def _ballot_bit(translation: Translation, words: Words) -> None:
+    constant_integer(translation, words[2], "the scope")
+    type_ = translation.type_of[words[3]]
+    need(shape_of(type_) == 4 and kind_of(element_of(type_)) is Kind.INT, f"the ballot is a {type_text(type_)}")
+    need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
+
+
 def _of_ballot(translation: Translation, words: Words) -> None:
     constant_integer(translation, words[2], "the scope")
     type_ = translation.type_of[words[-1]]
@@ -62,11 +73,9 @@ def _group_arithmetic(kinds: frozenset[Kind]) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         constant_integer(translation, words[2], "the scope")
         type_, operand = translation.types[words[0]], translation.type_of[words[4]]
-        if not isinstance(operand, Number | Bool):
-            raise Unsupported("a group operation on what is not a scalar")
-        need(type_ == operand and kind_of(operand) in kinds, f"a {type_text(operand)} combines to a {type_text(type_)}")
+        need(type_ == operand and kind_of(element_of(operand)) in kinds, f"a {type_text(operand)} combines to a {type_text(type_)}")
         if len(words) > 5:
-            raise Unsupported("a group operation in clusters")
+            _cluster(translation, words[5])
 
     return rule
 
@@ -79,7 +88,8 @@ _GROUP_FLOATS = (Op.GroupNonUniformFAdd, Op.GroupNonUniformFMul, Op.GroupNonUnif
 _GROUP_BOOLS = (Op.GroupNonUniformLogicalAnd, Op.GroupNonUniformLogicalOr, Op.GroupNonUniformLogicalXor)
 _SHUFFLES = (
     *(Op.GroupNonUniformBroadcast, Op.GroupNonUniformShuffle, Op.GroupNonUniformShuffleXor),
-    *(Op.GroupNonUniformShuffleUp, Op.GroupNonUniformShuffleDown),
+    *(Op.GroupNonUniformShuffleUp, Op.GroupNonUniformShuffleDown, Op.GroupNonUniformRotateKHR),
+    *(Op.GroupNonUniformQuadBroadcast, Op.GroupNonUniformQuadSwap),
 )
 
 RULES: Mapping[Op, Rule] = MappingProxyType(
@@ -92,6 +102,8 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.GroupNonUniformAllEqual: _group(NUMBER | BOOL, BOOL),
         Op.GroupNonUniformBroadcastFirst: _group(NUMBER | BOOL),
         **dict.fromkeys(_SHUFFLES, _group(NUMBER | BOOL, index=True)),
+        Op.GroupNonUniformInverseBallot: _ballot_bit,
+        Op.GroupNonUniformBallotBitExtract: _ballot_bit,
         Op.GroupNonUniformBallot: _ballot,
         Op.GroupNonUniformBallotBitCount: _of_ballot,
         Op.GroupNonUniformBallotFindLSB: _of_ballot,

@@ -1,0 +1,117 @@
+"""Runs a SPIR-V module of your own with the data of a job, on the embedded device, which says what the module does wrong, and on the
+device that --device names. Exit code 1: the module does something undefined or breaks a rule, or a buffer is not as expected."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cts.commands.context import print_json
+from cts.devices.device import Device, DeviceFailure
+from cts.devices.embedded.interface import entry_points, read_interface
+from cts.devices.isolation import IsolatedDevice
+from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.judges import Choice, choose
+from cts.run_module.job import Job, JobError, make_job, read_document
+from cts.run_module.report import document, examined_lines, left_lines
+from cts.run_module.running import Examined, Left, against, examine, run_on
+from cts.run_module.template import template
+from generators.errors import CtsError
+
+NAME = "run-module"
+HELP = "run a module of your own, and say what it does wrong"
+
+_STEPS = 50_000_000
+_SECONDS = 60.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLE
+    parser.add_argument("module", type=Path, metavar="SHADER.spv", help="the module, as a driver gets it: a compute shader")
+    parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data, and what it must leave: see the example below")
+    parser.add_argument("--template", action="store_true", help="print a job for the module, to be filled in, and run nothing")
+    parser.add_argument("--device", metavar="DEVICE", default=EMBEDDED, help="see 'cts devices' (default: the embedded device alone)")
+    parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with what the embedded device leaves in it")
+    parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
+    parser.add_argument("--step-timeout", type=float, metavar="SECONDS", default=_SECONDS, help="for one step of a device (default: 60)")
+    parser.add_argument("--steps", type=int, default=_STEPS, help=f"instructions that the embedded device may take (default: {_STEPS:,})")
+    parser.add_argument("--json", action="store_true", help="one object")
+
+
+_EXAMPLE = """\
+example:
+  cts run-module shader.spv --template > job.yaml    # then fill in data and what is expected
+  cts run-module shader.spv job.yaml                 # what does the shader do wrong?
+  cts run-module shader.spv job.yaml --device 0 --against embedded
+
+a job:
+  workgroups: [4, 1, 1]
+  specialization: {0: 64}
+  push_constants:
+    - {type: u32, data: [256]}
+    - {at: 8, address_of: weights}
+  buffers:
+    a: {binding: 0, type: f16, data: {random: 1, count: 256}}
+    out: {binding: 1, type: f32, bytes: 1024, expected: {fill: 1, count: 256}, tolerance: {relative: 1.0e-3}}
+    weights: {type: f16, data: {file: weights.bin}}
+
+docs/run_module.md has a worked example, and all keys of a job."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the module; exit code 1 if it is wrong."""
+    try:
+        spirv = options.module.read_bytes()
+    except OSError as error:
+        raise CtsError(f"{options.module}: {error.strerror}") from error
+    try:
+        wanted = None if options.job is None else read_document(options.job)
+        names = entry_points(spirv)
+        name = (wanted.entry_point if wanted else None) or (names[0] if names else "")
+        if name not in names:
+            known = ", ".join(names) or "none for compute"
+            raise JobError(f"{options.module}: no entry point '{name}'; it has {known}")
+        interface = read_interface(spirv, name)
+    except DeviceFailure as failure:
+        raise CtsError(f"{options.module}: {failure}") from failure
+    if options.template:
+        print(template(interface), end="")
+        return 0
+    if wanted is None:
+        raise JobError("no job: name a JOB.yaml; --template prints one for the module")
+    job = make_job(spirv, wanted, interface, options.job.parent)
+    return _run(options, job)
+
+
+def _run(options: argparse.Namespace, job: Job) -> int:
+    kind, _, profile = options.device.partition(":")
+    is_embedded = kind == EMBEDDED
+    choice = None if is_embedded else choose(options.device)
+    if options.no_examine and (is_embedded or options.against):
+        raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
+    size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
+    profile = (profile if is_embedded else "") or DEFAULT_PROFILE
+    examined = None if options.no_examine else examine(job, profile, size, options.steps)
+    left = [] if choice is None else [_on_device(choice, options, job, examined)]
+    if options.json:
+        print_json(document(examined, left))
+    else:
+        for line in examined_lines(examined) if examined is not None else ():
+            print(line)
+        for one in left:
+            for line in left_lines(one):
+                print(line)
+    return int((examined is not None and examined.is_wrong) or any(one.is_wrong for one in left))
+
+
+def _on_device(choice: Choice, options: argparse.Namespace, job: Job, examined: Examined | None) -> Left:
+    if not isinstance(choice.spec, DeviceSpec):
+        raise CtsError(f"--device {options.device}: it judges modules without running them; name a device")
+    device: Device = IsolatedDevice(choice.spec, options.step_timeout, choice.description)
+    try:
+        left = run_on(device, job, choice.description.name)
+    finally:
+        device.close()
+    return left if options.against is None or examined is None else against(left, examined.left, job)

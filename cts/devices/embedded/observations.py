@@ -1,0 +1,100 @@
+"""What a module does wrong while it runs, collected instead of stopping at the first: see ``EmbeddedDevice.observations``."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+class Severity(enum.StrEnum):
+    """How bad an observation is, the worst first."""
+
+    UNDEFINED = "undefined behaviour"
+    RULE = "broken rule of Vulkan"
+    ROBUSTNESS = "relies on robustness"
+    POSITION = "position of this suite"
+
+
+_POSITION = "F-"
+_VULKAN = ("VUID", "VK-")
+
+
+def severity_of(rule: str) -> Severity:
+    """Return the severity of breaking a rule while a module runs."""
+    if rule.startswith(_POSITION):
+        return Severity.POSITION
+    return Severity.RULE if rule.startswith(_VULKAN) else Severity.UNDEFINED
+
+
+def static_severity(rule: str) -> Severity:
+    """Return the severity of a rule that a module breaks before it runs."""
+    return Severity.POSITION if rule.startswith(_POSITION) else Severity.RULE
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of source code: ``file`` and ``line`` as the module's debug information has them; ``text`` empty where it has none."""
+
+    file: str
+    line: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One instruction that breaks one rule.
+
+    Attributes:
+        severity, rule: why it matters: see Severity and ``Violation``.
+        text: what happened the first time, in one line.
+        index: number of the instruction in the module, from 0. ``instruction``: disassembled.
+        source: the line that the instruction was compiled from; None where the module does not say.
+        workgroup: in which it happened first; None before any ran.
+        invocation: the first one in that workgroup, None where it is not about single invocations.
+        count: how often it happened: once for each execution by a workgroup.
+    """
+
+    severity: Severity
+    rule: str
+    text: str
+    index: int
+    instruction: str = ""
+    source: SourceLine | None = None
+    workgroup: tuple[int, int, int] | None = None
+    invocation: int | None = None
+    count: int = 1
+
+
+class Observations:
+    """Collects observations, one for each instruction and rule.
+
+    Args:
+        described: completes an observation with the text of the instruction and its source line.
+    """
+
+    def __init__(self) -> None:
+        self.described: Callable[[Observation], Observation] = lambda one: one
+        self._found: dict[tuple[int, str], Observation] = {}
+
+    def note(self, one: Observation) -> None:
+        """Add an observation."""
+        key = one.index, one.rule
+        before = self._found.get(key)
+        self._found[key] = self.described(one) if before is None else replace(before, count=before.count + one.count)
+
+    def all(self) -> tuple[Observation, ...]:
+        """Return all of them, the worst first, in the order of the module."""
+        order = list(Severity)
+        return tuple(sorted(self._found.values(), key=lambda one: (order.index(one.severity), one.index)))
+
+
+def first_invocation(mask: np.ndarray) -> int | None:
+    """Return the number of the first invocation of a mask, None for none."""
+    places = np.flatnonzero(mask)
+    return int(places[0]) if places.size else None

@@ -1,0 +1,55 @@
+"""Where an undefined value comes from: found when one is reported, from the values that instructions left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.devices.embedded.diagnostics import instruction_text
+from cts.devices.embedded.shapes import CELL_STORAGE
+from cts.devices.embedded.translation import RESULT_OPS, Translation
+from cts.devices.embedded.values import is_defined
+from generators.spirv.enumerants import Op
+
+_MOST = 1000
+"""How many values are followed back at most."""
+
+
+def origin_of(translation: Translation, index: int) -> str:
+    """Return where the undefined operands of instruction number ``index`` come from, in words; empty if that is not known."""
+    definers = {
+        instruction.operands[1]: number
+        for number, instruction in enumerate(translation.instructions)
+        if instruction.op in RESULT_OPS and len(instruction.operands) > 1
+    }
+    pending, seen = [index], {index}
+    while pending and len(seen) < _MOST:
+        number = pending.pop(0)
+        found = _said(translation, number) if number != index else translation.machine.uninitialised.get(number, "")
+        if found:
+            return found
+        for id_ in _undefined_operands(translation, number):
+            definer = definers.get(id_)
+            if definer is not None and definer not in seen:
+                seen.add(definer)
+                pending.append(definer)
+    return ""
+
+
+def _said(translation: Translation, number: int) -> str:
+    """Return what an instruction says of the undefined value that it begins; empty if it only passes one on."""
+    op, words, _ = translation.instructions[number]
+    text = instruction_text(translation.kernel.spirv, number)
+    if number in translation.machine.uninitialised:
+        return f"it comes from {text}: {translation.machine.uninitialised[number]}"
+    if op is Op.Undef:
+        return f"it comes from {text}"
+    if op is Op.Load and translation.storage(words[2]) in CELL_STORAGE:
+        return f"it comes from {text}: a variable that was given no value"
+    return ""
+
+
+def _undefined_operands(translation: Translation, number: int) -> Iterator[int]:
+    op, words, _ = translation.instructions[number]
+    for id_ in words[2:] if op in RESULT_OPS else words:
+        if id_ in translation.type_of and not is_defined(translation.values[id_]):
+            yield id_

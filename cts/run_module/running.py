@@ -1,0 +1,112 @@
+"""Runs a job: on the embedded device, which says what the module does wrong, and on the device that is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cts.devices.device import Device, DeviceFailure, UndefinedBehaviour
+from cts.devices.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
+from cts.devices.embedded.limits import Limits
+from cts.devices.embedded.observations import Observation, Observations, Severity
+from cts.devices.embedded.profile import load_profile
+from cts.run_module.comparing import Difference, compare
+from cts.run_module.job import Expectation, Job
+from generators.errors import GeneratorError
+
+WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
+"""Severities that are the module's mistakes."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a device did with a job.
+
+    Attributes:
+        device: its name.
+        outputs: bytes of each written buffer; None where it did not end.
+        stopped: why it did not end, or did not begin; empty if it did.
+        differences: buffers that differ from what the job expects. ``against``: from what the embedded device left.
+        stray: writes outside of what the module may write, in words.
+    """
+
+    device: str
+    outputs: Mapping[str, np.ndarray] | None
+    stopped: str = ""
+    differences: tuple[Difference, ...] = ()
+    against: tuple[Difference, ...] = ()
+    stray: tuple[str, ...] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something is not as it should be."""
+        return bool(self.stopped or self.differences or self.against or self.stray)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the embedded device found: ``observations``, the worst first, and what the run left."""
+
+    observations: tuple[Observation, ...]
+    left: Left
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the module makes a mistake."""
+        return any(one.severity in WRONG for one in self.observations) or self.left.is_wrong
+
+
+def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Examined:
+    """Run a job on the embedded device and collect what the module does wrong.
+
+    Args:
+        job: the module and its data.
+        profile: of the embedded device.
+        subgroup_size: of the device that is asked about; None for the profile's.
+        steps: see ``Limits``.
+    """
+    description = load_profile(profile)
+    if subgroup_size is not None:
+        description = replace(description, subgroup_size=subgroup_size)
+    observations = Observations()
+    limits = replace(Limits(memory=1 << 31), steps=steps)
+    device = EmbeddedDevice(description, DEFAULT_MAPPING, limits=limits, observations=observations)
+    left = run_on(device, job, "embedded", expect_stops=True)
+    return Examined(observations.all(), left)
+
+
+def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> Left:
+    """Run a job on a device, and compare what it leaves with what the job expects. ``expect_stops``: what stops it is an observation."""
+    try:
+        reason = None if expect_stops else device.missing(job.kernel)
+        if reason is not None:
+            return Left(name, None, f"not supported: {reason.text}")
+    except GeneratorError:
+        # The device may know the capability, though this suite does not know what it needs.
+        pass
+    try:
+        (outcome,) = device.run(job.kernel, [job.dispatch])
+    except UndefinedBehaviour as failure:
+        return Left(name, None, str(failure))
+    except DeviceFailure as failure:
+        return Left(name, None, f"{failure.verdict}: {failure}")
+    found = (compare(buffer, outcome.outputs[buffer], wanted) for buffer, wanted in job.expected.items() if buffer in outcome.outputs)
+    stray = () if expect_stops else tuple(f"{s.count} bytes written {s.where} '{s.buffer}', from byte {s.offset}" for s in outcome.stray)
+    return Left(name, outcome.outputs, differences=tuple(one for one in found if one is not None), stray=stray)
+
+
+def against(left: Left, reference: Left, job: Job) -> Left:
+    """Return what a device did with the differences from what the embedded device left."""
+    if left.outputs is None or reference.outputs is None:
+        return left
+    found = []
+    for name, wanted in reference.outputs.items():
+        component = job.components[name]
+        dtype = component.dtype if component.is_float else component.bits_dtype
+        whole = wanted[: wanted.size // component.bytes * component.bytes].view(dtype)
+        difference = compare(name, left.outputs[name], Expectation(component, whole, job.tolerances[name]))
+        if difference is not None:
+            found.append(difference)
+    return replace(left, against=tuple(found))

@@ -25,6 +25,7 @@ VERBS = (
     "show",
     "repro",
     "report",
+    "compare",
     "coverage",
     "new_family",
     "golden",

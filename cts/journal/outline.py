@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 import msgspec
 
@@ -15,35 +13,44 @@ from cts.journal.strict_json import parse
 from cts.verdict.sizes import Ordinal, Seconds
 from cts.verdict.verdict import CaseResult, Verdict
 
-_NO_LABELS: Mapping[str, str] = MappingProxyType({})
-_NO_STEPS: Mapping[str, float] = MappingProxyType({})
+
+class Match(msgspec.Struct, frozen=True):
+    """The id of a defect that explains a failing array; empty in journals of older versions of the suite."""
+
+    id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A result without what only its own page shows. The fields are those of cts.verdict.verdict.CaseResult.
+class FailingArray(msgspec.Struct, frozen=True):
+    """What explains a failing array."""
 
-    Attributes:
-        defects: ids of what explains the first failing array that anything explains.
-        steps: seconds by step.
-    """
+    matches: tuple[Match, ...] = ()
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """A result without what only its own page shows. The fields are those of cts.verdict.verdict.CaseResult."""
 
     id: str
     family: str
     verdict: Verdict
-    reason: str
-    code: str
-    known: str
-    defects: tuple[str, ...]
-    parameters: Mapping[str, str]
-    seconds: float
-    steps: Mapping[str, float]
-    step: str
-    attempt: int
-    device: str
-    driver: str
-    front_end: str
-    tier: str
+    reason: str = ""
+    code: str = ""
+    known: str = ""
+    failures: tuple[FailingArray, ...] = ()
+    parameters: dict[str, str] = {}
+    seconds: Seconds = 0.0
+    steps: dict[str, Seconds] = {}
+    step: str = ""
+    attempt: Ordinal = 1
+    device: str = ""
+    driver: str = ""
+    front_end: str = ""
+    tier: str = ""
+
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """Return the ids of what explains the first failing array that anything explains."""
+        first = next((failure.matches for failure in self.failures if failure.matches), ())
+        return tuple(dict.fromkeys(match.id for match in first if match.id))
 
 
 def outline_of(result: CaseResult) -> Outline:
@@ -55,10 +62,10 @@ def outline_of(result: CaseResult) -> Outline:
         reason=result.reason,
         code=result.code,
         known=result.known,
-        defects=result.defects,
-        parameters=result.parameters,
+        failures=tuple(FailingArray(tuple(Match(match.id) for match in failure.matches)) for failure in result.failures),
+        parameters=dict(result.parameters),
         seconds=result.seconds,
-        steps=result.steps,
+        steps=dict(result.steps),
         step=result.step,
         attempt=result.attempt,
         device=result.device,
@@ -71,7 +78,7 @@ def outline_of(result: CaseResult) -> Outline:
 def read_outlines(path: Path, wrong: Callable[[Fault], None]) -> Iterator[Outline]:
     """Read the outlines of a journal's results, in the order in which they were written.
 
-    A line that would make a whole result makes the same outline here. Lines of which only parts that no outline has are wrong are taken.
+    A line that makes a whole result makes the outline of that result. A line of which only parts are wrong that no outline has is taken.
 
     Args:
         path: of the file; one that ends in ``.gz`` is compressed.
@@ -83,36 +90,7 @@ def read_outlines(path: Path, wrong: Callable[[Fault], None]) -> Iterator[Outlin
     return lines(path, wrong, _outline)
 
 
-class _Match(msgspec.Struct):
-    id: str = ""
-
-
-class _Failure(msgspec.Struct):
-    matches: list[_Match] = []  # noqa: RUF012 - msgspec copies it
-
-
-class _Line(msgspec.Struct):
-    """The fields of a line that an outline has. Values are shared by many lines, so few of them are objects of their own."""
-
-    id: str
-    family: str
-    verdict: Verdict
-    reason: str = ""
-    code: str = ""
-    known: str = ""
-    failures: list[_Failure] = []  # noqa: RUF012 - msgspec copies it
-    parameters: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    seconds: Seconds = 0.0
-    steps: dict[str, Seconds] = {}  # noqa: RUF012 - msgspec copies it
-    step: str = ""
-    attempt: Ordinal = 1
-    device: str = ""
-    driver: str = ""
-    front_end: str = ""
-    tier: str = ""
-
-
-_DECODER = msgspec.json.Decoder(_Line)
+_DECODER = msgspec.json.Decoder(Outline)
 
 
 def _outline(line: bytes) -> Outline:
@@ -126,25 +104,16 @@ def _outline(line: bytes) -> Outline:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         # A line of an older schema, or one that is wrong: the whole reading knows which.
         return outline_of(result_of(parse(line)))
-    defects = next((failure.matches for failure in found.failures if failure.matches), [])
-    texts = (found.id, found.reason, found.code, found.known, found.device, found.driver, *found.parameters.values())
-    if not found.id or not "".join(texts).isprintable():
-        return outline_of(result_of(parse(line)))
-    return Outline(
-        id=found.id,
-        family=found.family,
-        verdict=found.verdict,
-        reason=found.reason,
-        code=found.code,
-        known=found.known,
-        defects=tuple(dict.fromkeys(match.id for match in defects if match.id)),
-        parameters=found.parameters or _NO_LABELS,
-        seconds=found.seconds,
-        steps=found.steps or _NO_STEPS,
-        step=found.step,
-        attempt=found.attempt,
-        device=found.device,
-        driver=found.driver,
-        front_end=found.front_end,
-        tier=found.tier,
-    )
+    if found.id and (_is_plain(line) or _is_printable(found)):
+        return found
+    return outline_of(result_of(parse(line)))
+
+
+def _is_plain(line: bytes) -> bool:
+    """Tell whether a line of JSON can hold only characters that can be printed."""
+    return line.isascii() and b"\\" not in line and b"\x7f" not in line
+
+
+def _is_printable(found: Outline) -> bool:
+    texts = (found.id, found.family, found.reason, found.code, found.known, found.step, found.device, found.driver, found.front_end)
+    return "".join((*texts, found.tier, *found.parameters, *found.parameters.values(), *found.steps, *found.defects)).isprintable()

@@ -31,6 +31,7 @@ VERBS = (
     "golden",
     "spirv_val",
     "run",
+    "known",
     "positions",
     "bugs",
     "glsl",

@@ -10,6 +10,7 @@ from cts.devices.device import DeviceDescription
 from cts.run.attempts import Attempts
 from cts.run.case_list import CaseListError, read_case_list
 from cts.run.options import Request, SelectionError
+from cts.verdict.failure_lists import Expressions
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.errors import CasebookError
 from generators.property_rows import FlexibleRow, PropertyRow
@@ -27,6 +28,7 @@ class Selection:
         named: family -> ids named on the command line.
         listed: family -> ids in the case list, in its order; None without a list.
         attempts: a case that has had them all is left out.
+        skips: of cases that are left out.
     """
 
     casebook: Casebook
@@ -35,6 +37,7 @@ class Selection:
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     listed: Mapping[str, tuple[str, ...]] | None = None
     attempts: Attempts = field(default_factory=Attempts)
+    skips: tuple[Expressions, ...] = ()
 
     @property
     def files(self) -> list[Path]:
@@ -49,6 +52,8 @@ class Selection:
         """Return the family's cases, in an order that is the same in every process."""
         ids = self._ids(family)
         cases = expand(family, self.tier, self.extra_rows) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+        if self.skips:
+            cases = (case for case in cases if not any(skips.match(case.id) for skips in self.skips))
         return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
 
     def _ids(self, family: Family) -> Sequence[str] | None:

@@ -69,9 +69,14 @@ class Pair:
         return not any(one.key in _OF_A_DEVICE for one in self.differences)
 
     @property
+    def of_one_driver(self) -> bool:
+        """Tell whether the driver is the same too, in whichever versions, so that one run shows what became of the other."""
+        return self.of_one_device and not _is_other(self, "driver")
+
+    @property
     def titles(self) -> Mapping[Kind, str]:
         """Return what the kinds of changes are called."""
-        return TITLES if self.of_one_device and not _is_other(self, "driver") else TITLES_OF_DEVICES
+        return TITLES if self.of_one_driver else TITLES_OF_DEVICES
 
     @property
     def regressions(self) -> int:

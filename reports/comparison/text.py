@@ -58,8 +58,8 @@ def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
                 yield from _group(group, listed)
     yield ""
     yield pace_of(pair.times)
-    for one in (*pair.times.families, *pair.times.cases):
-        yield _slower(one)
+    for slower in (*pair.times.families, *pair.times.cases):
+        yield _slower(slower)
 
 
 def _group(group: Group, listed: int) -> Iterator[str]:

@@ -11,20 +11,13 @@ from reports.comparison.times import STEPS, Times
 from reports.formats import count
 from reports.verdicts import WORDING
 
-SHORT = {
-    Kind.NEW_FAILURE: "new failure",
-    Kind.LOST: "no longer supported",
-    Kind.MENDED: "mended",
-    Kind.CHANGED_VERDICT: "other verdict",
-    Kind.CHANGED_REASON: "other reason",
-    Kind.ONLY_BEFORE: "only in the first",
-    Kind.ONLY_AFTER: "only in the second",
-}
-
 
 def verdict_on(pair: Pair) -> str:
     """Return the sentence that sums a comparison up."""
     counts, causes = pair.counts, pair.causes
+    if not pair.of_one_driver:
+        alone = f"{count(counts[Kind.NEW_FAILURE], 'case')} of {count(causes[Kind.NEW_FAILURE], 'cause')} fail in the second run alone"
+        return f"{alone}, {count(counts[Kind.MENDED])} in the first"
     parts = []
     if new := counts[Kind.NEW_FAILURE]:
         parts.append(f"{count(new, 'new failure')} of {count(causes[Kind.NEW_FAILURE], 'cause')}")
@@ -65,7 +58,8 @@ def ended(one: State) -> str:
 
 def ids_of(one: State) -> Sequence[str]:
     """Return the known failure, the code and the defects of a state."""
-    return [id_ for id_ in (one.known, one.code, *one.defects) if id_]
+    code = one.code if one.code != one.verdict else ""
+    return [id_ for id_ in (one.known, code, *one.defects) if id_]
 
 
 def before_of(group: Group) -> str:

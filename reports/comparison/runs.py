@@ -97,7 +97,7 @@ def _run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
 
 def _worse(one: Outline, other: Outline) -> Outline:
     worse, better = sorted((one, other), key=lambda outline: SEVERITY[outline.verdict])
-    if better.verdict is not worse.verdict or better.seconds >= worse.seconds:
+    if better.seconds >= worse.seconds:
         return worse
     return msgspec.structs.replace(worse, seconds=better.seconds, steps=better.steps)
 

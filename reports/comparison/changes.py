@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from cts.journal.outline import Outline
-from cts.verdict.codes import Code, is_within
+from cts.verdict.codes import Code, is_within, sentence
 from cts.verdict.verdict import Verdict
 from reports.causes import TELLING, shared_parameters
 from reports.verdicts import BAD, SEVERITY
@@ -125,7 +125,7 @@ class Group:
         before, after: what the cases have in common.
         verdicts_before: verdict -> cases; ``not judged`` where there is none.
         changes: ordered by id.
-        reason: why, for people: most common one of the cases. No group depends on it.
+        reason: why, for people: of the cases if all have the same, else what the code means. No group depends on it.
         parameters: name -> label of what all cases have, and not every case of the family that ran; empty for several families.
         with_parameters: how many cases of the family that ran have all of these parameters.
     """
@@ -240,7 +240,8 @@ def _cause(one: State) -> State:
 def _group(key: tuple[Kind, str, State, State], members: Sequence[Change], labels: Mapping[str, Sequence[Mapping[str, str]]]) -> Group:
     kind, family, before, after = key
     told = [outline for change in members if (outline := change.after if after.code else change.before) is not None]
-    reasons = Counter(outline.reason for outline in told if outline.reason)
+    reasons = {outline.reason for outline in told}
+    code = after.code or before.code
     shared: dict[str, str] = {}
     # Cases that the second run did not run are in none of its counts.
     if family and after.verdict != Verdict.NOT_SUPPORTED and len(members) >= TELLING:
@@ -252,7 +253,7 @@ def _group(key: tuple[Kind, str, State, State], members: Sequence[Change], label
         after=after,
         verdicts_before=dict(Counter(state(change.before).verdict or "not judged" for change in members).most_common()),
         changes=tuple(members),
-        reason=reasons.most_common(1)[0][0] if reasons else "",
+        reason=reasons.pop() if len(reasons) == 1 else sentence(code) if code else "",
         parameters=shared,
         with_parameters=sum(shared.items() <= one.items() for one in labels.get(family, ())) if shared else 0,
     )

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cts.commands.context import print_json, root
+from cts.commands.failure_list_updates import LineChange, Update, update_fails, update_flakes
 from cts.journal.atomic import write_text
 from cts.journal.journal import RESULTS, journal_of
 from cts.journal.outline import Outline, read_outlines
 from cts.run.output import complain
-from cts.verdict.failure_list_updates import LineChange, Update, update_fails, update_flakes
 from cts.verdict.failure_lists import FAILS, FLAKES, SKIPS, listed_lines, read_expressions
 from cts.verdict.known_failures import File, load_files
 from generators.casebook import load_casebook

@@ -16,8 +16,8 @@ def verdict_on(pair: Pair) -> str:
     """Return the sentence that sums a comparison up."""
     counts, causes = pair.counts, pair.causes
     if not pair.of_one_driver:
-        new, old = (f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (Kind.NEW_FAILURE, Kind.MENDED))
-        return f"Failures in the second run alone: {new}; in the first: {old}"
+        second, first = (f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (Kind.NEW_FAILURE, Kind.MENDED))
+        return f"Failures in the second run alone: {second}; in the first: {first}"
     parts = []
     if new := counts[Kind.NEW_FAILURE]:
         parts.append(f"{count(new, 'new failure')} of {count(causes[Kind.NEW_FAILURE], 'cause')}")

@@ -20,15 +20,22 @@ CASES = ("cases/khr_cooperative_matrix/muladd.yaml", "--tier", "nightly", "-k", 
 
 @dataclass(frozen=True)
 class Farm:
-    """A folder with the reports of nights, and the list of failures that the first night left."""
+    """A checkout with one family, which is read in no time, reports of nights, and the list of failures that the first night left."""
 
     folder: Path
+
+    def build(self) -> None:
+        (self.folder / "cts").mkdir()
+        (self.folder / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n", encoding="utf-8")
+        for part in ("cases/requirements", "cases/positions.yaml", CASES[0], "golden/tiers/muladd.tsv"):
+            (self.folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / part).symlink_to(REPOSITORY / part)
 
     def night(self, name: str, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
         environment = kept | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(REPOSITORY)} | more
-        plugins = ("-p", "tests.broken_devices.night", "-p", "no:cacheprovider")
-        return run([*plugins, *CASES, "--report-dir", str(self.folder / name), *options], REPOSITORY, environment)
+        plugins = ("-p", "cts.run.plugin", "-p", "tests.broken_devices.night", "-p", "no:cacheprovider")
+        return run([*plugins, *CASES, "--report-dir", name, *options], self.folder, environment)
 
     def ended(self, name: str, verdict: str) -> set[str]:
         """Return the cases of a night that ended in a way."""
@@ -43,6 +50,7 @@ class Farm:
 @pytest.fixture(scope="module")
 def farm(tmp_path_factory) -> Farm:
     found = Farm(tmp_path_factory.mktemp("farm"))
+    found.build()
     first = found.night("first")
     assert first.returncode == 1, first.stdout + first.stderr
     assert main(["known", "update", str(found.folder / "first"), "--to", str(found.folder / "gpu")]) == 0

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.cli import main
+from cts.commands.failure_list_updates import Why, update_fails, update_flakes
 from cts.journal.journal import Journal
 from cts.journal.outline import Outline
-from cts.verdict.failure_list_updates import Why, update_fails, update_flakes
 from cts.verdict.failure_lists import (
     Expressions,
     ListError,
@@ -110,7 +110,7 @@ def test_lines_that_are_written_are_read_back(statuses):
     judged = {id_: outline(id_, verdicts[status]) for id_, status in statuses.items()}
     text = update_fails("", [], judged).text
     found = [line.rsplit(",", 1) for line in text.splitlines() if not line.startswith("#")]
-    assert {id_: status for id_, status in found} == statuses
+    assert dict(found) == statuses
 
 
 def test_no_id_of_the_suite_needs_quotes_in_a_list(book):
@@ -169,7 +169,7 @@ def test_the_end_of_a_name_says_what_a_file_is(tmp_path, book):
 
 def test_yaml_of_another_driver_is_refused(tmp_path, book):
     path = written(tmp_path, "other.yaml", "driver: Other", "seen: Other 1", "failures: []")
-    with pytest.raises(ListError, match="the known failures of 'Other', and the driver is 'Example 1.2'"):
+    with pytest.raises(ListError, match=r"the known failures of 'Other', and the driver is 'Example 1\.2'"):
         with_files(NONE_KNOWN, [path], book, "Example 1.2")
 
 

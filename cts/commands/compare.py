@@ -5,7 +5,7 @@ A regression is a case that fails (fail, crash, timeout, device_lost, flaky, err
 known failure (known_fail), was not supported, ran out of memory, or was not judged. Where device and front end are the same, a case that
 passed and is not_supported is one, too. A case that fails in both runs is none, and neither is an unexpected_pass.
 
-Exit code 0 without regressions, 1 with one, 2 if a journal cannot be read.
+Exit code 0 without regressions, 1 with one, 2 if a journal cannot be read or has no case in common with A.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 
 from cts.checkout import find_root
 from cts.commands.context import print_json
+from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import RESULTS, journal_of
+from cts.run.output import complain
 from cts.run.report_writer import comparer
 from generators.errors import CtsError
 
@@ -51,6 +53,9 @@ def run(options: argparse.Namespace) -> int:
         print_json(found.document)
     else:
         print(found.text, end="")
+    if found.incomparable:
+        complain(f"{', '.join(found.incomparable)}: no case in common with the first run; ids of an old suite may be others today")
+        return BAD_INPUT
     bad = found.regressions or (options.fail_on_quality and found.quality) or (options.fail_on_slower and found.slower)
     return 1 if bad else 0
 

@@ -28,6 +28,7 @@ class Compared:
         regressions: see reports.comparison.pairs.Pair.regressions; of all runs after the first.
         quality: how many cases passed and are a quality warning.
         slower: how many families and cases are slower.
+        incomparable: names of the runs that have no case in common with the first.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Compared:
     regressions: int
     quality: int
     slower: int
+    incomparable: tuple[str, ...]
 
 
 def compare(
@@ -65,4 +67,5 @@ def compare(
         sum(pair.regressions for pair in found),
         sum(pair.quality for pair in found),
         sum(pair.times.slower for pair in found),
+        tuple(pair.after.name for pair in found if not pair.compared),
     )

@@ -47,7 +47,7 @@ def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
     if named:
         yield f"== {pair.after.name} compared with {pair.before.name} =="
     for one in pair.differences:
-        yield f"{one.heading.lower()} differs: {one.before} -> {one.after}"
+        yield f"differs: {one.heading.lower()}: {one.before} -> {one.after}"
     yield f"{verdict_on(pair)}; {rest_of(pair)}"
     for kind in Kind:
         of_kind = [group for group in pair.groups if group.kind is kind]

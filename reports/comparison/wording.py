@@ -15,6 +15,8 @@ from reports.verdicts import WORDING
 def verdict_on(pair: Pair) -> str:
     """Return the sentence that sums a comparison up."""
     counts, causes = pair.counts, pair.causes
+    if not pair.compared:
+        return "The runs have no case in common"
     if not pair.of_one_driver:
         second, first = (f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (Kind.NEW_FAILURE, Kind.MENDED))
         return f"Failures in the second run alone: {second}; in the first: {first}"

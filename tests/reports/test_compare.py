@@ -294,7 +294,13 @@ def test_published_runs_compare_as_they_are():
 
     published = REPOSITORY / "reports" / "published"
     found = compare([published / "lavapipe-26.1.6-smoke", published / "lavapipe-26.1.6-smoke-glsl"], {})
-    assert "front end differs: spirv -> glsl" in found.text
+    assert "differs: front end: spirv -> glsl" in found.text
+
+
+def test_runs_without_a_common_case_are_not_green(example, runs, capsys):
+    first, second = runs(a=[example.record("a[b:x]")], b=[example.record("a[b:y]")])
+    assert main(["compare", str(first), str(second)]) == 2
+    assert "b: no case in common with the first run" in capsys.readouterr().err
 
 
 def test_what_is_not_a_run_is_refused(tmp_path, capsys):

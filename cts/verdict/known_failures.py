@@ -25,6 +25,9 @@ FOLDER = Path("golden", "known_failures")
 FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR})
 """Verdicts that may be known of a driver."""
 
+_COSTLY = frozenset({Verdict.DEVICE_LOST, Verdict.TIMEOUT})
+"""Verdicts in a list of failures whose cases can harm what runs beside them."""
+
 Version = tuple[int, ...]
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -154,7 +157,8 @@ class KnownFailures:
 
     def costs_the_device(self, case: Case, front_end: str) -> bool:
         """Tell whether a case is known to cost the device."""
-        return any(entry.costs_the_device for entry in self.entries_of(case, front_end))
+        listed = (verdict for one in self.lists for verdict in one.cases.get(case.id, ()))
+        return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
         """Return a result with the verdict that it has where the driver's failures are known.

@@ -162,6 +162,11 @@ def test_a_case_that_is_not_listed_stays_as_it_is(tmp_path, book):
     assert lists.judged(result("fail", id_=OTHER), find_case(book, OTHER)).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(("status", "costly"), [("Fail", False), ("Crash", True), ("Timeout", True)])
+def test_a_case_that_is_listed_to_lose_the_device_is_kept_for_the_end(tmp_path, book, status, costly):
+    assert known(tmp_path, book, fails=f"{CASE},{status}").costs_the_device(find_case(book, CASE), "spirv") is costly
+
+
 def test_the_end_of_a_name_says_what_a_file_is(tmp_path, book):
     with pytest.raises(ListError, match=r"-fails.txt, -flakes.txt, -skips.txt, .csv or .yaml"):
         with_files(NONE_KNOWN, [written(tmp_path, "known.txt")], book, "Example")

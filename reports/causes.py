@@ -60,7 +60,7 @@ def causes(results: Sequence[CaseResult]) -> list[Cause]:
             ran[result.family].append(result.parameters)
     found = []
     for (verdict, family, key), group in groups.items():
-        shared = _shared([result.parameters for result in group], ran[family]) if len(group) >= TELLING else {}
+        shared = shared_parameters([result.parameters for result in group], ran[family]) if len(group) >= TELLING else {}
         exact = {_words(result) for result in group}
         words = exact.pop() if len(exact) == 1 else _common(key)
         results_by_id = tuple(sorted(group, key=lambda result: result.id))
@@ -108,8 +108,8 @@ def _words(result: CaseResult) -> str:
     return result.reason or "no reason given"
 
 
-def _shared(group: Sequence[Mapping[str, str]], ran: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the parameters in which all of ``group`` agree and not all of ``ran``."""
+def shared_parameters(group: Sequence[Mapping[str, str]], ran: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the parameters in which all of ``group`` agree and not all of ``ran``: name -> label."""
     return {
         name: label
         for name, label in group[0].items()

@@ -99,6 +99,8 @@ def context(run: Run) -> Context:
             f"{count(run.dropped, 'line')} of the journal hold{'s' if run.dropped == 1 else ''} no result that can be read: "
             "such a case counts as not judged."
         )
+    if left_out := ", ".join(_texts(run.metas, "left_out_by")):
+        notes.append(f"Cases that {left_out} names were not judged.")
     findings = tuple(f"{finding['step']}: {finding['what']}" for meta in run.metas for finding in meta.get("findings", ()))
     if findings:
         notes.append(f"{count(len(findings), 'thing')} went wrong outside of every case: see the findings of the run.")

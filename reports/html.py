@@ -45,7 +45,7 @@ def index(
     pages: Mapping[Key, str],
 ) -> str:
     """Return ``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
-    return _template("index.html").render(
+    return template("index.html").render(
         summary=summary,
         causes=causes,
         context=context,
@@ -74,7 +74,7 @@ def failure_page(
         neighbours: cases that passed and are almost this one.
         defects: how many failing cases of the run each defect explains, by id.
     """
-    return _template("failure.html").render(
+    return template("failure.html").render(
         result=result,
         arrays=[failing_array(failure, number) for number, failure in enumerate(result.failures)],
         drawn=ARRAYS,
@@ -139,7 +139,8 @@ def _embedded(value: Any) -> Markup:
 
 
 @cache
-def _template(name: str) -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return a template of reports/templates, with the filters that all of them use."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,

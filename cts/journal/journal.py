@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NoReturn, Self, cast
+from typing import BinaryIO, NoReturn, Self, TypeVar, cast
 
 from cts.journal.atomic import write_text
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
@@ -39,6 +39,8 @@ RESULTS = "results.jsonl"
 PACKED = ".gz"
 META = "meta.json"
 _TAIL = 1 << 16
+
+Made = TypeVar("Made")
 
 
 class JournalError(CtsError):
@@ -144,6 +146,19 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
     Raises:
         JournalError: the file cannot be read, or a later version of the suite wrote it.
     """
+    return lines(path, wrong, lambda line: result_of(parse(line, SEVERAL_LINES)), start)
+
+
+def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[Made]:
+    """Yield what ``made`` makes of each line of a journal that is not a header.
+
+    Args:
+        path, wrong, start: as of read.
+        made: makes a value of a line, or raises WrongField or NotJson.
+
+    Raises:
+        JournalError: as read does.
+    """
     try:
         with _opened(path) as file:
             file.seek(start)
@@ -153,11 +168,10 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
                 try:
                     if not line.endswith(b"\n"):
                         _pass_over(line, file)
-                    record = parse(line, SEVERAL_LINES)
-                    if _is_header(record):
-                        _check_schema(path, record["schema"])
+                    if _SCHEMA_KEY in line and _is_header(header := parse(line)):
+                        _check_schema(path, header["schema"])
                         continue
-                    yield result_of(record)
+                    yield made(line)
                 except (WrongField, NotJson) as error:
                     wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
     except (OSError, EOFError, zlib.error) as error:
@@ -173,6 +187,10 @@ def journal_of(directory: Path) -> Path:
     plain = directory / RESULTS
     packed = plain.with_name(RESULTS + PACKED)
     return packed if packed.is_file() and not plain.is_file() else plain
+
+
+_SCHEMA_KEY = b'"schema"'
+"""Is in every header line, and in few others."""
 
 
 def _is_header(record: object) -> bool:

@@ -44,7 +44,8 @@ class RunRecord(TypedDict, total=False):
     Attributes:
         fallback: why the embedded device stands in for a Vulkan device, a sentence; empty where it does not.
         stopped: why the run ended early, a sentence.
-        known_failures: name of the file whose failures count as known, empty for none.
+        known_failures: names of the files whose failures count as known, empty for none.
+        left_out_by: names of the files that say which cases are not judged, empty for none.
         command: one line, or words.
         not_judged: family -> how many selected judgements a time limit has left out; empty without one.
         repeat: how many judgements of each case were asked for. ``selected``: how many cases.
@@ -63,6 +64,7 @@ class RunRecord(TypedDict, total=False):
     embedded_mapping: str
     isolated: bool
     known_failures: str
+    left_out_by: str
     command: str | tuple[str, ...]
     started: str
     finished: str

@@ -118,7 +118,7 @@ class Overview:
         return [
             f"suite: {self._version}, tier {settings.tier}, front end {settings.front_end}",
             f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
-            *([f"known failures: golden/known_failures/{settings.known.file}"] if settings.known.file else []),
+            *([f"known failures: {settings.known.said}"] if settings.known.names else []),
             "results: " + (printable_path(self._directory) if self._directory else NOT_KEPT),
         ]
 
@@ -401,7 +401,7 @@ class Overview:
             if len(tally.missing) > REASONS:
                 out.line(f"          and {len(tally.missing) - REASONS} further reasons")
         if tally.known:
-            out.line(f"known failures of the driver, by golden/known_failures/{self._settings.known.file}:")
+            out.line(f"known failures of the driver, by {self._settings.known.said}:")
         for (verdict, known), count in sorted(tally.known.items()):
             out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
         if tally.defects:

@@ -54,6 +54,7 @@ _OPTIONS = (
     "open_attempts",
     "open_pause",
     "isolation",
+    "known_failures",
     "no_known_failures",
     "fail_on_quality",
 )
@@ -110,6 +111,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("open-timeout", "seconds that opening the device may take, and asking what it is (default: 60)", metavar="SECONDS")
     add("open-attempts", "how often opening the device is tried before the run ends (default: 4)", metavar="N")
     add("open-pause", "seconds before it is tried again; each further pause is twice as long (default: 1)", metavar="SECONDS")
+    add(
+        "known-failures",
+        "also known to fail of the driver: a file of deqp-runner's formats, by the end of its name: -fails.txt (or .csv), -flakes.txt, "
+        "-skips.txt, whose cases are not judged; or .yaml as in golden/known_failures; may be given several times",
+        metavar="FILE",
+        action="append",
+    )
     add(
         "no-known-failures",
         "count what golden/known_failures lists for the driver like every other failure",
@@ -177,7 +185,7 @@ def _configure(config: pytest.Config) -> None:
         return
     for name, value in options.items():
         # A variable that a script forgot to set must not mean the default.
-        if value == "":
+        if value == "" or (isinstance(value, list) and "" in value):
             raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
     request = parse_arguments(config.args, directory, root)
     if request is None:
@@ -210,7 +218,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.session import open_holder
     from cts.run.signals import Endings
     from cts.run.tally import Digest, Tally
-    from cts.verdict.known_failures import known_failures
+    from cts.verdict.known_failures import known_failures, with_files
     from generators.casebook import load_casebook
 
     root = config.rootpath
@@ -227,6 +235,9 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     settings = checked_settings(options)
     if not options["no_known_failures"]:
         settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
+    if options["known_failures"]:
+        files = [config.invocation_params.dir / name for name in options["known_failures"]]
+        settings = replace(settings, known=with_files(settings.known, files, casebook, settings.description.driver))
     settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]))
     version = suite_version()
 
@@ -251,7 +262,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "validation": bool(options["validation"]),
             "embedded_mapping": settings.spec.mapping if settings.spec.kind == "embedded" else "",
             "isolated": settings.isolated,
-            "known_failures": settings.known.file,
+            "known_failures": ", ".join(settings.known.names),
+            "left_out_by": ", ".join(skips.name for skips in settings.known.skips),
             "command": shlex.join(["pytest", *config.invocation_params.args]),
             "started": timestamp(),
         }
@@ -297,7 +309,7 @@ def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list
     from cts.run.selection import Selection
     from cts.run.session import open_holder
 
-    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts)
+    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, plan.settings.known.skips)
     here = plan.reports is not None and _token(plan.reports) == plan.token
     journal = None
     if plan.reports is not None and here:

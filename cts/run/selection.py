@@ -11,6 +11,7 @@ from cts.devices.requirements import queried_subgroup_size
 from cts.run.attempts import Attempts
 from cts.run.case_list import CaseListError, read_case_list
 from cts.run.options import Request, SelectionError
+from cts.verdict.failure_lists import Expressions
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.errors import CasebookError
 from generators.property_rows import FlexibleRow, PropertyRow
@@ -28,6 +29,7 @@ class Selection:
         named: family -> ids named on the command line.
         listed: family -> ids in the case list, in its order; None without a list.
         attempts: a case that has had them all is left out.
+        skips: of cases that are left out.
     """
 
     casebook: Casebook
@@ -36,6 +38,7 @@ class Selection:
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     listed: Mapping[str, tuple[str, ...]] | None = None
     attempts: Attempts = field(default_factory=Attempts)
+    skips: tuple[Expressions, ...] = ()
 
     @property
     def files(self) -> list[Path]:
@@ -55,6 +58,8 @@ class Selection:
         """
         ids = self._ids(family)
         cases = expand(family, self.tier, self.extra_rows, wanted) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+        if self.skips:
+            cases = (case for case in cases if not any(skips.match(case.id) for skips in self.skips))
         return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
 
     def _ids(self, family: Family) -> Sequence[str] | None:

@@ -6,7 +6,7 @@ A known failure changes the verdict of a case, and neither whether the case runs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.verdict.codes import Code, beginning, is_within
+from cts.verdict.failure_lists import FAILS, FLAKES, SKIPS, Expressions, FailureList, ListError, read_expressions, read_fails
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, find_case
 from generators.casebook.document import Element, read_document
@@ -23,6 +24,9 @@ FOLDER = Path("golden", "known_failures")
 
 FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR})
 """Verdicts that may be known of a driver."""
+
+_COSTLY = frozenset({Verdict.DEVICE_LOST, Verdict.TIMEOUT})
+"""Verdicts in a list of failures whose cases can harm what runs beside them."""
 
 Version = tuple[int, ...]
 
@@ -116,12 +120,30 @@ class KnownFailures:
     """Those of one driver. Picklable.
 
     Attributes:
-        file: name of the file; empty where there is none, or none is wanted.
-        entries: in the order of the file, only those that concern the version of the driver.
+        file: name of the file in golden/known_failures; empty where there is none, or none is wanted.
+        entries: in the order of the files, only those that concern the version of the driver.
+        lists: of failures. ``flakes``: of cases that may fail or pass. ``skips``: of cases that are not judged.
+        others: names of further files with entries.
     """
 
     file: str = ""
     entries: tuple[KnownFailure, ...] = ()
+    lists: tuple[FailureList, ...] = ()
+    flakes: tuple[Expressions, ...] = ()
+    skips: tuple[Expressions, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all files."""
+        lists = (*(one.name for one in self.lists), *(one.name for one in self.flakes), *(one.name for one in self.skips))
+        return (*((self.file,) if self.file else ()), *self.others, *lists)
+
+    @property
+    def said(self) -> str:
+        """Return the names of all files, for people."""
+        golden = f"{FOLDER.as_posix()}/{self.file}"
+        return ", ".join(golden if name == self.file else name for name in self.names)
 
     @cached_property
     def _by_family(self) -> Mapping[str, tuple[KnownFailure, ...]]:
@@ -135,7 +157,8 @@ class KnownFailures:
 
     def costs_the_device(self, case: Case, front_end: str) -> bool:
         """Tell whether a case is known to cost the device."""
-        return any(entry.costs_the_device for entry in self.entries_of(case, front_end))
+        listed = (verdict for one in self.lists for verdict in one.cases.get(case.id, ()))
+        return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
         """Return a result with the verdict that it has where the driver's failures are known.
@@ -146,6 +169,22 @@ class KnownFailures:
         passed = result.verdict in (Verdict.PASS, Verdict.QUALITY_WARNING)
         if not passed and result.verdict not in FAILING:
             return result
+        judged = self._by_entries(result, case, passed)
+        return judged if judged.verdict is Verdict.KNOWN_FAIL else self._by_lists(judged, result, passed)
+
+    def _by_lists(self, judged: CaseResult, result: CaseResult, passed: bool) -> CaseResult:
+        """Return what the lists make of a result, of which the entries made ``judged``."""
+        flakes = next((one for one in self.flakes if one.match(result.id)), None)
+        if passed:
+            listed = next((one for one in self.lists if result.id in one.cases), None)
+            if flakes is not None:
+                return result
+            return judged if listed is None or judged is not result else _unexpected_by(result, listed)
+        listed = next((one for one in self.lists if result.verdict in one.cases.get(result.id, ())), None)
+        name = listed.name if listed is not None else flakes.name if flakes is not None else ""
+        return _known_by(result, name) if name and result.verdict is not Verdict.RESOURCE_ERROR else judged
+
+    def _by_entries(self, result: CaseResult, case: Case, passed: bool) -> CaseResult:
         entries = self.entries_of(case, result.front_end)
         if not entries:
             return result
@@ -166,6 +205,19 @@ def _unexpected(result: CaseResult, entry: KnownFailure) -> CaseResult:
     message = f"{reason}\nIf the driver has been fixed, give the entry the last version that fails as 'until': {entry.place}"
     code = Code.UNEXPECTED_PASS.of()
     return replace(result, verdict=Verdict.UNEXPECTED_PASS, code=code, known=entry.id, reason=reason, message=message)
+
+
+def _known_by(result: CaseResult, name: str) -> CaseResult:
+    message = f"known failure, by {name}\n{result.message or result.reason}"
+    return replace(result, verdict=Verdict.KNOWN_FAIL, known=name, message=message)
+
+
+def _unexpected_by(result: CaseResult, listed: FailureList) -> CaseResult:
+    reason = f"passed, but {listed.name} says that it fails"
+    message = f"{reason}\nIf the driver has been fixed, remove the line, or let 'cts known update' do it"
+    return replace(
+        result, verdict=Verdict.UNEXPECTED_PASS, code=Code.UNEXPECTED_PASS.of(), known=listed.name, reason=reason, message=message
+    )
 
 
 NONE_KNOWN = KnownFailures()
@@ -213,6 +265,37 @@ def known_failures(root: Path, casebook: Casebook, driver: str) -> KnownFailures
         entries = load_file(path, casebook).entries
         found = KnownFailures(path.name, tuple(entry for entry in entries if entry.concerns(version)))
     return found
+
+
+def with_files(known: KnownFailures, paths: Sequence[Path], casebook: Casebook, driver: str) -> KnownFailures:
+    """Return known failures together with those of further files: YAML of the same schema, or the lists of deqp-runner.
+
+    Args:
+        known: those of golden/known_failures.
+        paths: of the files. Their names say what they are.
+        driver: its name and version as results have them.
+
+    Raises:
+        CasebookError: a YAML file is malformed.
+        ListError: another file is, or is of another driver, or its name does not say what it is.
+    """
+    for path in paths:
+        if path.name.endswith((FAILS, ".csv")):
+            known = replace(known, lists=(*known.lists, read_fails(path, casebook)))
+        elif path.name.endswith(FLAKES):
+            known = replace(known, flakes=(*known.flakes, read_expressions(path)))
+        elif path.name.endswith(SKIPS):
+            known = replace(known, skips=(*known.skips, read_expressions(path)))
+        elif path.suffix == ".yaml":
+            file = load_file(path, casebook)
+            version = file.version(driver)
+            if version is None:
+                raise ListError(f"{path} has the known failures of '{file.driver}', and the driver is '{driver}': leave the file out")
+            entries = tuple(entry for entry in file.entries if entry.concerns(version))
+            known = replace(known, entries=(*known.entries, *entries), others=(*known.others, path.name))
+        else:
+            raise ListError(f"{path}: the name says what known failures a file has: {FAILS}, {FLAKES}, {SKIPS}, .csv or .yaml at its end")
+    return known
 
 
 def load_files(root: Path, casebook: Casebook) -> dict[str, File]:

@@ -109,3 +109,35 @@ def test_a_case_that_is_known_to_lose_the_device_is_judged_once_and_after_all_ot
             "known_fail",
             [(True, "device_lost")],
         )
+
+
+def test_lists_of_deqp_runner_are_read_beside_the_driver_s_file(listed):
+    """The names of cases need no quotes in them, and brackets a backslash where an expression is meant."""
+    (listed.root / "gpu-fails.txt").write_text("# why\ncopying[number:n3],Fail\n", encoding="utf-8")
+    (listed.root / "gpu-flakes.txt").write_text("copying\\[number:n4\\]\n", encoding="utf-8")
+    failing = {**FAILING, "copying[number:n3]": "fail", "copying[number:n4]": "refused"}
+    lists = ("--known-failures", "gpu-fails.txt", "--known-failures", "gpu-flakes.txt")
+    done = listed.run("cts", *lists, "--report-dir", "out", behaviours=failing)
+    assert done.returncode == 0, done.stdout
+    assert "known failures: golden/known_failures/double.yaml, gpu-fails.txt, gpu-flakes.txt" in done.stdout
+    assert "       1  known fail: gpu-fails.txt" in done.stdout
+    assert [records(listed)[f"copying[number:n{n}]"]["known"] for n in (0, 3, 4)] == ["first-fails", "gpu-fails.txt", "gpu-flakes.txt"]
+    again = listed.run("cts", *lists, "-k", "n3 or n5", behaviours={"copying[number:n3]": "fail", "copying[number:n5]": "fail"})
+    assert (again.returncode, "FAIL cases/khr_cooperative_matrix/copying.yaml::copying[number:n5]" in again.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_cases_to_skip_are_not_judged_and_the_report_says_so(listed, workers):
+    (listed.root / "gpu-skips.txt").write_text("n[67]\\]\n", encoding="utf-8")
+    done = listed.run("cts", "-n", workers, "--known-failures", "gpu-skips.txt", "--report-dir", "out", behaviours=FAILING)
+    assert done.returncode == 0, done.stdout
+    assert sorted(records(listed)) == [f"copying[number:n{n}]" for n in range(6)]
+    assert "Cases that gpu-skips.txt names were not judged." in (listed.root / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_list_that_cannot_be_read_ends_the_run_before_it_begins(listed):
+    (listed.root / "gpu-fails.txt").write_text("copying[number:n9],Fail\n", encoding="utf-8")
+    done = listed.run("cts", "--known-failures", "gpu-fails.txt")
+    assert done.returncode == 2
+    assert "gpu-fails.txt:1:" in done.stdout + done.stderr
+    assert listed.run("cts", "--known-failures", "none-fails.txt").returncode == 2

@@ -71,7 +71,9 @@ def options_of_verbs() -> dict[str, set[str]]:
         module = importlib.import_module(f"cts.commands.{verb}")
         parser = argparse.ArgumentParser()
         module.configure(parser)
-        found[module.NAME] = set(parser._option_string_actions)
+        actions = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        parsers = [parser, *(one for action in actions for one in action.choices.values())]
+        found[module.NAME] = {option for one in parsers for option in one._option_string_actions}
     return found
 
 

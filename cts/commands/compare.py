@@ -1,0 +1,70 @@
+"""Compares runs with the first of them, by cause: new failures, what was mended, changed verdicts and reasons, cases that only one run has,
+and what became slower.
+
+A regression is a case that fails (fail, crash, timeout, device_lost, flaky, error) and did not fail in the first run: it passed, was a
+known failure (known_fail), was not supported, ran out of memory, or was not judged. Where device and front end are the same, a case that
+passed and is not_supported is one, too. A case that fails in both runs is none, and neither is an unexpected_pass.
+
+Exit code 0 without regressions, 1 with one, 2 if a journal cannot be read or has no case in common with A.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cts.checkout import find_root
+from cts.commands.context import print_json
+from cts.exit_codes import BAD_INPUT
+from cts.journal.journal import RESULTS, journal_of
+from cts.run.output import complain
+from cts.run.report_writer import comparer
+from generators.errors import CtsError
+
+NAME = "compare"
+HELP = "compare runs: what fails anew, what was mended, what is slower"
+
+RENAMES = Path("golden", "renames.tsv")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("first", type=Path, metavar="A", help="the run to compare with: a report directory, or its journal")
+    parser.add_argument("later", type=Path, nargs="+", metavar="B", help="further runs, each compared with A")
+    parser.add_argument("--json", action="store_true", help="print every change for programs (docs/compare.md has the schema)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs no other file")
+    parser.add_argument("--common", action="store_true", help="compare only cases that both runs have judged, for example of two tiers")
+    parser.add_argument("--cases", type=int, default=5, metavar="N", help="how many cases of each cause the text names (default: 5)")
+    parser.add_argument("--fail-on-quality", action="store_true", help="a case that passed and is a quality_warning is a regression, too")
+    parser.add_argument("--fail-on-slower", action="store_true", help="a family or a case that is slower is a regression, too")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the comparison; exit code 1 if there are regressions."""
+    journals = [options.first, *options.later]
+    for path in journals:
+        if not (journal_of(path) if path.is_dir() else path).is_file():
+            raise CtsError(f"{path} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR', or a folder of reports/published")
+    if options.cases < 0:
+        raise CtsError(f"--cases {options.cases}: expected a number from 0 up")
+    found = comparer()(journals, _renames(options.root), html=options.html, common=options.common, listed=options.cases)
+    if options.json:
+        print_json(found.document)
+    else:
+        print(found.text, end="")
+    if found.incomparable:
+        complain(f"{', '.join(found.incomparable)}: no case in common with the first run; ids of an old suite may be others today")
+        return BAD_INPUT
+    bad = found.regressions or (options.fail_on_quality and found.quality) or (options.fail_on_slower and found.slower)
+    return 1 if bad else 0
+
+
+def _renames(root: Path | None) -> dict[str, str]:
+    """Return the ids that cases had, and have; none where there is no checkout to know them."""
+    try:
+        path = (root or find_root(Path.cwd().resolve())) / RENAMES
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (CtsError, OSError):
+        return {}
+    return dict(line.split("\t") for line in lines if line.count("\t") == 1 and not line.startswith("#"))

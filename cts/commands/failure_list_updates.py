@@ -1,0 +1,153 @@
+"""Brings lists of known failures up to date with what a run has judged, and says what changed and why.
+
+Comments and the order of lines stay. Lines of cases that the run did not judge stay as well.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cts.journal.outline import Outline
+from cts.verdict.failure_lists import STATUS, Listed, ends_of, expression
+from cts.verdict.verdict import Verdict
+
+
+class Why(enum.StrEnum):
+    """Why a line was added, changed or removed."""
+
+    FAILS = "fails"
+    ENDS_OTHERWISE = "ends otherwise"
+    PASSES = "passes"
+    NOT_SUPPORTED = "not supported"
+    FLAKY = "flaky"
+
+
+@dataclass(frozen=True)
+class LineChange:
+    """What happens to one line.
+
+    Attributes:
+        id: of the case.
+        before, after: the word of the line; empty where there is none.
+        why: see Why.
+        code: as in CaseResult; empty on a pass.
+    """
+
+    id: str
+    before: str
+    after: str
+    why: Why
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Update:
+    """New content of a list.
+
+    Attributes:
+        text: the whole file.
+        changes: added, changed and removed lines, in this order, each ordered by id.
+        kept: how many lines stay because the run confirmed them. ``unjudged``: because it did not judge their cases.
+    """
+
+    text: str
+    changes: tuple[LineChange, ...]
+    kept: int
+    unjudged: int
+
+
+def failing_status(outline: Outline) -> str:
+    """Return the word with which a result belongs in a list of failures; empty where it does not belong there.
+
+    A known failure belongs there as what it is without the list: its code says so.
+    """
+    verdict = outline.verdict
+    if verdict is Verdict.KNOWN_FAIL:
+        beginning = outline.code.partition(".")[0]
+        verdict = Verdict(beginning) if beginning in set(Verdict) else Verdict.FAIL
+    return STATUS.get(verdict, "")
+
+
+def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outline], covered: frozenset[str] = frozenset()) -> Update:
+    """Return a list of failures that says what a run has seen.
+
+    Args:
+        text: of the file; empty for a new one.
+        listed: the lines of the file.
+        judged: the cases of the run, by id.
+        covered: names of the known failures that other files explain; their cases are not added.
+    """
+    lines = text.splitlines()
+    changes: list[LineChange] = []
+    kept = unjudged = 0
+    removed: set[int] = set()
+    for one in listed:
+        outline = judged.get(one.id)
+        if outline is None:
+            unjudged += 1
+            continue
+        status = failing_status(outline)
+        if status and _stands_for(one.status, status):
+            kept += 1
+        elif status:
+            lines[one.line - 1] = f"{one.id},{status}"
+            changes.append(LineChange(one.id, one.status, status, Why.ENDS_OTHERWISE, outline.code))
+        elif outline.verdict in (Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR):
+            kept += 1
+        else:
+            removed.add(one.line - 1)
+            supported = outline.verdict is not Verdict.NOT_SUPPORTED
+            changes.append(LineChange(one.id, one.status, "", Why.PASSES if supported else Why.NOT_SUPPORTED))
+    known = {one.id for one in listed}
+    failing = [outline for id_, outline in sorted(judged.items()) if id_ not in known and failing_status(outline)]
+    added = [outline for outline in failing if outline.known not in covered]
+    changes += [LineChange(outline.id, "", failing_status(outline), Why.FAILS, outline.code) for outline in added]
+    kept_lines = [line for number, line in enumerate(lines) if number not in removed]
+    new = _with_headings(added)
+    whole = [*kept_lines, *([""] if kept_lines and new and kept_lines[-1] else []), *new]
+    return Update("".join(f"{line}\n" for line in whole), _ordered(changes), kept, unjudged)
+
+
+def update_flakes(text: str, matched: Iterable[str], judged: Mapping[str, Outline]) -> Update:
+    """Return a list of flakes with those that a run has found. A flake is never removed: a pass proves nothing of it.
+
+    Args:
+        text: of the file; empty for a new one.
+        matched: ids of the cases that an expression of the file matches already.
+        judged: the cases of the run, by id.
+    """
+    there = set(matched)
+    lines = text.splitlines()
+    flaky = [outline for id_, outline in sorted(judged.items()) if _is_flaky(outline) and id_ not in there]
+    changes = tuple(LineChange(one.id, "", "Flake", Why.FLAKY, one.code) for one in flaky)
+    lines += [expression(one.id) for one in flaky]
+    return Update("".join(f"{line}\n" for line in lines), changes, len(there), 0)
+
+
+def _is_flaky(outline: Outline) -> bool:
+    return outline.verdict is Verdict.FLAKY or (outline.verdict is Verdict.KNOWN_FAIL and outline.code.partition(".")[0] == Verdict.FLAKY)
+
+
+def _stands_for(listed: str, status: str) -> bool:
+    return set(ends_of(status)) <= set(ends_of(listed))
+
+
+def _with_headings(added: Sequence[Outline]) -> list[str]:
+    """Return lines for cases, grouped by how they fail, with a comment above each group."""
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Outline]] = {}
+    for outline in added:
+        groups.setdefault((outline.family, outline.code, outline.defects), []).append(outline)
+    lines: list[str] = []
+    for (family, code, defects), members in sorted(groups.items()):
+        lines.append(f"# {family}: {' '.join((code, *defects)) or members[0].verdict} ({members[0].driver})")
+        lines += [f"{one.id},{failing_status(one)}" for one in members]
+    return lines
+
+
+def _ordered(changes: Iterable[LineChange]) -> tuple[LineChange, ...]:
+    def place(change: LineChange) -> tuple[int, str]:
+        return (0 if not change.before else 1 if change.after else 2), change.id
+
+    return tuple(sorted(changes, key=place))

@@ -1,0 +1,196 @@
+"""Known failures as Mesa's continuous integration keeps them: the files that deqp-runner reads.
+
+A list of failures, ``NAME-fails.txt``, has a line for each case: its name, a comma, and a word for how it ends (``Fail``, ``Crash``).
+What follows a second comma means nothing. Lists of flakes and of cases to skip, ``NAME-flakes.txt`` and ``NAME-skips.txt``, have a regular
+expression for each line, which may match anywhere in a name. Empty lines and lines that begin with ``#`` mean nothing in all three.
+
+Ids of cases have neither commas nor spaces, so they are names as they are. In regular expressions their brackets and points are escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cts.verdict.verdict import Verdict
+from generators.casebook import Casebook, find_case
+from generators.errors import CasebookError, CtsError
+
+FAILS, FLAKES, SKIPS = "-fails.txt", "-flakes.txt", "-skips.txt"
+"""How the names of the files end."""
+
+_ENDS: Mapping[str, tuple[Verdict, ...]] = {
+    "Fail": (Verdict.FAIL,),
+    "Crash": (Verdict.CRASH, Verdict.DEVICE_LOST),
+    "Timeout": (Verdict.TIMEOUT,),
+    "Flake": (Verdict.FLAKY,),
+    "KnownFlake": (Verdict.FLAKY,),
+    "ExpectedFail": (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT),
+    "Pass": (),
+    "Skip": (),
+    "Warn": (),
+    "Missing": (),
+    "UnexpectedPass": (),
+}
+"""By the words of deqp-runner, how a case may end. Those with nothing are in results and say that the case is not known to fail."""
+
+_IMPROVED = re.compile(r"UnexpectedImprovement\((\w+)\)")
+
+STATUS: Mapping[Verdict, str] = {
+    Verdict.FAIL: "Fail",
+    Verdict.CRASH: "Crash",
+    Verdict.DEVICE_LOST: "Crash",
+    Verdict.TIMEOUT: "Timeout",
+}
+"""The word for a verdict that a list of failures may have."""
+
+MOST_BYTES = 1 << 26
+"""Of a file: half a million lines."""
+
+
+class ListError(CtsError):
+    """A file of known failures cannot be used; the message names file and line."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A line of a list of failures.
+
+    Attributes:
+        id: of the case, as the suite writes it.
+        status: how the case ends, in deqp-runner's words.
+        line: number of the line, from 1 up.
+    """
+
+    id: str
+    status: str
+    line: int
+
+    @property
+    def ends(self) -> tuple[Verdict, ...]:
+        """Return the verdicts that the case is known to have."""
+        return ends_of(self.status)
+
+
+def ends_of(status: str) -> tuple[Verdict, ...]:
+    """Return the verdicts that a word of deqp-runner stands for. Of a changed result it is the one that came back.
+
+    Raises:
+        KeyError: there is no such word.
+    """
+    improved = _IMPROVED.fullmatch(status)
+    return _ENDS[improved[1] if improved else status]
+
+
+@dataclass(frozen=True)
+class FailureList:
+    """A list of failures. Picklable.
+
+    Attributes:
+        name: of the file.
+        cases: verdicts that each listed case may have, by id. Cases that the list does not say to fail are not there.
+    """
+
+    name: str
+    cases: Mapping[str, tuple[Verdict, ...]]
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """A list of flakes, or of cases to skip. Picklable.
+
+    Attributes:
+        name: of the file.
+        patterns: its regular expressions.
+    """
+
+    name: str
+    patterns: tuple[str, ...]
+
+    @cached_property
+    def _compiled(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(map(re.compile, self.patterns))
+
+    def match(self, id_: str) -> bool:
+        """Tell whether an expression matches anywhere in an id."""
+        return any(pattern.search(id_) for pattern in self._compiled)
+
+
+def read_fails(path: Path, casebook: Casebook) -> FailureList:
+    """Read a list of failures, for example ``NAME-fails.txt``, or the ``failures.csv`` of deqp-runner.
+
+    Raises:
+        ListError: the file cannot be read, a line is not a name and a word, two lines are of one case, or there is no such case.
+    """
+    cases: dict[str, tuple[Verdict, ...]] = {}
+    places: dict[str, int] = {}
+    for listed in listed_lines(path):
+        try:
+            id_ = find_case(casebook, listed.id).id
+        except CasebookError as error:
+            raise ListError(f"{path}:{listed.line}: {error}; mend the line, or remove it") from error
+        if id_ in places:
+            raise ListError(f"{path}:{listed.line}: {id_} is listed in line {places[id_]} already: remove one of the lines")
+        places[id_] = listed.line
+        if listed.ends:
+            cases[id_] = listed.ends
+    return FailureList(path.name, cases)
+
+
+def listed_lines(path: Path) -> list[Listed]:
+    """Return the lines of a list of failures, without asking whether there are such cases.
+
+    Raises:
+        ListError: the file cannot be read, or a line is not a name and a word.
+    """
+    found = []
+    for number, line in _lines(path):
+        id_, comma, rest = line.partition(",")
+        status = rest.partition(",")[0].strip()
+        try:
+            ends_of(status)
+        except KeyError:
+            known = ", ".join(_ENDS)
+            problem = f"'{status}' is none of {known}" if comma else f"expected CASE,WORD, where WORD is one of {known}"
+            raise ListError(f"{path}:{number}: {problem}") from None
+        found.append(Listed(id_.strip().rpartition("::")[2], status, number))
+    return found
+
+
+def read_expressions(path: Path) -> Expressions:
+    """Read a list of flakes, or of cases to skip.
+
+    Raises:
+        ListError: the file cannot be read, or a line is not a regular expression.
+    """
+    patterns = []
+    for number, line in _lines(path):
+        try:
+            re.compile(line)
+        except re.error as error:
+            raise ListError(f"{path}:{number}: not a regular expression: {error}; before [ ] . put a backslash") from error
+        patterns.append(line)
+    return Expressions(path.name, tuple(patterns))
+
+
+def expression(id_: str) -> str:
+    """Return the regular expression that matches one id and no other, in the syntax of Python and of Rust."""
+    return f"^{re.escape(id_)}$"
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Return the lines that mean something, with their numbers."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ListError(f"cannot read the known failures {path}: {why}") from error
+    if len(data) > MOST_BYTES:
+        raise ListError(f"cannot read the known failures {path}: it is longer than {MOST_BYTES:,} bytes")
+    numbered = enumerate((line.strip() for line in text.splitlines()), 1)
+    return [(number, line) for number, line in numbered if line and not line.startswith("#")]

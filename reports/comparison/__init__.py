@@ -1,0 +1,71 @@
+"""Compares runs by their journals: what fails anew, what was mended, what else changed, and what became slower."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cts.journal.atomic import write_text
+from generators.errors import CtsError
+from reports.comparison.document import document
+from reports.comparison.page import page
+from reports.comparison.pairs import Pair, pairs
+from reports.comparison.runs import ComparedRun, read_runs
+from reports.comparison.text import text
+
+__all__ = ["Compared", "ComparedRun", "Pair", "compare", "pairs", "read_runs"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison found.
+
+    Attributes:
+        text: for a terminal.
+        document: for programs.
+        regressions: see reports.comparison.pairs.Pair.regressions; of all runs after the first.
+        quality: how many cases passed and are a quality warning.
+        slower: how many families and cases are slower.
+        incomparable: names of the runs that have no case in common with the first.
+    """
+
+    text: str
+    document: dict[str, Any]
+    regressions: int
+    quality: int
+    slower: int
+    incomparable: tuple[str, ...]
+
+
+def compare(
+    journals: Sequence[Path], renames: Mapping[str, str], html: Path | None = None, common: bool = False, listed: int = 5
+) -> Compared:
+    """Compare each run after the first with the first.
+
+    Args:
+        journals: two or more; each a ``results.jsonl``, which may be compressed, or the directory that holds it.
+        renames: id that a case had in an older version of the suite -> its id.
+        html: where to write the page; None for none.
+        common: whether only cases count that both runs have.
+        listed: how many cases of each group the text names.
+
+    Raises:
+        JournalError: a journal cannot be read.
+        CtsError: the page cannot be written.
+    """
+    found = pairs(read_runs(journals, renames), common)
+    if html is not None:
+        try:
+            write_text(html, page(found))
+        except OSError as error:
+            raise CtsError(f"cannot write {html}: {error.strerror}; name another file") from error
+    return Compared(
+        text(found, listed),
+        document(found),
+        sum(pair.regressions for pair in found),
+        sum(pair.quality for pair in found),
+        sum(pair.times.slower for pair in found),
+        tuple(pair.after.name for pair in found if not pair.compared),
+    )

@@ -1,0 +1,135 @@
+"""Compares runs with the first of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cts.verdict.verdict import Verdict
+from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, Group, Kind, changes, groups
+from reports.comparison.runs import FACTS, ComparedRun
+from reports.comparison.times import Times, times
+
+_OF_A_DEVICE = ("device", "front_end")
+"""Facts that must be equal where times are compared."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact in which two runs differ. ``heading`` is for people."""
+
+    key: str
+    heading: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two runs compared.
+
+    Attributes:
+        before, after: the runs.
+        differences: what judged differently.
+        compared: how many cases both have. ``same``: how many of them ended in the same way.
+        still_failing: how many cases fail in both runs.
+        groups: the changes, by cause.
+        times: which cases are slower.
+        quality: how many cases passed and are a quality warning.
+    """
+
+    before: ComparedRun
+    after: ComparedRun
+    differences: tuple[Difference, ...]
+    compared: int
+    same: int
+    still_failing: int
+    groups: tuple[Group, ...]
+    times: Times
+    quality: int
+
+    @property
+    def counts(self) -> dict[Kind, int]:
+        """Cases by what became of them, also where there are none."""
+        counted: Counter[Kind] = Counter()
+        for group in self.groups:
+            counted[group.kind] += len(group.changes)
+        return {kind: counted[kind] for kind in Kind}
+
+    @property
+    def causes(self) -> dict[Kind, int]:
+        """Groups by what became of their cases, also where there are none."""
+        counted = Counter(group.kind for group in self.groups)
+        return {kind: counted[kind] for kind in Kind}
+
+    @property
+    def of_one_device(self) -> bool:
+        """Tell whether device and front end are the same, so that times compare and what is missing was lost."""
+        return not any(one.key in _OF_A_DEVICE for one in self.differences)
+
+    @property
+    def of_one_driver(self) -> bool:
+        """Tell whether the driver is the same too, in whichever versions, so that one run shows what became of the other."""
+        return self.of_one_device and not _is_other(self, "driver")
+
+    @property
+    def titles(self) -> Mapping[Kind, str]:
+        """Return what the kinds of changes are called."""
+        return TITLES if self.of_one_driver else TITLES_OF_DEVICES
+
+    @property
+    def regressions(self) -> int:
+        """How many cases fail that did not; and of one device and front end, how many lack what they had."""
+        counts = self.counts
+        return counts[Kind.NEW_FAILURE] + (counts[Kind.LOST] if self.of_one_device else 0)
+
+
+def _is_other(pair: Pair, key: str) -> bool:
+    """Tell whether a fact's first word differs: of a driver its name, and not its version."""
+    return any(one.key == key and one.before.split()[:1] != one.after.split()[:1] for one in pair.differences)
+
+
+def pairs(runs: Sequence[ComparedRun], common: bool = False) -> tuple[Pair, ...]:
+    """Compare each run after the first with the first.
+
+    Args:
+        runs: two or more.
+        common: whether only the cases count that both have.
+    """
+    first, *others = runs
+    return tuple(_pair(first, other, common) for other in others)
+
+
+def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
+    shared = before.cases.keys() & after.cases.keys()
+    was, is_ = before.cases, after.cases
+    if common:
+        was, is_ = ({id_: one for id_, one in cases.items() if id_ in shared} for cases in (was, is_))
+    found = changes(was, is_)
+    unlike = tuple(_differences(before.facts, after.facts))
+    other = [one.heading.lower() for one in unlike if one.key in _OF_A_DEVICE]
+    return Pair(
+        before=before,
+        after=after,
+        differences=unlike,
+        compared=len(shared),
+        same=len(shared) - sum(change.before is not None and change.after is not None for change in found),
+        still_failing=sum(was[id_].verdict in FAILING and is_[id_].verdict in FAILING for id_ in shared),
+        groups=tuple(groups(found, is_.values())),
+        times=Times(f"they are of another {' and '.join(other)}") if other else times(was, is_),
+        quality=sum(
+            change.after is not None
+            and change.after.verdict is Verdict.QUALITY_WARNING
+            and (change.before is None or change.before.verdict is Verdict.PASS or change.before.verdict not in GOOD)
+            for change in found
+        ),
+    )
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[Difference]:
+    return [
+        Difference(key, heading, before[key] or "unknown", after[key] or "unknown")
+        for key, heading in FACTS.items()
+        if before[key] != after[key] and key != "started"
+    ]

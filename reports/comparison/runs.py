@@ -1,0 +1,130 @@
+"""The runs that are compared: what judged, and one outline for each case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from cts.journal import journal
+from cts.journal.journal import Fault
+from cts.journal.outline import Outline, read_outlines
+from cts.journal.run_record import RunRecord
+from cts.verdict.verdict import Verdict
+from reports.journals import Faults
+from reports.verdicts import SEVERITY, WORDING
+
+FACTS: Mapping[str, str] = {
+    "device": "Device",
+    "driver": "Driver",
+    "front_end": "Front end",
+    "tier": "Tier",
+    "suite_version": "Suite version",
+    "validation": "Validation layer",
+    "known_failures": "Known failures",
+    "started": "Started",
+}
+"""What may differ between runs: key -> heading."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run, as far as a comparison looks at it.
+
+    Attributes:
+        name: the shortest part of its path that no other run of the comparison has.
+        path: of its journal.
+        facts: by the keys of FACTS; several values are joined by commas, and what is not known is empty.
+        cases: by id. Of several attempts at a case the worst verdict counts, and the shortest time.
+        notes: why cases may be missing.
+        faults: the first lines that hold no result.
+    """
+
+    name: str
+    path: Path
+    facts: Mapping[str, str]
+    cases: Mapping[str, Outline]
+    notes: tuple[str, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """Cases by verdict, worst first, without those that did not occur."""
+        counted = Counter(outline.verdict for outline in self.cases.values())
+        return {verdict: counted[verdict] for verdict in WORDING if counted[verdict]}
+
+
+def read_runs(journals: Sequence[Path], renames: Mapping[str, str]) -> tuple[ComparedRun, ...]:
+    """Read runs.
+
+    Args:
+        journals: each a ``results.jsonl``, which may be compressed, or the directory that holds it.
+        renames: id that a case had in an older version of the suite -> its id.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    paths = [journal.journal_of(path) if path.is_dir() else path for path in journals]
+    return tuple(_run(name, path, renames) for name, path in zip(names(paths), paths, strict=True))
+
+
+def names(journals: Sequence[Path]) -> list[str]:
+    """Return names of runs by the paths of their journals: of the folder, with as many folders above it as tell them apart, or numbered."""
+    folders = [path.absolute().parent.parts for path in journals]
+    for length in range(1, max(map(len, folders)) + 1):
+        found = ["/".join(parts[-length:]) for parts in folders]
+        if len(set(found)) == len(found):
+            return found
+    return [f"{parts[-1]} ({number})" for number, parts in enumerate(folders, 1)]
+
+
+def _run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
+    faults = Faults()
+    cases: dict[str, Outline] = {}
+    attempts: dict[tuple[str, int], Outline] = {}
+    for outline in read_outlines(path, faults.line):
+        attempts[outline.id, outline.attempt] = outline
+    for (id_, _), outline in attempts.items():
+        today = renames.get(id_, id_)
+        one = outline if today == id_ else msgspec.structs.replace(outline, id=today)
+        cases[today] = _worse(cases[today], one) if today in cases else one
+    meta = journal.read_meta(path.parent, faults.other)
+    return ComparedRun(name, path, _facts(cases.values(), meta), cases, tuple(_notes(meta, faults.lines)), tuple(faults.first))
+
+
+def _worse(one: Outline, other: Outline) -> Outline:
+    worse, better = sorted((one, other), key=lambda outline: SEVERITY[outline.verdict])
+    if better.seconds >= worse.seconds:
+        return worse
+    return msgspec.structs.replace(worse, seconds=better.seconds, steps=better.steps)
+
+
+def _facts(cases: Iterable[Outline], meta: RunRecord) -> dict[str, str]:
+    judged = {(one.device, one.driver, one.front_end, one.tier) for one in cases}
+    device, driver, front_end, tier = (", ".join(sorted({one[place] for one in judged} - {""})) for place in range(4))
+    known = meta.get("device") or {}
+    return {
+        "device": device or known.get("name", ""),
+        "driver": driver or known.get("driver", ""),
+        "front_end": front_end or meta.get("front_end", ""),
+        "tier": tier or meta.get("tier", ""),
+        "suite_version": meta.get("suite_version", ""),
+        "validation": ("on" if meta["validation"] else "off") if "validation" in meta else "",
+        "known_failures": (meta["known_failures"] or "none") if "known_failures" in meta else "",
+        "started": meta.get("started", ""),
+    }
+
+
+def _notes(meta: RunRecord, dropped: int) -> Iterable[str]:
+    """Say why cases may be missing, in sentences without a subject: the run is named beside them."""
+    if not meta:
+        yield "has no meta.json, so nobody knows whether it came to its end"
+    elif "finished" not in meta:
+        yield "did not come to its end"
+    if stopped := meta.get("stopped"):
+        yield f"stopped early: {stopped.rstrip('.')}"
+    if dropped:
+        yield f"has {dropped:,} lines without a result that can be read" if dropped > 1 else "has a line without a result that can be read"

@@ -1,0 +1,84 @@
+"""A comparison as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cts.run.tally import phrase
+from reports.comparison.changes import Group, Kind
+from reports.comparison.pairs import Pair
+from reports.comparison.runs import ComparedRun
+from reports.comparison.times import Slower
+from reports.comparison.wording import before_of, ended, families_of, pace_of, rest_of, verdict_on
+from reports.formats import count, duration
+
+LISTED = 5
+"""Cases of a group that are named, if no one asks for more."""
+
+
+def text(pairs: Sequence[Pair], listed: int = LISTED) -> str:
+    """Return what a terminal shows.
+
+    Args:
+        pairs: comparisons with the same first run.
+        listed: how many cases of each group are named.
+    """
+    lines = [*_run("first", pairs[0].before)]
+    for number, pair in enumerate(pairs, 2):
+        lines += _run("second" if len(pairs) == 1 else f"run {number}", pair.after)
+    for pair in pairs:
+        lines += ["", *_pair(pair, listed, named=len(pairs) > 1)]
+    return "\n".join(lines) + "\n"
+
+
+def _run(place: str, run: ComparedRun) -> Iterator[str]:
+    facts = run.facts
+    tier = f"{facts['tier']} tier" if facts["tier"] else ""
+    front_end = f"front end {facts['front_end']}" if facts["front_end"] else ""
+    version = f"suite {facts['suite_version']}" if facts["suite_version"] else ""
+    yield f"{place + ':':8s} {run.name}"
+    yield f"         {', '.join(part for part in (facts['device'], facts['driver'], tier, front_end, version, facts['started']) if part)}"
+    yield f"         {count(len(run.cases), 'case')}: {phrase(run.verdicts)}"
+    for note in run.notes:
+        yield f"         note: the run {note}; cases may be missing"
+
+
+def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
+    if named:
+        yield f"== {pair.after.name} compared with {pair.before.name} =="
+    for one in pair.differences:
+        yield f"differs: {one.heading.lower()}: {one.before} -> {one.after}"
+    yield f"{verdict_on(pair)}; {rest_of(pair)}"
+    for kind in Kind:
+        of_kind = [group for group in pair.groups if group.kind is kind]
+        if of_kind:
+            yield ""
+            yield f"{pair.titles[kind]}: {count(pair.counts[kind], 'case')}, {count(len(of_kind), 'cause')}"
+            for group in of_kind:
+                yield from _group(group, listed)
+    yield ""
+    yield pace_of(pair.times)
+    for slower in (*pair.times.families, *pair.times.cases):
+        yield _slower(slower)
+
+
+def _group(group: Group, listed: int) -> Iterator[str]:
+    before, after = before_of(group), ended(group.after)
+    ways = f"{before} -> {after}" if before and after else before or after
+    yield f"  {len(group.changes):6d}  {families_of(group)}: {ways}"
+    if group.reason:
+        yield f"          {group.reason}"
+    if group.parameters:
+        shared = ", ".join(f"{name}:{label}" for name, label in group.parameters.items())
+        yield f"          all have {shared}; {count(group.with_parameters, 'case')} with that ran"
+    if group.kind in (Kind.ONLY_BEFORE, Kind.ONLY_AFTER, Kind.LOST):
+        return
+    for change in group.changes[:listed]:
+        yield f"          {change.id}"
+    if listed and len(group.changes) > listed:
+        yield f"          and {len(group.changes) - listed:,} more"
+
+
+def _slower(one: Slower) -> str:
+    what = one.id or f"{one.family} ({count(one.cases, 'case')})"
+    return f"  {one.ratio:5.1f} times as long  {what}, {one.step}: {duration(one.before)} -> {duration(one.after)}"

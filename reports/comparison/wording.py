@@ -1,0 +1,81 @@
+"""What people read of a comparison, in text and HTML alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cts.verdict.verdict import Verdict
+from reports.comparison.changes import Group, Kind, State
+from reports.comparison.pairs import Pair
+from reports.comparison.times import STEPS, Times
+from reports.formats import count
+from reports.verdicts import WORDING
+
+
+def verdict_on(pair: Pair) -> str:
+    """Return the sentence that sums a comparison up."""
+    counts, causes = pair.counts, pair.causes
+    if not pair.compared:
+        return "The runs have no case in common"
+    if not pair.of_one_driver:
+        second, first = (f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (Kind.NEW_FAILURE, Kind.MENDED))
+        return f"Failures in the second run alone: {second}; in the first: {first}"
+    parts = []
+    if new := counts[Kind.NEW_FAILURE]:
+        parts.append(f"{count(new, 'new failure')} of {count(causes[Kind.NEW_FAILURE], 'cause')}")
+    if pair.of_one_device and (lost := counts[Kind.LOST]):
+        parts.append(f"{count(lost, 'case')} no longer supported")
+    if not parts:
+        parts = ["No new failure"]
+    if mended := counts[Kind.MENDED]:
+        parts.append(f"{count(mended)} mended")
+    return ", ".join(parts)
+
+
+def rest_of(pair: Pair) -> str:
+    """Return the sentence after it: what else differs, and what does not."""
+    changed = pair.counts[Kind.CHANGED_VERDICT] + pair.counts[Kind.CHANGED_REASON]
+    parts = [f"{count(pair.compared, 'case')} in both runs, {count(pair.same)} with the same result"]
+    parts += [f"{count(pair.still_failing)} fail in both"] * bool(pair.still_failing)
+    parts += [f"{count(changed)} with another verdict or reason"] * bool(changed)
+    if pair.times.slower:
+        parts.append(f"{count(pair.times.slower, 'family or case', 'families or cases')} slower")
+    return ", ".join(parts)
+
+
+def families_of(group: Group, most: int = 4) -> str:
+    """Return the families of a group; the first ones with their cases where there are many."""
+    if len(group.families) == 1:
+        return next(iter(group.families))
+    named = [f"{family} ({cases:,})" for family, cases in list(group.families.items())[:most]]
+    rest = len(group.families) - len(named)
+    return ", ".join(named) + (f" and {count(rest, 'more family', 'more families')}" if rest > 0 else "")
+
+
+def ended(one: State) -> str:
+    """Return how the cases of a group ended: the verdict's label, then ids."""
+    label = WORDING[Verdict(one.verdict)].label.lower() if one.verdict else ""
+    return " ".join((label, *ids_of(one))).strip()
+
+
+def ids_of(one: State) -> Sequence[str]:
+    """Return the known failure, the code and the defects of a state."""
+    code = one.code if one.code != one.verdict else ""
+    return [id_ for id_ in (one.known, code, *one.defects) if id_]
+
+
+def before_of(group: Group) -> str:
+    """Return how the cases of a group ended in the first run."""
+    if group.before.verdict:
+        return ended(group.before)
+    if group.kind is Kind.ONLY_AFTER:
+        return ""
+    return ", ".join(f"{cases:,} {verdict}" for verdict, cases in group.verdicts_before.items())
+
+
+def pace_of(times: Times) -> str:
+    """Return how fast the second run was as a whole."""
+    if times.why_not:
+        return f"Times are not compared: {times.why_not}."
+    paces = [f"{step} {times.paces[step]:.2f} times" for step in STEPS if step in times.paces]
+    return f"Median time of a case, by step: {', '.join(paces)} as long as before. What follows is beyond that."

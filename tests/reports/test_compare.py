@@ -1,0 +1,308 @@
+"""Runs compared by their journals."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+
+from cts.cli import main
+from cts.journal.outline import outline_of
+from cts.journal.record import result_of
+from reports.comparison import compare
+from reports.comparison.changes import Kind, changes, groups, kind_of
+from reports.comparison.pairs import pairs
+from reports.comparison.runs import names, read_runs
+from reports.comparison.times import times
+
+META = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:01:00Z", "suite_version": "0.1.0", "tier": "nightly"}
+
+
+@pytest.fixture
+def outlines(example):
+    """Return what makes outlines by id from verdicts, or from records' fields."""
+
+    def made(**cases):
+        records = [example.record(f"a[b:{name}]", **(one if isinstance(one, dict) else {"verdict": one})) for name, one in cases.items()]
+        return {record["id"]: outline_of(result_of(record)) for record in records}
+
+    return made
+
+
+@pytest.fixture
+def runs(example, tmp_path):
+    """Return what writes the journals of runs, given by folder, and reads them."""
+
+    def written(**cases):
+        return [example.write_journal(tmp_path / name, records, **META).parent for name, records in cases.items()]
+
+    return written
+
+
+def one(outlines, **fields):
+    return next(iter(outlines(x=fields).values()))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("pass", "fail", Kind.NEW_FAILURE),
+        ("known_fail", "fail", Kind.NEW_FAILURE),
+        ("not_supported", "fail", Kind.NEW_FAILURE),
+        ("resource_error", "crash", Kind.NEW_FAILURE),
+        ("unexpected_pass", "fail", Kind.NEW_FAILURE),
+        ("quality_warning", "timeout", Kind.NEW_FAILURE),
+        ("pass", "flaky", Kind.NEW_FAILURE),
+        ("pass", "error", Kind.NEW_FAILURE),
+        (None, "device_lost", Kind.NEW_FAILURE),
+        ("pass", "not_supported", Kind.LOST),
+        ("quality_warning", "not_supported", Kind.LOST),
+        ("fail", "pass", Kind.MENDED),
+        ("known_fail", "unexpected_pass", Kind.MENDED),
+        ("known_fail", "pass", Kind.MENDED),
+        ("crash", "quality_warning", Kind.MENDED),
+        ("fail", "crash", Kind.CHANGED_VERDICT),
+        ("fail", "known_fail", Kind.CHANGED_VERDICT),
+        ("pass", "quality_warning", Kind.CHANGED_VERDICT),
+        ("pass", "resource_error", Kind.CHANGED_VERDICT),
+        ("known_fail", "not_supported", Kind.CHANGED_VERDICT),
+        ("not_supported", "pass", Kind.CHANGED_VERDICT),
+        ("unexpected_pass", "pass", Kind.CHANGED_VERDICT),
+        ("pass", None, Kind.ONLY_BEFORE),
+        ("fail", None, Kind.ONLY_BEFORE),
+        (None, "pass", Kind.ONLY_AFTER),
+        ("pass", "pass", None),
+        ("fail", "fail", None),
+    ],
+)
+def test_what_became_of_a_case(outlines, before, after, kind):
+    was, is_ = (None if verdict is None else one(outlines, verdict=verdict, code=verdict) for verdict in (before, after))
+    assert kind_of(was, is_) is kind
+
+
+@pytest.mark.parametrize("code", ["missing.glsl", "missing.judge.static"])
+def test_what_a_front_end_cannot_say_is_not_lost_by_the_device(outlines, code):
+    lost = one(outlines, verdict="not_supported", code=code)
+    assert kind_of(one(outlines, verdict="pass"), lost) is Kind.CHANGED_VERDICT
+
+
+def failing(example, code="fail.value", *defects, **more):
+    matches = [{"id": id_, "text": f"words {random.random()}"} for id_ in defects]
+    return {"verdict": "fail", "code": code, "failures": [example.overwritten() | {"matches": matches}], **more}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        (("fail.value",), ("fail.unwritten",), True),
+        (("fail.value", "a.b"), ("fail.value", "a.c"), True),
+        (("fail.value", "a.b", "a.c"), ("fail.value", "a.c", "a.b"), False),
+        (("fail.value", "a.b"), ("fail.value", "a.b"), False),
+        (("",), ("fail.value",), False),
+    ],
+)
+def test_a_reason_changed_if_its_ids_did(example, outlines, before, after, changed):
+    kind = kind_of(one(outlines, **failing(example, *before)), one(outlines, **failing(example, *after, reason="other words")))
+    assert kind is (Kind.CHANGED_REASON if changed else None)
+
+
+def test_new_failures_of_one_cause_are_one_group_whatever_they_were_before(example, outlines):
+    before = outlines(x="pass", y="known_fail", z="pass", w="pass")
+    after = outlines(
+        x=failing(example, "fail.value", "muladd.c_dropped"),
+        y=failing(example, "fail.value", "muladd.c_dropped"),
+        z=failing(example, "fail.unwritten"),
+        w="pass",
+    )
+    first, second = groups(changes(before, after), after.values())
+    assert ([change.id for change in first.changes], first.after.defects) == (["a[b:x]", "a[b:y]"], ("muladd.c_dropped",))
+    assert first.verdicts_before == {"pass": 1, "known_fail": 1}
+    assert second.after.code == "fail.unwritten"
+
+
+def test_a_lost_feature_is_one_group_in_all_families(example):
+    made = {
+        verdict: {id_: outline_of(result_of(example.record(id_, verdict, code=code))) for id_ in ("a[b:x]", "c[d:y]")}
+        for verdict, code in (("pass", ""), ("not_supported", "missing.feature.f"))
+    }
+    (group,) = groups(changes(made["pass"], made["not_supported"]), made["not_supported"].values())
+    assert (group.kind, group.families, group.after.code) == (Kind.LOST, {"a": 1, "c": 1}, "missing.feature.f")
+
+
+def test_a_group_says_which_parameters_its_cases_share(example, outlines):
+    cases = {f"n{number}": {"parameters": {"form": "loop" if number < 4 else "single", "n": str(number)}} for number in range(8)}
+    after = {name: (failing(example) | fields if fields["parameters"]["form"] == "loop" else fields) for name, fields in cases.items()}
+    (group,) = groups(changes(outlines(**cases), outlines(**after)), outlines(**after).values())
+    assert (group.parameters, group.with_parameters) == ({"form": "loop"}, 4)
+
+
+# Runs
+
+
+def test_runs_have_the_shortest_names_that_tell_them_apart(tmp_path):
+    paths = [tmp_path / name / "results.jsonl" for name in ("monday/gpu", "tuesday/gpu")]
+    assert names(paths) == ["monday/gpu", "tuesday/gpu"]
+    assert names([paths[0], tmp_path / "other" / "results.jsonl"]) == ["gpu", "other"]
+    assert names([paths[0], paths[0]]) == ["gpu (1)", "gpu (2)"]
+
+
+def test_of_several_attempts_the_worst_counts_and_the_shortest_time(example, runs):
+    verdicts = enumerate(("pass", "fail", "pass"), 1)
+    attempts = [example.record("a[b:x]", verdict, attempt=number, seconds=number) for number, verdict in verdicts]
+    (run,) = read_runs(runs(night=attempts), {})
+    assert (run.cases["a[b:x]"].verdict, run.cases["a[b:x]"].seconds) == ("fail", 1.0)
+
+
+def test_a_renamed_case_is_compared_under_its_id_of_today(example, runs):
+    first, second = runs(old=[example.record("a[b:old]")], new=[example.record("a[b:new]", "fail")])
+    (pair,) = pairs(read_runs([first, second], {"a[b:old]": "a[b:new]"}))
+    assert (pair.compared, pair.regressions) == (1, 1)
+
+
+def test_what_judged_differently_is_said(example, tmp_path):
+    first = example.write_journal(tmp_path / "a", [example.record("a[b:x]")], **META)
+    other = example.record("a[b:x]", driver="example 1.2.4", tier="smoke")
+    second = example.write_journal(tmp_path / "b", [other], **META | {"suite_version": "0.2.0"})
+    (pair,) = pairs(read_runs([first, second], {}))
+    assert {one.key: (one.before, one.after) for one in pair.differences} == {
+        "driver": ("example 1.2.3", "example 1.2.4"),
+        "tier": ("nightly", "smoke"),
+        "suite_version": ("0.1.0", "0.2.0"),
+    }
+
+
+def test_a_run_that_did_not_end_is_said(example, tmp_path):
+    path = example.write_journal(tmp_path / "a", [example.record("a[b:x]")], started="2027-03-01T12:00:00Z", stopped="the disk is full")
+    path.write_text(path.read_text() + "{\n")
+    (run,) = read_runs([path], {})
+    assert run.notes == ("did not come to its end", "stopped early: the disk is full", "has a line without a result that can be read")
+
+
+def test_what_another_device_does_not_support_is_no_regression(example, runs):
+    before = example.record("a[b:x]")
+    after = example.record("a[b:x]", "not_supported", code="missing.feature.f")
+    same, other = runs(same=[after], other=[after | {"device": "Another GPU"}])
+    (first,) = runs(first=[before])
+    found = pairs(read_runs([first, same, other], {}))
+    assert [pair.regressions for pair in found] == [1, 0]
+    assert [pair.titles[Kind.LOST] for pair in found] == ["No longer supported", "Supported in the first run alone"]
+
+
+# Times
+
+
+def timed(example, count, seconds):
+    records = (example.record(f"{'abc'[n % 3]}[n:{n}]", steps={"pipeline": seconds(n), "dispatch": 0.0001}) for n in range(count))
+    return {record["id"]: outline_of(result_of(record)) for record in records}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("pace", [0.5, 1.0, 3.0])
+def test_noise_is_not_slower_whatever_the_pace(example, seed, pace):
+    draw = random.Random(seed)
+    before = timed(example, 3000, lambda n: 0.03 * draw.lognormvariate(0, 0.4))
+    after = timed(example, 3000, lambda n: pace * 0.03 * draw.lognormvariate(0, 0.4) * (20 if draw.random() < 0.005 else 1))
+    assert times(before, after).families == ()
+    assert len(times(before, before).cases) == 0
+
+
+def test_a_family_that_takes_longer_is_slower_whatever_the_pace(example):
+    draw = random.Random(1)
+    before = timed(example, 300, lambda n: 0.03 * draw.lognormvariate(0, 0.2))
+    after = timed(example, 300, lambda n: 2 * 0.03 * draw.lognormvariate(0, 0.2) * (1.6 if n % 3 == 1 else 1))
+    (slower,) = times(before, after).families
+    assert (slower.family, slower.step, slower.cases) == ("b", "pipeline", 100)
+    assert slower.ratio == pytest.approx(1.6, rel=0.15)
+
+
+def test_a_case_that_compiles_for_seconds_more_is_slower(example):
+    before = timed(example, 300, lambda n: 0.05)
+    after = timed(example, 300, lambda n: 4.0 if n == 7 else 0.05)
+    assert [(one.id, one.before, one.after) for one in times(before, after).cases] == [("b[n:7]", 0.05, 4.0)]
+
+
+def test_short_times_and_few_cases_say_nothing(example):
+    assert times(timed(example, 300, lambda n: 0.0001), timed(example, 300, lambda n: 0.004)).why_not
+    assert times(timed(example, 20, lambda n: 0.1), timed(example, 20, lambda n: 1.0)).why_not
+
+
+# The command
+
+
+def night(example, **changed):
+    records = {name: example.record(f"a[b:{name}]") for name in "uvwxyz"}
+    return [record | changed.get(name, {}) for name, record in records.items()]
+
+
+def test_the_exit_code_is_1_as_soon_as_a_case_more_fails(example, runs, capsys):
+    known = {"verdict": "known_fail", "code": "fail.value", "known": "an-entry"}
+    first, same, worse = runs(
+        monday=night(example, x=known), tuesday=night(example, x=known), friday=night(example, x=known, y=failing(example))
+    )
+    assert main(["compare", str(first), str(same)]) == 0
+    assert "No new failure; 6 cases in both runs, 6 with the same result" in capsys.readouterr().out
+    assert main(["compare", str(first), str(worse)]) == 1
+    out = capsys.readouterr().out
+    assert "1 new failure of 1 cause" in out
+    assert "1  a: 1 pass -> fail fail.value" in out
+    assert "a[b:y]" in out
+    assert main(["compare", str(first), str(same), str(worse)]) == 1
+    assert "== friday compared with monday ==" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("option", "code"), [((), 0), (("--fail-on-quality",), 1)])
+def test_a_quality_warning_is_a_regression_if_asked_for(example, runs, option, code):
+    first, second = runs(a=night(example), b=night(example, x={"verdict": "quality_warning", "code": "quality_warning.F-CV-8"}))
+    assert main(["compare", str(first), str(second), *option]) == code
+
+
+def test_common_leaves_out_what_only_one_run_has(example, runs):
+    first, second = runs(a=night(example)[1:], b=night(example, u=failing(example))[:-1])
+    assert main(["compare", str(first), str(second)]) == 1
+    assert main(["compare", str(first), str(second), "--common"]) == 0
+
+
+def test_the_document_has_every_case_of_every_group(example, runs, capsys):
+    first, second = runs(a=night(example), b=night(example, x=failing(example, "fail.value", "muladd.c_dropped")))
+    main(["compare", str(first), str(second), "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["regressions"], [run["name"] for run in document["runs"]]) == (1, 1, ["a", "b"])
+    (comparison,) = document["comparisons"]
+    assert comparison["counts"] == {kind: int(kind is Kind.NEW_FAILURE) for kind in Kind}
+    (group,) = comparison["groups"]
+    ended = {"verdict": "fail", "code": "fail.value", "defects": ["muladd.c_dropped"], "known": ""}
+    assert group["after"] == ended
+    assert group["cases"] == [{"id": "a[b:x]", "before": {"verdict": "pass", "code": "", "defects": [], "known": ""}, "after": ended}]
+
+
+def test_the_page_needs_no_other_file_and_takes_any_words(example, runs, tmp_path):
+    hostile = failing(example, reason="</style><script>alert(1)</script>")
+    first, second = runs(a=night(example), b=night(example, x=hostile))
+    page = tmp_path / "page.html"
+    assert main(["compare", str(first), str(second), "--html", str(page)]) == 1
+    html = page.read_text(encoding="utf-8")
+    assert "&lt;script&gt;alert(1)" in html
+    assert not re.search(r"<script>alert|(?:src|href)=.(?!#)|@import|url\(", html)
+    targets = set(re.findall(r'href="#([^"]+)"', html))
+    assert targets <= set(re.findall(r'id="([^"]+)"', html))
+
+
+def test_published_runs_compare_as_they_are():
+    from tests.suite import REPOSITORY
+
+    published = REPOSITORY / "reports" / "published"
+    found = compare([published / "lavapipe-26.1.6-smoke", published / "lavapipe-26.1.6-smoke-glsl"], {})
+    assert "differs: front end: spirv -> glsl" in found.text
+
+
+def test_runs_without_a_common_case_are_not_green(example, runs, capsys):
+    first, second = runs(a=[example.record("a[b:x]")], b=[example.record("a[b:y]")])
+    assert main(["compare", str(first), str(second)]) == 2
+    assert "b: no case in common with the first run" in capsys.readouterr().err
+
+
+def test_what_is_not_a_run_is_refused(tmp_path, capsys):
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
+    assert "holds no results.jsonl" in capsys.readouterr().err

@@ -373,6 +373,7 @@ _SAME = (
     ("choice of --validation", "validation"),
     ("--embedded-mapping", "embedded_mapping"),
     ("choice of known failures", "known_failures"),
+    ("--shard", "shard"),
 )
 """What all results of one journal have in common: in words, and the key in ``meta.json``."""
 

@@ -38,6 +38,17 @@ class Resumption(TypedDict, total=False):
     started: str
 
 
+class PartRecord(TypedDict, total=False):
+    """One shard of a merged run: which, where it was judged, and by which command."""
+
+    shard: str
+    device: DeviceRecord
+    command: str | tuple[str, ...]
+    started: str
+    finished: str
+    seconds: Seconds
+
+
 class RunRecord(TypedDict, total=False):
     """What ``meta.json`` holds.
 
@@ -46,6 +57,8 @@ class RunRecord(TypedDict, total=False):
         stopped: why the run ended early, a sentence.
         known_failures: name of the file whose failures count as known, empty for none.
         command: one line, or words.
+        shard: ``K/N`` where the run judges a part; empty for the whole. ``selection``: a digest of what else decides which cases it has.
+        merged: what the parts of a merged run say of themselves, in the order of their shards.
         repeat: how many judgements of each case were asked for. ``selected``: how many cases.
     """
 
@@ -62,6 +75,9 @@ class RunRecord(TypedDict, total=False):
     embedded_mapping: str
     isolated: bool
     known_failures: str
+    shard: str
+    selection: str
+    merged: tuple[PartRecord, ...]
     command: str | tuple[str, ...]
     started: str
     finished: str

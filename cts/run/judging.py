@@ -15,7 +15,7 @@ from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
-from cts.run.collection import CaseItem, CasesFile, SuiteDirectory
+from cts.run.collection import BlockItem, CaseItem, CasesFile, SuiteDirectory
 from cts.run.control import ControlCase, Proven
 from cts.run.runner import judge
 from cts.run.selection import Selection
@@ -24,6 +24,7 @@ from cts.run.set_aside import SET_ASIDE, SetAside, tried
 from cts.run.tally import PASSING, Digest
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import CaseKind, find_case
+from generators.errors import CasebookError
 
 DIGEST = "cts_digest"
 """Attribute of a report: the Digest of the result, in values that can be sent between processes."""
@@ -95,8 +96,27 @@ class Judging:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Literal[True] | None:
+        if isinstance(item, BlockItem):
+            self._judge_block(item)
+            return True
         if not isinstance(item, CaseItem):
             return None
+        self._judge_attempts(item)
+        return True
+
+    def _judge_block(self, block: BlockItem) -> None:
+        """Judge the cases of a block."""
+        try:
+            for item in block.cases():
+                self._judge_attempts(item)
+                if block.session.shouldstop or block.session.shouldfail:
+                    return
+        except CasebookError as error:
+            # The pinned count is wrong: nobody knows which cases the block has.
+            block.session.shouldstop = str(error)
+
+    def _judge_attempts(self, item: CaseItem) -> None:
+        """Judge a case as often as it is still to be judged."""
         # A worker of pytest-xdist would send both of these, and the controller only prints them with -v.
         verbose = not hasattr(item.config, "workerinput") and item.config.get_verbosity() > 0
         if verbose:
@@ -110,7 +130,6 @@ class Judging:
                 break
         if verbose:
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        return True
 
     def _judge(self, item: CaseItem, attempt: int) -> None:
         """Judge a case once and report it.

@@ -15,6 +15,7 @@ from cts.judges import choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.session import Settings
+from cts.run.shards import Shard
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
 from generators.errors import CtsError
@@ -49,6 +50,7 @@ class Plan:
         proven: cases that have passed in the run that this one resumes, and their seconds.
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
+        shard: which part of the selected cases; None for all.
     """
 
     settings: Settings
@@ -59,6 +61,7 @@ class Plan:
     proven: tuple[Proven, ...]
     reports: Path | None
     token: str
+    shard: Shard | None = None
 
 
 def checked_settings(options: Mapping[str, Any]) -> Settings:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # Imported where they are used: a run that does not concern the suite pays for none of it.
     from cts.devices.device import Finding
     from cts.run.plan import Plan
-    from generators.casebook import Casebook
+    from cts.run.selection import Selection
 
 WORKER_INPUT = "cts"
 
@@ -37,6 +37,7 @@ _OPTIONS = (
     "device",
     "front_end",
     "case_list",
+    "shard",
     "report_dir",
     "validation",
     "resume",
@@ -73,6 +74,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "case-list",
         "judge the cases named in FILE, whatever their tier: an id per line, # comments, NAME.txt for a further list",
         metavar="FILE",
+    )
+    add(
+        "shard",
+        "judge only part K of N parts of about equal cost, which are the same on every machine; 'cts merge' joins their report directories",
+        metavar="K/N",
     )
     add("report-dir", "keep results as they are judged, and reports, in DIR", metavar="DIR")
     add("resume", "go on with the run that DIR of --report-dir holds: judge only what it has not judged", action="store_true")
@@ -187,8 +193,10 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.output_guard import OutputGuard
     from cts.run.overview import Overview, timestamp
     from cts.run.plan import Plan, checked_retry, checked_settings
-    from cts.run.selection import check_named, device_rows, list_ids
+    from cts.run.selected import Selected
+    from cts.run.selection import Selection, check_named, device_rows, list_ids, selection_digest
     from cts.run.session import open_holder
+    from cts.run.shards import parse_shard
     from cts.run.signals import Endings
     from cts.run.tally import Digest, Tally
     from cts.verdict.known_failures import known_failures
@@ -202,6 +210,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if config.pluginmanager.hasplugin("dsession") and config.getoption("dist") == "each":
         raise CtsError("--dist each: every process would judge every case: leave it out, or use --repeat to judge each case several times")
     retry = checked_retry(options["retry"])
+    shard = parse_shard(options["shard"]) if options["shard"] else None
     casebook = load_casebook(root)
     named = check_named(casebook, request)
     listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
@@ -210,6 +219,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
     settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]))
     version = suite_version()
+    rows = device_rows(settings.description)
 
     reports: Path | None = None
     claim: int | None = None
@@ -233,6 +243,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "embedded_mapping": settings.spec.mapping if settings.spec.kind == "embedded" else "",
             "isolated": settings.isolated,
             "known_failures": settings.known.file,
+            "shard": str(shard or ""),
+            "selection": selection_digest(request, config.option.keyword, listed, rows),
             "command": shlex.join(["pytest", *config.invocation_params.args]),
             "started": timestamp(),
         }
@@ -250,9 +262,10 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
-    plan = Plan(settings, device_rows(settings.description), named, listed, attempts, proven, reports, _token(reports))
+    plan = Plan(settings, rows, named, listed, attempts, proven, reports, _token(reports), shard)
     findings: list[Finding] = []
-    overview = Overview(version, settings, reports, attempts, tally, retried, findings, claim)
+    selection = Selection(casebook, settings.tier, rows, named, listed, attempts, shard)
+    overview = Overview(version, settings, reports, Selected(selection), tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
     alone = Alone(casebook, settings, overview.journal, open_holder(settings, findings), proven)
     config.pluginmanager.register(alone, "cts-alone")
@@ -260,25 +273,26 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
-        _judge(config, plan, casebook, findings)
+        _judge(config, plan, selection, findings)
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:
     """Set up a worker of pytest-xdist."""
+    from cts.run.selection import Selection
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
 
     ignore()
-    _judge(config, plan, load_casebook(config.rootpath), [])
+    casebook = load_casebook(config.rootpath)
+    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, plan.shard)
+    _judge(config, plan, selection, [])
 
 
-def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list[Finding]) -> None:
+def _judge(config: pytest.Config, plan: Plan, selection: Selection, findings: list[Finding]) -> None:
     from cts.journal.journal import RESULTS, Journal, join_writers
     from cts.run.judging import Judging
-    from cts.run.selection import Selection
     from cts.run.session import open_holder
 
-    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts)
     here = plan.reports is not None and _token(plan.reports) == plan.token
     journal = None
     if plan.reports is not None and here:

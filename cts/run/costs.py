@@ -6,8 +6,9 @@ be the same on every machine, so they rest on this file alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from statistics import median
 
@@ -53,12 +54,13 @@ class Costs:
         return self.cases.get(id_) or self.families.get(family) or self.usual
 
 
-def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_RUN) -> Costs:
+def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_RUN, apart: bool = True) -> Costs:
     """Return what the cases of past runs cost. The time to open a device belongs to no case.
 
     Args:
         results: of the runs.
         without: verdicts of results that do not count.
+        apart: whether cases that cost far more than others have estimates of their own, and are left out of the mean.
     """
     seen: dict[str, list[tuple[str, int]]] = {}
     for result in results:
@@ -68,10 +70,20 @@ def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_R
     families: dict[str, int] = {}
     cases: dict[str, int] = {}
     for family, costs in seen.items():
-        limit = max(LONG, UNTYPICAL * median(cost for _, cost in costs))
+        limit = max(LONG, UNTYPICAL * median(cost for _, cost in costs)) if apart else inf
+        usual = [cost for _, cost in costs if cost < limit] or [cost for _, cost in costs]
         cases |= {id_: cost for id_, cost in costs if cost >= limit}
-        usual = [cost for _, cost in costs if cost < limit]
         families[family] = sum(usual) // len(usual)
+    return Costs(families, cases, round(median(families.values())) if families else USUAL)
+
+
+def joined(runs: Sequence[Costs]) -> Costs:
+    """Return the costs of several runs: those of a family are from the first run that has any."""
+    families: dict[str, int] = {}
+    cases: dict[str, int] = {}
+    for costs in runs:
+        cases |= {id_: cost for id_, cost in costs.cases.items() if id_.partition("[")[0] not in families}
+        families = {**costs.families, **families}
     return Costs(families, cases, round(median(families.values())) if families else USUAL)
 
 

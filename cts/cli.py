@@ -25,6 +25,7 @@ VERBS = (
     "show",
     "repro",
     "report",
+    "merge",
     "coverage",
     "new_family",
     "golden",

@@ -28,7 +28,7 @@ from typing import BinaryIO, NoReturn, Self, cast
 
 from cts.journal.atomic import write_text
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
-from cts.journal.run_record import Resumption, RunRecord, meta_of
+from cts.journal.run_record import PartRecord, Resumption, RunRecord, meta_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable_line
@@ -145,7 +145,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
         JournalError: the file cannot be read, or a later version of the suite wrote it.
     """
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             file.seek(start)
             number = 0
             while line := file.readline(MOST_BYTES):
@@ -164,7 +164,8 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
         raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
+    """Open a journal, which may be compressed, for reading."""
     return cast(BinaryIO, gzip.open(path)) if path.suffix == PACKED else path.open("rb")
 
 
@@ -389,8 +390,11 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
         raise JournalError(
             f"{directory / META}, which says what the results there are of, is missing or damaged: name another --report-dir"
         )
+    devices = {_device(earlier), *(_device(part) for part in earlier.get("merged", ()))}
     for name, key in _SAME:
         was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))
+        if key == "device" and now in devices:
+            continue
         if was != now:
             raise JournalError(
                 f"{directory} holds results of another {name} ({was[:_QUOTED]}; now {now[:_QUOTED]}): "
@@ -403,6 +407,6 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     return went_on
 
 
-def _device(meta: RunRecord) -> str:
+def _device(meta: RunRecord | PartRecord) -> str:
     description = meta.get("device") or {}
     return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid")).strip()

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cts.journal.merge import merge
 from tests.plugin.conftest import SMOKE
 
 FULL = SMOKE | {f"copying[number:n{number}/colour:green]" for number in range(4)} | {f"copying[number:n{n}/colour:blue]" for n in range(2)}
@@ -106,3 +107,15 @@ def test_blocks_of_wrong_counts_stop_the_run_and_say_what_to_do(blocks):
     done = blocks.run("cts", "--tier", "full")
     assert done.returncode == 2
     assert "cts golden --update --tiers --family copying" in done.stdout
+
+
+def test_shards_merged_are_a_run_that_can_be_resumed(checkout):
+    behaviours = {"copying[number:n0]": "fail", "copying[number:n5]": "not_supported"}
+    checkout.run("cts", "--report-dir", "one", behaviours=behaviours)
+    checkout.run("cts", "--shard", "1/2", "--report-dir", "out1", behaviours=behaviours)
+    checkout.run("cts", "--shard", "2/2", "-x", "--report-dir", "out2", behaviours=behaviours)
+    merge([checkout.root / "out2", checkout.root / "out1"], checkout.root / "out")
+    done = checkout.run("cts", "--report-dir", "out", "--resume", behaviours=behaviours)
+    assert done.returncode == 1
+    assert checkout.results("out") == checkout.results("one")
+    assert meta(checkout)["finished"]

@@ -58,12 +58,14 @@ class RunRecord(TypedDict, total=False):
         known_failures: name of the file whose failures count as known, empty for none.
         command: one line, or words.
         shard: ``K/N`` where the run judges a part; empty for the whole. ``selection``: a digest of what else decides which cases it has.
+        units: the devices of the run, where there are several (cts.verdict.verdict.CaseResult).
         merged: what the parts of a merged run say of themselves, in the order of their shards.
         repeat: how many judgements of each case were asked for. ``selected``: how many cases.
     """
 
     suite_version: str
     device: DeviceRecord
+    units: tuple[str, ...]
     selector: str
     why: str
     fallback: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -48,6 +49,7 @@ class Judging:
         journal: that this process writes; None if there is none, or if it is on another machine.
         send_records: whether reports carry the records for the controller to write.
         proven: cases that have passed before this run, and their seconds.
+        group: number of the group that this process is in.
     """
 
     def __init__(
@@ -59,7 +61,9 @@ class Judging:
         journal: Journal | None,
         send_records: bool = False,
         proven: Iterable[Proven] = (),
+        group: int = 0,
     ) -> None:
+        self._group = group
         self._root = root
         self._settings = settings
         self._selection = selection
@@ -141,18 +145,18 @@ class Judging:
         settings = self._settings
         self._check_parent()
         if settings.known.costs_the_device(item.case, settings.front_end):
-            aside = SetAside(item.nodeid, attempt, first=None, kept_back=True)
+            aside = SetAside(item.nodeid, attempt, first=None, kept_back=True, group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt)
         if result.verdict in SET_ASIDE:
-            aside = SetAside(item.nodeid, attempt, tried(result, alone=False))
+            aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
             return
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
-        result = settings.known.judged(result, item.case)
+        result = settings.known.judged(replace(result, unit=settings.unit), item.case)
         if self._journal is not None:
             self._check_parent()
             self._journal.append(result)

@@ -17,6 +17,7 @@ from cts.journal.journal import RESULTS, Journal, JournalError, read, read_meta,
 from cts.journal.record import encode
 from cts.journal.run_record import FindingRecord
 from cts.printable import printable_line, printable_path
+from cts.run.groups import group_of
 from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, unjudged_report
 from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
@@ -59,6 +60,7 @@ class Overview:
 
     Args:
         version: of the suite.
+        groups: the settings of each group of processes, one at least.
         directory: for reports, or None.
         selected: what is to be judged.
         judged_before: what the journal already had when the run began.
@@ -73,7 +75,7 @@ class Overview:
     def __init__(
         self,
         version: str,
-        settings: Settings,
+        groups: Sequence[Settings],
         directory: Path | None,
         selected: Selected,
         judged_before: Tally,
@@ -88,7 +90,8 @@ class Overview:
         self._stopped = ""
         self._counted: set[tuple[str, int]] = set()
         self._version = version
-        self._settings = settings
+        self._groups = tuple(groups)
+        self._settings = groups[0]
         self._directory = directory
         self._before = judged_before
         self._retried = dict(retried)
@@ -117,6 +120,7 @@ class Overview:
         return [
             f"suite: {self._version}, tier {settings.tier}, front end {settings.front_end}",
             f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            *(f"group {group.unit} ({group.why})" for group in self._groups if group.unit),
             *([f"known failures: golden/known_failures/{settings.known.file}"] if settings.known.file else []),
             "results: " + (printable_path(self._directory) if self._directory else NOT_KEPT),
         ]
@@ -173,21 +177,24 @@ class Overview:
         if not _is_case(crashitem):
             return
         path = crashitem.partition("::")[0]
+        group = group_of(node.gateway.id, len(self._groups)) if (node := getattr(report, "node", None)) is not None else 0
         keys = list(self._items.keys(_id(crashitem)))
         self._count_unreported(frozenset(keys))
         left = [key for key in keys if key not in self._counted and key not in self._aside]
-        settings = self._settings
+        settings = self._groups[group]
         reason = "the process that judged the case died" + ("" if settings.isolated else " and held the device")
         if settings.isolated or not left:
             first = Try(False, Verdict.CRASH, reason, "", 0.0, Code.CRASH.of())
-            asides = [SetAside(f"{path}::{id_}", attempt, first if (id_, attempt) == left[0] else None) for id_, attempt in left]
+            asides = [
+                SetAside(f"{path}::{id_}", attempt, first if (id_, attempt) == left[0] else None, group=group) for id_, attempt in left
+            ]
             report.__dict__.update(unjudged_report(crashitem, asides).__dict__)
             return
         id_, attempt = left[0]
         # The case would end this process too; the others of its block need not.
         others = [key for key in left if key[0] != id_]
         if others and self._reporter is not None:
-            waiting = [SetAside(f"{path}::{other}", number, None) for other, number in others]
+            waiting = [SetAside(f"{path}::{other}", number, None, group=group) for other, number in others]
             self._reporter.config.hook.pytest_runtest_logreport(report=unjudged_report(crashitem, waiting))
         report.nodeid = f"{path}::{id_}"
         result = CaseResult(
@@ -205,6 +212,7 @@ class Overview:
             seconds=0.0,
             message=reason,
             attempt=attempt,
+            unit=settings.unit,
         )
         report.longrepr = failure_text(result)
         setattr(report, DIGEST, msgspec.to_builtins(Digest.of(result)))

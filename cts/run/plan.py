@@ -11,7 +11,7 @@ from cts.devices.holder import Retries
 from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FRONT_ENDS, FrontEnd
-from cts.judges import choose
+from cts.judges import Choice, choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.session import Settings
@@ -51,6 +51,7 @@ class Plan:
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
         shard: which part of the selected cases; None for all.
+        groups: the settings of each group of processes; the first are ``settings``.
     """
 
     settings: Settings
@@ -62,15 +63,17 @@ class Plan:
     reports: Path | None
     token: str
     shard: Shard | None = None
+    groups: tuple[Settings, ...] = ()
 
 
-def checked_settings(options: Mapping[str, Any]) -> Settings:
+def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -> Settings:
     """Return the settings that the options ask for, with the device chosen.
 
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
             there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``; None or false
             where not given.
+        choice: the device, where it has been chosen already; ``device`` then says nothing.
 
     Raises:
         OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
@@ -79,9 +82,9 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     front_end = checked_front_end(options["front_end"])
     isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
     timeout = _seconds("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
-    retries = _retries(options)
+    retries = opening_retries(options)
     repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
-    choice = choose(options["device"], retries.seconds)
+    choice = choice or choose(options["device"], retries.seconds)
     spec, description = choice.spec, choice.description
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
@@ -111,7 +114,8 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     return Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback)
 
 
-def _retries(options: Mapping[str, Any]) -> Retries:
+def opening_retries(options: Mapping[str, Any]) -> Retries:
+    """Return how the device is opened, by the options; see ``checked_settings``."""
     usual = Retries()
     return Retries(
         at_least_one("--open-attempts", options.get("open_attempts") or str(usual.attempts), MOST_ATTEMPTS),

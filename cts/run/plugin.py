@@ -65,9 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("tier", "smoke, nightly or full: how many of the cases are selected (default: smoke)", metavar="TIER")
     add(
         "device",
-        "the device to judge: embedded, embedded:PROFILE, spirv-val, part of a Vulkan device's name, its UUID or its index; "
-        "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded)",
+        "the device to judge: all (every Vulkan device with cooperative matrices), embedded, embedded:PROFILE, spirv-val, part of a Vulkan "
+        "device's name, its UUID or its index; "
+        "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded). Given several times, or all: the "
+        "devices are alike, the processes of -n share them, and each case is judged on one",
         metavar="DEVICE",
+        action="append",
     )
     add("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", metavar="NAME")
     add(
@@ -167,7 +170,7 @@ def _configure(config: pytest.Config) -> None:
         return
     for name, value in options.items():
         # A variable that a script forgot to set must not mean the default.
-        if value == "":
+        if value == "" or (isinstance(value, list) and "" in value):
             raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
     request = parse_arguments(config.args, directory, root)
     if request is None:
@@ -190,16 +193,17 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
+    from cts.run.groups import checked_groups
     from cts.run.output_guard import OutputGuard
     from cts.run.overview import Overview, timestamp
-    from cts.run.plan import Plan, checked_retry, checked_settings
+    from cts.run.plan import Plan, checked_retry
     from cts.run.selected import Selected
     from cts.run.selection import Selection, check_named, device_rows, list_ids, selection_digest
     from cts.run.session import open_holder
     from cts.run.shards import parse_shard
     from cts.run.signals import Endings
     from cts.run.tally import Digest, Tally
-    from cts.verdict.known_failures import known_failures
+    from cts.verdict.known_failures import NONE_KNOWN, known_failures
     from generators.casebook import load_casebook
 
     root = config.rootpath
@@ -214,10 +218,14 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     casebook = load_casebook(root)
     named = check_named(casebook, request)
     listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
-    settings = checked_settings(options)
-    if not options["no_known_failures"]:
-        settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
-    settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]))
+    groups = checked_groups(options)
+    processes = config.getoption("numprocesses", None) if config.pluginmanager.hasplugin("dsession") else 1
+    if processes is not None and processes < len(groups):
+        raise CtsError(f"--device: {len(groups)} devices need a process each at least: add -n {len(groups)} or more")
+    settings = groups[0]
+    known = NONE_KNOWN if options["no_known_failures"] else known_failures(root, casebook, settings.description.driver)
+    groups = tuple(replace(group, known=known, fail_on_quality=bool(options["fail_on_quality"])) for group in groups)
+    settings = groups[0]
     version = suite_version()
     rows = device_rows(settings.description)
 
@@ -233,6 +241,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         meta: RunRecord = {
             "suite_version": version,
             "device": cast("DeviceRecord", device),
+            "units": tuple(group.unit for group in groups if group.unit),
             "selector": settings.spec.selector,
             "why": settings.why,
             "fallback": settings.fallback,
@@ -262,22 +271,24 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
-    plan = Plan(settings, rows, named, listed, attempts, proven, reports, _token(reports), shard)
+    plan = Plan(settings, rows, named, listed, attempts, proven, reports, _token(reports), shard, groups)
     findings: list[Finding] = []
     selection = Selection(casebook, settings.tier, rows, named, listed, attempts, shard)
-    overview = Overview(version, settings, reports, Selected(selection), tally, retried, findings, claim)
+    overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
-    alone = Alone(casebook, settings, overview.journal, open_holder(settings, findings), proven)
+    holders = [(group, open_holder(group, findings)) for group in groups]
+    alone = Alone(casebook, holders, overview.journal, proven)
     config.pluginmanager.register(alone, "cts-alone")
     if config.pluginmanager.hasplugin("dsession"):
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
-        _judge(config, plan, selection, findings)
+        _judge(config, plan, 0, selection, findings)
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:
     """Set up a worker of pytest-xdist."""
+    from cts.run.groups import group_of
     from cts.run.selection import Selection
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
@@ -285,10 +296,11 @@ def _join(config: pytest.Config, plan: Plan) -> None:
     ignore()
     casebook = load_casebook(config.rootpath)
     selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, plan.shard)
-    _judge(config, plan, selection, [])
+    group = group_of(config.workerinput["workerid"], len(plan.groups))  # type: ignore[attr-defined]
+    _judge(config, plan, group, selection, [])
 
 
-def _judge(config: pytest.Config, plan: Plan, selection: Selection, findings: list[Finding]) -> None:
+def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, findings: list[Finding]) -> None:
     from cts.journal.journal import RESULTS, Journal, join_writers
     from cts.run.judging import Judging
     from cts.run.session import open_holder
@@ -300,8 +312,9 @@ def _judge(config: pytest.Config, plan: Plan, selection: Selection, findings: li
             join_writers(plan.reports)
         journal = Journal(plan.reports / RESULTS)
     elsewhere = plan.reports is not None and not here
-    holder = open_holder(plan.settings, findings)
-    judging = Judging(config.rootpath, plan.settings, selection, holder, journal, elsewhere, plan.proven)
+    settings = plan.groups[group]
+    holder = open_holder(settings, findings)
+    judging = Judging(config.rootpath, settings, selection, holder, journal, elsewhere, plan.proven, group)
     config.pluginmanager.register(judging, "cts-judging")
 
 

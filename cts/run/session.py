@@ -31,6 +31,7 @@ class Settings:
         repeat: how often each case is judged.
         fallback: see cts.judges.Choice.
         known: known failures of the driver; none where they are not wanted.
+        unit: which of the devices of the run, as its number and what ``--device`` takes; empty where there is one.
         fail_on_quality: whether a quality warning makes the run fail.
     """
 
@@ -46,6 +47,7 @@ class Settings:
     fallback: str = ""
     known: KnownFailures = NONE_KNOWN
     fail_on_quality: bool = False
+    unit: str = ""
 
     @property
     def passing(self) -> frozenset[Verdict]:

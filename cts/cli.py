@@ -27,6 +27,7 @@ VERBS = (
     "minimise",
     "report",
     "compare",
+    "merge",
     "coverage",
     "new_family",
     "golden",

@@ -85,6 +85,22 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
     return Choice(listing.spec, listing.description, f"--device {selector}")
 
 
+def all_vulkan(seconds: float = ASKING_SECONDS) -> list[Choice]:
+    """Return every Vulkan device with cooperative matrices.
+
+    Raises:
+        DeviceError: there is none, or a device does not say what it is.
+    """
+    vulkan = list_vulkan(seconds)
+    able = [listing for listing in vulkan.devices if listing.description.features.get("cooperativeMatrix")]
+    if vulkan.broken:
+        raise DeviceError(f"--device all: {_broken(vulkan.broken)}; mend that, or name each device to judge")
+    if not able:
+        because = f" ({vulkan.absent})" if vulkan.absent else ""
+        raise DeviceError(f"--device all: there is no Vulkan device with cooperative matrices{because}")
+    return [Choice(listing.spec, listing.description, f"--device all, number {listing.number}") for listing in able]
+
+
 def best(vulkan: VulkanDevices) -> Choice:
     """Choose for a user who names no device.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cts.commands.context import casebook
 from cts.run.case_words import has_word
-from generators.casebook import Case, Family, Tier, expand
+from generators.casebook import Case, Casebook, Family, Tier, expand
 from generators.errors import CtsError
 
 
@@ -24,19 +24,29 @@ def configure_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def chosen_families(options: argparse.Namespace, book: Casebook) -> list[Family]:
+    """Return the families chosen, in order.
+
+    Raises:
+        CtsError: a family is unknown.
+    """
+    names = options.family or list(book.families)
+    for name in names:
+        if name not in book.families:
+            raise CtsError(f"--family {name}: unknown; the families are {', '.join(book.families)}")
+    return [book.families[name] for name in names]
+
+
 def chosen_cases(options: argparse.Namespace, tier: Tier) -> Iterator[tuple[Family, list[Case]]]:
     """Yield the families chosen, in order, each with its chosen cases of the tier; empty lists too.
 
     Raises:
         CtsError: a family is unknown.
     """
-    families = casebook(options).families
-    names = options.family or list(families)
-    for name in names:
-        if name not in families:
-            raise CtsError(f"--family {name}: unknown; the families are {', '.join(families)}")
-    return ((families[name], [case for case in expand(families[name], tier) if _has(case, options.words)]) for name in names)
+    families = chosen_families(options, casebook(options))
+    return ((family, [case for case in expand(family, tier) if has_words(case, options.words)]) for family in families)
 
 
-def _has(case: Case, words: Sequence[str]) -> bool:
+def has_words(case: Case, words: Sequence[str]) -> bool:
+    """Tell whether ``-k`` finds each of its words in a case."""
     return not words or all(has_word(case, word, case.id) for word in words)

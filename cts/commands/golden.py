@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from cts.commands.context import print_json, root
 from cts.commands.pinned import Difference, check, update
+from cts.journal.journal import journal_of, read
+from cts.run.costs import joined, measured, write_costs
 from cts.run.plan import at_least_one
 from generators.casebook import load_casebook
 from generators.errors import CtsError
@@ -21,6 +24,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--check", action="store_true", help="print the differences as counts per family; exit code 1 if there are any")
     which.add_argument("--update", action="store_true", help="pin the suite as it is")
+    which.add_argument(
+        "--costs",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="pin what cases cost, as the run with this report directory measured it; may be given several times, and a family has the "
+        "costs of the first run that ran some of its cases. It changes which cases --shard gives to which shard",
+    )
     parser.add_argument("--family", action="append", default=[], metavar="NAME", help="only this family; may be given several times")
     parser.add_argument(
         "--tiers", action="store_true", help="with --update: pin which cases there are, and compute no digests (quick; builds nothing)"
@@ -35,6 +46,11 @@ def run(options: argparse.Namespace) -> int:
     """Check or update."""
     jobs = at_least_one("--jobs", options.jobs)
     folder = root(options)
+    if options.costs:
+        costs = joined([measured(read(journal_of(directory))) for directory in options.costs])
+        write_costs(folder, costs)
+        print(f"{len(costs.families):8d}  families, and {len(costs.cases)} cases that take long")
+        return 0
     book = load_casebook(folder)
     for name in options.family:
         book.family(name)

@@ -2,8 +2,8 @@
 
 ``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers). Runs read from it which cases
 the smoke and nightly tiers have. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of
-their ids. A review of a change sees in these files which cases it adds, loses or alters. ``golden/needs/<family>.tsv`` has what each case
-needs of a device (cts.kinds.pinned_needs).
+their ids; ``golden/full/<family>.tsv`` counts them by blocks (generators.casebook.blocks). A review of a change sees in these files which
+cases it adds, loses or alters. ``golden/needs/<family>.tsv`` has what each case needs of a device (cts.kinds.pinned_needs).
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from cts.kinds.pinned_needs import FOLDER as NEEDS
 from cts.kinds.pinned_needs import CaseNeeds, key_of, lines_of, needs_file
 from cts.kinds.table import KINDS
 from generators.casebook import Casebook, Family, find_case, full_ids, load_casebook
+from generators.casebook.blocks import block_file, blocks_text, divided
+from generators.casebook.cases import full_rows
 from generators.casebook.pinning import choose_tiers, tier_faults
 from generators.casebook.tiers import COLUMNS, FOLDER, pinned_file, read_tiers, write_tiers
 from generators.digests import digest
@@ -120,10 +122,25 @@ def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
         yield spread
 
 
-def full_line(family: Family) -> str:
-    """Return the line of a family's full tier."""
-    ids = sorted(full_ids(family))
-    return f"{family.name}\t{len(ids)}\t{digest(id_.encode() for id_ in ids)}"
+@dataclass(frozen=True)
+class FullTier:
+    """What is pinned of the full tier of a family.
+
+    Attributes:
+        line: of the list of families.
+        blocks: the file with its blocks.
+    """
+
+    line: str
+    blocks: str
+
+
+def full_tier(family: Family) -> FullTier:
+    """Return what is to be pinned of a family's full tier."""
+    full = full_rows(family)
+    ids = sorted(full_ids(family, full))
+    line = f"{family.name}\t{len(ids)}\t{digest(id_.encode() for id_ in ids)}"
+    return FullTier(line, blocks_text(family, divided(family, full)))
 
 
 def check(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = ()) -> list[Difference]:
@@ -158,7 +175,12 @@ def _difference(root: Path, name: str, family: Family | None, full: str, compute
     altered = tuple((id_, _what_changed(old[id_], now.digests)) for id_, now in new.items() if old[id_] != now.digests)
     # Where nothing else has changed: needs of cases that have are not found, and pinned with them.
     others = () if altered or faults.lost or lines_of(_keyed(new)) == _lines(needs_file(root, name)) else (_NEEDS_CHANGED,)
-    return Difference(name, faults.lost, altered, (*faults.notes, *others, *_full_tier_note(full, full_line(family))))
+    tier = full_tier(family)
+    notes = [*faults.notes, *others, *_full_tier_note(full, tier.line)]
+    path = block_file(root, name)
+    if not path.is_file() or path.read_text(encoding="utf-8") != tier.blocks:
+        notes.append("full tier: the blocks are others than pinned")
+    return Difference(name, faults.lost, altered, tuple(notes))
 
 
 def _full_tier_note(pinned: str, now: str) -> tuple[str, ...]:
@@ -200,12 +222,16 @@ def update(
             write_tiers(path, tiers)
             new = {case.id for case in tiers.cases}
             changes[name] = Change(len(new), len(new - old.keys()), len(old.keys() - new))
-            full[name] = full_line(family)
+            whole = full_tier(family)
+            full[name] = whole.line
+            block_file(root, name).parent.mkdir(parents=True, exist_ok=True)
+            block_file(root, name).write_text(whole.blocks, encoding="utf-8")
     _write(root / FOLDER / FULL, ["# family\tcases\tids", *(full[name] for name in casebook.families if name in full)])
     if not names:
         for path in (root / FOLDER).glob("*.tsv"):
             if path.name != FULL and path.stem not in casebook.families:
                 path.unlink()
+                block_file(root, path.stem).unlink(missing_ok=True)
         for path in (root / NEEDS).glob("*.tsv"):
             if path.stem not in casebook.families:
                 path.unlink()

@@ -255,7 +255,8 @@ def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
     """Return what it needs where subgroups have that many invocations."""
     module = read_needs(kernel.spirv, kernel.entry_point)
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
-    known[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
+    if kernel.local_size_constant_id is not None:
+        known[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
 
     def value(id_: int) -> int:
         return module.value(id_, known)

@@ -28,7 +28,7 @@ from typing import BinaryIO, NoReturn, Self, TypeVar, cast
 
 from cts.journal.atomic import write_text
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
-from cts.journal.run_record import Resumption, RunRecord, meta_of
+from cts.journal.run_record import PartRecord, Resumption, RunRecord, meta_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable_line
@@ -160,7 +160,7 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
         JournalError: as read does.
     """
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             file.seek(start)
             number = 0
             while line := file.readline(MOST_BYTES):
@@ -178,7 +178,8 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
         raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
+    """Open a journal, which may be compressed, for reading."""
     return cast(BinaryIO, gzip.open(path)) if path.suffix == PACKED else path.open("rb")
 
 
@@ -391,6 +392,7 @@ _SAME = (
     ("choice of --validation", "validation"),
     ("--embedded-mapping", "embedded_mapping"),
     ("choice of known failures", "known_failures"),
+    ("--shard", "shard"),
 )
 """What all results of one journal have in common: in words, and the key in ``meta.json``."""
 
@@ -406,8 +408,11 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
         raise JournalError(
             f"{directory / META}, which says what the results there are of, is missing or damaged: name another --report-dir"
         )
+    devices = {_device(earlier), *(_device(part) for part in earlier.get("merged", ()))}
     for name, key in _SAME:
         was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))
+        if key == "device" and now in devices:
+            continue
         if was != now:
             raise JournalError(
                 f"{directory} holds results of another {name} ({was[:_QUOTED]}; now {now[:_QUOTED]}): "
@@ -420,6 +425,6 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     return went_on
 
 
-def _device(meta: RunRecord) -> str:
+def _device(meta: RunRecord | PartRecord) -> str:
     description = meta.get("device") or {}
     return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid")).strip()

@@ -38,6 +38,17 @@ class Resumption(TypedDict, total=False):
     started: str
 
 
+class PartRecord(TypedDict, total=False):
+    """One shard of a merged run: which, where it was judged, and by which command."""
+
+    shard: str
+    device: DeviceRecord
+    command: str | tuple[str, ...]
+    started: str
+    finished: str
+    seconds: Seconds
+
+
 class RunRecord(TypedDict, total=False):
     """What ``meta.json`` holds.
 
@@ -48,11 +59,15 @@ class RunRecord(TypedDict, total=False):
         left_out_by: names of the files that say which cases are not judged, empty for none.
         command: one line, or words.
         not_judged: family -> how many selected judgements a time limit has left out; empty without one.
+        shard: ``K/N`` where the run judges a part; empty for the whole. ``selection``: a digest of what else decides which cases it has.
+        units: the devices of the run, where there are several (cts.verdict.verdict.CaseResult).
+        merged: what the parts of a merged run say of themselves, in the order of their shards.
         repeat: how many judgements of each case were asked for. ``selected``: how many cases.
     """
 
     suite_version: str
     device: DeviceRecord
+    units: tuple[str, ...]
     selector: str
     why: str
     fallback: str
@@ -65,6 +80,9 @@ class RunRecord(TypedDict, total=False):
     isolated: bool
     known_failures: str
     left_out_by: str
+    shard: str
+    selection: str
+    merged: tuple[PartRecord, ...]
     command: str | tuple[str, ...]
     started: str
     finished: str

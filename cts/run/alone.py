@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -27,25 +28,27 @@ class Alone:
     """Registered in the main process only.
 
     Args:
+        groups: the settings of each group of processes, and a holder of its device for this process, not opened yet.
         journal: that this process writes, or None.
-        holder: of a device for this process, not opened yet.
         proven: cases that have passed before this run, and their seconds.
     """
 
     def __init__(
         self,
         casebook: Casebook,
-        settings: Settings,
+        groups: Sequence[tuple[Settings, DeviceHolder]],
         journal: Journal | None,
-        holder: DeviceHolder,
         proven: Iterable[Proven] = (),
     ) -> None:
         self._casebook = casebook
-        self._settings = settings
+        self._groups = groups
+        self._settings = groups[0][0]
         self._journal = journal
-        self._holder = holder
         self._waiting: list[SetAside] = []
-        self._control = ControlCase(lambda id_: self._judge(id_, 1).verdict, settings.retries, proven=proven)
+        self._controls = [
+            ControlCase(lambda id_, group=group: self._judge(id_, 1, group).verdict, settings.retries, proven=proven)  # type: ignore[misc]
+            for group, (settings, _) in enumerate(groups)
+        ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -54,7 +57,8 @@ class Alone:
         if digest is None:
             return
         if digest.verdict is Verdict.PASS and self._casebook.families[digest.family].kind is CaseKind.KERNEL:
-            self._control.passed(report.nodeid.partition("::")[2], digest.seconds)
+            for control in self._controls:
+                control.passed(report.nodeid.partition("::")[2], digest.seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
@@ -65,7 +69,8 @@ class Alone:
             except (DeviceUnavailable, JournalError) as error:
                 raise session.Interrupted(str(error)) from None
             finally:
-                self._holder.close()
+                for _, holder in self._groups:
+                    holder.close()
         return result
 
     def _judge_all(self, session: pytest.Session) -> None:
@@ -98,11 +103,13 @@ class Alone:
     def _settle(self, aside: SetAside) -> CaseResult:
         """Judge a case that waits; see ``_judge_all``."""
         known = partial(self._settings.known.judged, case=find_case(self._casebook, aside.id))
-        result = settle(aside, partial(self._judge, aside.id, aside.attempt), lambda one: known(one).verdict is Verdict.KNOWN_FAIL)
+        result = settle(
+            aside, partial(self._judge, aside.id, aside.attempt, aside.group), lambda one: known(one).verdict is Verdict.KNOWN_FAIL
+        )
         if any(one.alone and one.verdict in BLAMED for one in result.tries):
-            self._control.confirm(result.id)
+            self._controls[aside.group].confirm(result.id)
         return known(result)
 
-    def _judge(self, id_: str, attempt: int) -> CaseResult:
-        settings = self._settings
-        return judge(find_case(self._casebook, id_), self._holder, settings.front_end, settings.tier, attempt)
+    def _judge(self, id_: str, attempt: int, group: int) -> CaseResult:
+        settings, holder = self._groups[group]
+        return replace(judge(find_case(self._casebook, id_), holder, settings.front_end, settings.tier, attempt), unit=settings.unit)

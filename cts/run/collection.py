@@ -11,6 +11,7 @@ import pytest
 from cts.run.name_filter import kept_by_name, wanted_by_name
 from cts.run.selection import Selection
 from generators.casebook import Case, Family
+from generators.casebook.blocks import Block, block_cases
 from generators.errors import CtsError
 
 
@@ -39,6 +40,11 @@ class CasesFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         kept = kept_by_name(self)
         try:
+            blocks = self.selection.blocks(self.family)
+            if blocks is not None and not self.config.option.keyword.strip():
+                for block in blocks:
+                    yield BlockItem.from_parent(self, name=block.name, block=block, selection=self.selection)
+                return
             for case in self.selection.cases(self.family, wanted_by_name(self, kept)):
                 words = kept(case, name := case.id)
                 if words is None:
@@ -60,6 +66,42 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         raise NotImplementedError("the judging plugin runs cases")
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name
+
+
+class BlockItem(pytest.Item):
+    """A block of the full tier, whose cases are enumerated when it is their turn: an item for each of millions would fill the memory."""
+
+    def __init__(self, *, block: Block, selection: Selection, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.block = block
+        self.selection = selection
+        self._at_hand = ""
+
+    @property
+    def nodeid(self) -> str:
+        """Return the node id of the case at hand, if there is one: a worker of pytest-xdist sends no reports with other ids."""
+        return self.__dict__.get("_at_hand") or super().nodeid
+
+    def cases(self) -> Iterator[CaseItem]:
+        """Yield the items of its cases that are still to be judged.
+
+        Raises:
+            CasebookError: see ``block_cases``.
+        """
+        assert isinstance(self.parent, CasesFile), "blocks are collected from files"
+        try:
+            for case in self.selection.left(block_cases(self.parent.family, self.block)):
+                item = CaseItem.from_parent(self.parent, name=case.id, case=case)
+                self._at_hand = item.nodeid
+                yield item
+        finally:
+            self._at_hand = ""
+
+    def runtest(self) -> None:
+        raise NotImplementedError("the judging plugin runs the cases of a block")
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
-from cts.run.collection import CaseItem, CasesFile, SuiteDirectory
+from cts.run.collection import BlockItem, CaseItem, CasesFile, SuiteDirectory
 from cts.run.control import ControlCase, Proven
 from cts.run.runner import judge
 from cts.run.selection import Selection
@@ -24,6 +25,7 @@ from cts.run.set_aside import SET_ASIDE, SetAside, tried
 from cts.run.tally import PASSING, Digest
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import CaseKind, find_case
+from generators.errors import CasebookError
 
 DIGEST = "cts_digest"
 """Attribute of a report: the Digest of the result, in values that can be sent between processes."""
@@ -47,6 +49,7 @@ class Judging:
         journal: that this process writes; None if there is none, or if it is on another machine.
         send_records: whether reports carry the records for the controller to write.
         proven: cases that have passed before this run, and their seconds.
+        group: number of the group that this process is in.
     """
 
     def __init__(
@@ -58,7 +61,9 @@ class Judging:
         journal: Journal | None,
         send_records: bool = False,
         proven: Iterable[Proven] = (),
+        group: int = 0,
     ) -> None:
+        self._group = group
         self._root = root
         self._settings = settings
         self._selection = selection
@@ -101,8 +106,27 @@ class Judging:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Literal[True] | None:
+        if isinstance(item, BlockItem):
+            self._judge_block(item)
+            return True
         if not isinstance(item, CaseItem):
             return None
+        self._judge_attempts(item)
+        return True
+
+    def _judge_block(self, block: BlockItem) -> None:
+        """Judge the cases of a block."""
+        try:
+            for item in block.cases():
+                self._judge_attempts(item)
+                if block.session.shouldstop or block.session.shouldfail:
+                    return
+        except CasebookError as error:
+            # The pinned count is wrong: nobody knows which cases the block has.
+            block.session.shouldstop = str(error)
+
+    def _judge_attempts(self, item: CaseItem) -> None:
+        """Judge a case as often as it is still to be judged."""
         # A worker of pytest-xdist would send both of these, and the controller only prints them with -v.
         verbose = not hasattr(item.config, "workerinput") and item.config.get_verbosity() > 0
         if verbose:
@@ -118,7 +142,6 @@ class Judging:
                 break
         if verbose:
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        return True
 
     def _judge(self, item: CaseItem, attempt: int) -> None:
         """Judge a case once and report it.
@@ -130,18 +153,18 @@ class Judging:
         settings = self._settings
         self._check_parent()
         if settings.known.costs_the_device(item.case, settings.front_end):
-            aside = SetAside(item.nodeid, attempt, first=None, kept_back=True)
+            aside = SetAside(item.nodeid, attempt, first=None, kept_back=True, group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt)
         if result.verdict in SET_ASIDE:
-            aside = SetAside(item.nodeid, attempt, tried(result, alone=False))
+            aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
             return
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
-        result = settings.known.judged(result, item.case)
+        result = settings.known.judged(replace(result, unit=settings.unit), item.case)
         if self._journal is not None:
             self._check_parent()
             self._journal.append(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +18,11 @@ from cts.journal.journal import RESULTS, Journal, JournalError, read, read_meta,
 from cts.journal.record import encode
 from cts.journal.run_record import FindingRecord
 from cts.printable import printable_line, printable_path
-from cts.run.attempts import Attempts
+from cts.run.groups import group_of
 from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, unjudged_report
 from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
+from cts.run.selected import Key, Selected
 from cts.run.session import Settings
 from cts.run.set_aside import SetAside
 from cts.run.tally import Digest, Tally, phrase
@@ -60,8 +61,9 @@ class Overview:
 
     Args:
         version: of the suite.
+        groups: the settings of each group of processes, one at least.
         directory: for reports, or None.
-        attempts: what is to be judged.
+        selected: what is to be judged.
         judged_before: what the journal already had when the run began.
         retried: what else it had, which ``--retry`` has judged again where it is selected.
         findings: what the device did wrong while it ran no case.
@@ -74,21 +76,23 @@ class Overview:
     def __init__(
         self,
         version: str,
-        settings: Settings,
+        groups: Sequence[Settings],
         directory: Path | None,
-        attempts: Attempts,
+        selected: Selected,
         judged_before: Tally,
         retried: Mapping[tuple[str, int], Digest],
         findings: list[Finding],
         claim: int | None = None,
     ) -> None:
         self._claim = claim
-        self._attempts = attempts
+        self._items = selected
+        self._attempts = selected.selection.attempts
         self._findings = findings
         self._stopped = ""
         self._counted: set[tuple[str, int]] = set()
         self._version = version
-        self._settings = settings
+        self._groups = tuple(groups)
+        self._settings = groups[0]
         self._directory = directory
         self._before = judged_before
         self._retried = dict(retried)
@@ -118,6 +122,7 @@ class Overview:
         return [
             f"suite: {self._version}, tier {settings.tier}, front end {settings.front_end}",
             f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            *(f"group {group.unit} ({group.why})" for group in self._groups if group.unit),
             *([f"known failures: {settings.known.said}"] if settings.known.names else []),
             "results: " + (printable_path(self._directory) if self._directory else NOT_KEPT),
         ]
@@ -153,10 +158,12 @@ class Overview:
         ids = [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
         self._families = Counter()
         for id_ in ids:
-            self._families[id_.partition("[")[0]] += len(self._attempts.left(id_))
+            self._families[id_.partition("[")[0]] += self._items.count(id_)
         self._selected = self._families.total()
         if self._retried:
-            self._again |= self._retried.keys() & {(id_, attempt) for id_ in ids for attempt in self._attempts.left(id_)}
+            names = frozenset(ids)
+            here = [key for key in self._retried if key[0] in names or self._items.home(key[0]) in names]
+            self._again |= {(id_, attempt) for id_, attempt in here if attempt in self._attempts.left(id_)}
         if self._progress is not None:
             self._progress.begin(self._selected)
 
@@ -172,20 +179,29 @@ class Overview:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
         """Report that a worker died. What it judged is in the journal; the case that it was judging is not."""
-        id_ = _id(crashitem)
         if not _is_case(crashitem):
             return
-        self._count_unreported(id_)
-        left = [
-            attempt for attempt in self._attempts.left(id_) if (id_, attempt) not in self._counted and (id_, attempt) not in self._aside
-        ]
-        settings = self._settings
+        path = crashitem.partition("::")[0]
+        group = group_of(node.gateway.id, len(self._groups)) if (node := getattr(report, "node", None)) is not None else 0
+        keys = list(self._items.keys(_id(crashitem)))
+        self._count_unreported(frozenset(keys))
+        left = [key for key in keys if key not in self._counted and key not in self._aside]
+        settings = self._groups[group]
         reason = "the process that judged the case died" + ("" if settings.isolated else " and held the device")
         if settings.isolated or not left:
             first = Try(False, Verdict.CRASH, reason, "", 0.0, Code.CRASH.of())
-            asides = [SetAside(crashitem, attempt, first if attempt == left[0] else None) for attempt in left]
+            asides = [
+                SetAside(f"{path}::{id_}", attempt, first if (id_, attempt) == left[0] else None, group=group) for id_, attempt in left
+            ]
             report.__dict__.update(unjudged_report(crashitem, asides).__dict__)
             return
+        id_, attempt = left[0]
+        # The case would end this process too; the others of its block need not.
+        others = [key for key in left if key[0] != id_]
+        if others and self._reporter is not None:
+            waiting = [SetAside(f"{path}::{other}", number, None, group=group) for other, number in others]
+            self._reporter.config.hook.pytest_runtest_logreport(report=unjudged_report(crashitem, waiting))
+        report.nodeid = f"{path}::{id_}"
         result = CaseResult(
             id=id_,
             family=id_.partition("[")[0],
@@ -200,7 +216,8 @@ class Overview:
             subcases=0,
             seconds=0.0,
             message=reason,
-            attempt=left[0],
+            attempt=attempt,
+            unit=settings.unit,
         )
         report.longrepr = failure_text(result)
         setattr(report, DIGEST, msgspec.to_builtins(Digest.of(result)))
@@ -215,15 +232,15 @@ class Overview:
         except JournalError as error:
             raise pytest.Session.Interrupted(str(error)) from None
 
-    def _count_unreported(self, id_: str) -> None:
-        """Count what a worker wrote to the journal of a case, and died before it told."""
+    def _count_unreported(self, keys: Collection[Key]) -> None:
+        """Count what a worker wrote to the journal of these judgements, and died before it told."""
         if self._directory is None:
             return
         # An earlier verdict, which --retry replaces, is in the journal too.
-        written = Digest.by_attempt(result for result in read(self._directory / RESULTS, start=self._start) if result.id == id_)
-        for (_, attempt), digest in written.items():
-            if attempt in self._attempts.left(id_) and (id_, attempt) not in self._counted:
-                self._counted.add((id_, attempt))
+        results = read(self._directory / RESULTS, start=self._start)
+        for key, digest in Digest.by_attempt(result for result in results if (result.id, result.attempt) in keys).items():
+            if key not in self._counted:
+                self._counted.add(key)
                 self._tally.add(digest)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

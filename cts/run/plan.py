@@ -11,10 +11,11 @@ from cts.devices.holder import Retries
 from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FRONT_ENDS, FrontEnd
-from cts.judges import choose
+from cts.judges import Choice, choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.session import Settings
+from cts.run.shards import Shard
 from cts.run.time_limit import beginning_now
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
@@ -50,6 +51,8 @@ class Plan:
         proven: cases that have passed in the run that this one resumes, and their seconds.
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
+        shard: which part of the selected cases; None for all.
+        groups: the settings of each group of processes; the first are ``settings``.
     """
 
     settings: Settings
@@ -60,15 +63,18 @@ class Plan:
     proven: tuple[Proven, ...]
     reports: Path | None
     token: str
+    shard: Shard | None = None
+    groups: tuple[Settings, ...] = ()
 
 
-def checked_settings(options: Mapping[str, Any]) -> Settings:
+def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -> Settings:
     """Return the settings that the options ask for, with the device chosen.
 
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
             there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``,
             ``time_limit``; None or false where not given.
+        choice: the device, where it has been chosen already; ``device`` then says nothing.
 
     Raises:
         OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
@@ -78,9 +84,9 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
     timeout = seconds_of("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
     seconds = seconds_of("--time-limit", options.get("time_limit"), 0.0)
-    retries = _retries(options)
+    retries = opening_retries(options)
     repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
-    choice = choose(options["device"], retries.seconds)
+    choice = choice or choose(options["device"], retries.seconds)
     spec, description = choice.spec, choice.description
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
@@ -111,7 +117,8 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     return replace(settings, limit=beginning_now(seconds)) if seconds else settings
 
 
-def _retries(options: Mapping[str, Any]) -> Retries:
+def opening_retries(options: Mapping[str, Any]) -> Retries:
+    """Return how the device is opened, by the options; see ``checked_settings``."""
     usual = Retries()
     return Retries(
         at_least_one("--open-attempts", options.get("open_attempts") or str(usual.attempts), MOST_ATTEMPTS),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # Imported where they are used: a run that does not concern the suite pays for none of it.
     from cts.devices.device import Finding
     from cts.run.plan import Plan
-    from generators.casebook import Casebook
+    from cts.run.selection import Selection
 
 WORKER_INPUT = "cts"
 _FEW = 4
@@ -41,6 +41,7 @@ _OPTIONS = (
     "device",
     "front_end",
     "case_list",
+    "shard",
     "report_dir",
     "validation",
     "resume",
@@ -70,15 +71,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("tier", "smoke, nightly or full: how many of the cases are selected (default: smoke)", metavar="TIER")
     add(
         "device",
-        "the device to judge: embedded, embedded:PROFILE, spirv-val, part of a Vulkan device's name, its UUID or its index; "
-        "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded)",
+        "the device to judge: all (every Vulkan device with cooperative matrices), embedded, embedded:PROFILE, spirv-val, part of a Vulkan "
+        "device's name, its UUID or its index; "
+        "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded). Given several times, or all: the "
+        "devices are alike, the processes of -n share them, and each case is judged on one",
         metavar="DEVICE",
+        action="append",
     )
     add("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", metavar="NAME")
     add(
         "case-list",
         "judge the cases named in FILE, whatever their tier: an id per line, # comments, NAME.txt for a further list",
         metavar="FILE",
+    )
+    add(
+        "shard",
+        "judge only part K of N parts of about equal cost, which are the same on every machine; 'cts merge' joins their report directories",
+        metavar="K/N",
     )
     add("report-dir", "keep results as they are judged, and reports, in DIR", metavar="DIR")
     add("resume", "go on with the run that DIR of --report-dir holds: judge only what it has not judged", action="store_true")
@@ -211,14 +220,17 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
+    from cts.run.groups import checked_groups
     from cts.run.output_guard import OutputGuard
     from cts.run.overview import Overview, timestamp
-    from cts.run.plan import Plan, checked_retry, checked_settings
-    from cts.run.selection import check_named, device_rows, list_ids
+    from cts.run.plan import Plan, checked_retry
+    from cts.run.selected import Selected
+    from cts.run.selection import Selection, check_named, device_rows, list_ids, selection_digest
     from cts.run.session import open_holder
+    from cts.run.shards import parse_shard
     from cts.run.signals import Endings
     from cts.run.tally import Digest, Tally
-    from cts.verdict.known_failures import known_failures, with_files
+    from cts.verdict.known_failures import NONE_KNOWN, known_failures, with_files
     from generators.casebook import load_casebook
 
     root = config.rootpath
@@ -229,17 +241,23 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if config.pluginmanager.hasplugin("dsession") and config.getoption("dist") == "each":
         raise CtsError("--dist each: every process would judge every case: leave it out, or use --repeat to judge each case several times")
     retry = checked_retry(options["retry"])
+    shard = parse_shard(options["shard"]) if options["shard"] else None
     casebook = load_casebook(root)
     named = check_named(casebook, request)
     listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
-    settings = checked_settings(options)
-    if not options["no_known_failures"]:
-        settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
+    groups = checked_groups(options)
+    processes = config.getoption("numprocesses", None) if config.pluginmanager.hasplugin("dsession") else 1
+    if processes is not None and processes < len(groups):
+        raise CtsError(f"--device: {len(groups)} devices need a process each at least: add -n {len(groups)} or more")
+    driver = groups[0].description.driver
+    known = NONE_KNOWN if options["no_known_failures"] else known_failures(root, casebook, driver)
     if options["known_failures"]:
         files = [config.invocation_params.dir / name for name in options["known_failures"]]
-        settings = replace(settings, known=with_files(settings.known, files, casebook, settings.description.driver))
-    settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]))
+        known = with_files(known, files, casebook, driver)
+    groups = tuple(replace(group, known=known, fail_on_quality=bool(options["fail_on_quality"])) for group in groups)
+    settings = groups[0]
     version = suite_version()
+    rows = device_rows(settings.description)
 
     reports: Path | None = None
     claim: int | None = None
@@ -253,6 +271,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         meta: RunRecord = {
             "suite_version": version,
             "device": cast("DeviceRecord", device),
+            "units": tuple(group.unit for group in groups if group.unit),
             "selector": settings.spec.selector,
             "why": settings.why,
             "fallback": settings.fallback,
@@ -264,6 +283,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "isolated": settings.isolated,
             "known_failures": ", ".join(settings.known.names),
             "left_out_by": ", ".join(skips.name for skips in settings.known.skips),
+            "shard": str(shard or ""),
+            "selection": selection_digest(request, config.option.keyword, listed, rows),
             "command": shlex.join(["pytest", *config.invocation_params.args]),
             "started": timestamp(),
         }
@@ -281,35 +302,41 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
-    plan = Plan(settings, device_rows(settings.description), named, listed, attempts, proven, reports, _token(reports))
+    plan = Plan(settings, rows, named, listed, attempts, proven, reports, _token(reports), shard, groups)
     findings: list[Finding] = []
-    overview = Overview(version, settings, reports, attempts, tally, retried, findings, claim)
+    selection = Selection(casebook, settings.tier, rows, named, listed, attempts, settings.known.skips, shard)
+    overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
-    alone = Alone(casebook, settings, overview.journal, open_holder(settings, findings), proven)
+    holders = [(group, open_holder(group, findings)) for group in groups]
+    alone = Alone(casebook, holders, overview.journal, proven)
     config.pluginmanager.register(alone, "cts-alone")
     if config.pluginmanager.hasplugin("dsession"):
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
-        _judge(config, plan, casebook, findings)
+        _judge(config, plan, 0, selection, findings)
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:
     """Set up a worker of pytest-xdist."""
+    from cts.run.groups import group_of
+    from cts.run.selection import Selection
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
 
     ignore()
-    _judge(config, plan, load_casebook(config.rootpath), [])
+    casebook = load_casebook(config.rootpath)
+    skips = plan.settings.known.skips
+    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, skips, plan.shard)
+    group = group_of(config.workerinput["workerid"], len(plan.groups))  # type: ignore[attr-defined]
+    _judge(config, plan, group, selection, [])
 
 
-def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list[Finding]) -> None:
+def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, findings: list[Finding]) -> None:
     from cts.journal.journal import RESULTS, Journal, join_writers
     from cts.run.judging import Judging
-    from cts.run.selection import Selection
     from cts.run.session import open_holder
 
-    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, plan.settings.known.skips)
     here = plan.reports is not None and _token(plan.reports) == plan.token
     journal = None
     if plan.reports is not None and here:
@@ -317,8 +344,9 @@ def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list
             join_writers(plan.reports)
         journal = Journal(plan.reports / RESULTS)
     elsewhere = plan.reports is not None and not here
-    holder = open_holder(plan.settings, findings)
-    judging = Judging(config.rootpath, plan.settings, selection, holder, journal, elsewhere, plan.proven)
+    settings = plan.groups[group]
+    holder = open_holder(settings, findings)
+    judging = Judging(config.rootpath, settings, selection, holder, journal, elsewhere, plan.proven, group)
     config.pluginmanager.register(judging, "cts-judging")
 
 

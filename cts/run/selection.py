@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from cts.devices.device import DeviceDescription
 from cts.devices.requirements import queried_subgroup_size
 from cts.run.attempts import Attempts
 from cts.run.case_list import CaseListError, read_case_list
+from cts.run.costs import read_costs
 from cts.run.options import Request, SelectionError
+from cts.run.shards import Part, Shard, blocks_of, part_of_ids, part_of_tier
 from cts.verdict.failure_lists import Expressions
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
+from generators.casebook.blocks import Block, block_cases
+from generators.digests import digest
 from generators.errors import CasebookError
 from generators.property_rows import FlexibleRow, PropertyRow
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
@@ -30,6 +35,7 @@ class Selection:
         listed: family -> ids in the case list, in its order; None without a list.
         attempts: a case that has had them all is left out.
         skips: of cases that are left out.
+        shard: only this part of the cases; None for all.
     """
 
     casebook: Casebook
@@ -39,6 +45,7 @@ class Selection:
     listed: Mapping[str, tuple[str, ...]] | None = None
     attempts: Attempts = field(default_factory=Attempts)
     skips: tuple[Expressions, ...] = ()
+    shard: Shard | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -49,18 +56,50 @@ class Selection:
         """Return the family that the file describes."""
         return next((family for family in self.casebook.families.values() if family.path == path), None)
 
-    def cases(self, family: Family, wanted: Callable[[str], bool] | None = None) -> Iterable[Case]:
+    def cases(self, family: Family, wanted: Callable[[str], bool] | None = None) -> Iterator[Case]:
         """Return the family's cases, in an order that is the same in every process.
 
         Args:
             family: the family.
             wanted: tells from an id whether its case is asked for. Cases that are not are left out where that saves time.
         """
-        ids = self._ids(family)
-        cases = expand(family, self.tier, self.extra_rows, wanted) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+        part, blocks = self._part, self.blocks(family)
+        if blocks is not None:
+            cases: Iterator[Case] = (case for block in blocks for case in block_cases(family, block))
+        else:
+            ids = self._ids(family)
+            cases = iter(
+                expand(family, self.tier, self.extra_rows, wanted) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+            )
+            if part is not None:
+                mine = part.ids.get(family.name, frozenset())
+                cases = (case for case in cases if case.id in mine)
+        return self.left(cases)
+
+    def left(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Return the cases that are to be judged and have not had all attempts."""
         if self.skips:
             cases = (case for case in cases if not any(skips.match(case.id) for skips in self.skips))
-        return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
+        return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else iter(cases)
+
+    def blocks(self, family: Family) -> tuple[Block, ...] | None:
+        """Return the blocks of the family that have its selected cases, and no others; None where it is not selected by blocks."""
+        if self.tier is not Tier.FULL or self._ids(family) is not None:
+            return None
+        part = self._part
+        if part is None or family.name in part.ids:
+            return blocks_of(family, self.extra_rows)
+        return part.blocks.get(family.name, ())
+
+    @cached_property
+    def _part(self) -> Part | None:
+        """What the shard has."""
+        if self.shard is None:
+            return None
+        costs = read_costs(self.casebook.root.parent)
+        if self.listed is not None:
+            return part_of_ids(self.listed, costs, self.shard)
+        return part_of_tier(self.casebook, self.tier, self.extra_rows, self.named, costs, self.shard)
 
     def _ids(self, family: Family) -> Sequence[str] | None:
         named = self.named.get(family.name)
@@ -101,6 +140,21 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
                 raise SelectionError(f"{id_} is a case of {home.name}, not of {path.name}")
             named[case.family] = ids
     return named
+
+
+def selection_digest(request: Request, words: str, listed: Mapping[str, tuple[str, ...]] | None, rows: Sequence[str]) -> str:
+    """Return a digest of what decides the cases of a run beside its tier and its shard: equal for the shards of one selection.
+
+    Args:
+        request: what the command line names.
+        words: of ``-k``.
+        listed: ids of the case list by family, or None.
+        rows: property rows of the device, as ``device_rows`` returns them.
+    """
+    named = [f"{path.name} {' '.join(ids)}" for path, ids in sorted(request.files.items())]
+    lists = [] if listed is None else [f"{family} {' '.join(ids)}" for family, ids in listed.items()]
+    parts = [str(request.everything), words.strip(), *named, str(listed is None), *lists, *rows]
+    return digest(part.encode("utf-8", "surrogateescape") for part in parts)
 
 
 def device_rows(description: DeviceDescription) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ class Settings:
         repeat: how often each case is judged.
         fallback: see cts.judges.Choice.
         known: known failures of the driver; none where they are not wanted.
+        unit: which of the devices of the run, as its number and what ``--device`` takes; empty where there is one.
         fail_on_quality: whether a quality warning makes the run fail.
         limit: after which no further case begins; None: never.
     """
@@ -49,6 +50,7 @@ class Settings:
     known: KnownFailures = NONE_KNOWN
     fail_on_quality: bool = False
     limit: TimeLimit | None = None
+    unit: str = ""
 
     @property
     def passing(self) -> frozenset[Verdict]:

@@ -24,12 +24,14 @@ class SetAside:
         attempt: which of the judgements that ``--repeat`` asks for.
         first: what happened beside others; None where nothing is known of it.
         kept_back: whether it was not tried beside others, since a known failure of the driver costs the device.
+        group: number of the group of processes whose device it is judged on.
     """
 
     nodeid: str
     attempt: int
     first: Try | None
     kept_back: bool = False
+    group: int = 0
 
     @property
     def id(self) -> str:

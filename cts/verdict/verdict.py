@@ -74,6 +74,8 @@ class CaseResult:
         known: id of the known failure that explains the verdict; empty where none does.
         parameters: name -> label of each parameter that the case has; empty in journals of older versions of the suite, and where the
             process that judged the case died.
+        unit: which of several devices of one run judged it: its number from 0 up, a colon, and what ``--device`` takes; empty where the
+            run has one device.
         code: what ``reason`` says, for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
     """
 
@@ -99,6 +101,7 @@ class CaseResult:
     code: str = ""
     known: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
 
     @property
     def defects(self) -> tuple[str, ...]:

@@ -221,13 +221,17 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None,
     except ValueError:
         raise CasebookError(f"unknown tier '{tier}'; expected one of {', '.join(Tier)}") from None
     found = _labelled(family, full_rows(family)) if tier is Tier.FULL else chosen_labels(family, tier, wanted)
-    for label in _added(family, extra or ()):
+    for label in added_rows(family, extra or ()):
         found += _labels_on_row(family, label, tier)
     return [Case(family, labels) for labels in found]
 
 
-def full_ids(family: Family) -> Iterator[str]:
+def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]:
     """Yield the ids of the full tier, in its order. Some families have a million, so no case is made of them.
+
+    Args:
+        family: the family.
+        full: its cases by label number, where they are known.
 
     Raises:
         CasebookError: a product that the constraints leave empty.
@@ -235,8 +239,18 @@ def full_ids(family: Family) -> Iterator[str]:
     named = [
         ["" if label == parameter.default else f"{parameter.name}:{label}" for label in parameter.labels] for parameter in family.parameters
     ]
-    for row in full_rows(family):
+    for row in full_rows(family) if full is None else full:
         yield f"{family.name}[{'/'.join(filter(None, map(getitem, named, row)))}]"
+
+
+def cases_on_row(family: Family, label: str) -> list[Case]:
+    """Return the cases that the full tier has on a row that only a device has."""
+    return [Case(family, labels) for labels in _labels_on_row(family, label, Tier.FULL)]
+
+
+def labelled_rows(family: Family, selected: Iterable[Row]) -> list[Case]:
+    """Return the cases that have these labels, by number."""
+    return [Case(family, labels) for labels in _labelled(family, selected)]
 
 
 def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
@@ -244,8 +258,12 @@ def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
     return [tuple([table[number] for table, number in zip(tables, row, strict=False)]) for row in selected]
 
 
-def _added(family: Family, extra: Sequence[str]) -> list[str]:
-    """Return the rows that the family does not name, of the kind that it has."""
+def added_rows(family: Family, extra: Sequence[str]) -> list[str]:
+    """Return the property rows of a device, ``extra``, that the family does not name, of the kind that it has.
+
+    Raises:
+        CasebookError: a row of another form.
+    """
     if family.row_parameter is None:
         return []
     parameter = family.parameters[family.row_parameter]

@@ -34,6 +34,7 @@ from cts.devices.device import (
 from cts.devices.spec import DeviceSpec
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel_reproduction import after
+from cts.run import groups
 from cts.run import plan as plans
 from cts.run import session as sessions
 from cts.verdict.codes import Code, Reason
@@ -180,4 +181,5 @@ def lenient(expected: Expected) -> Expected:
 real_build, real_arrange = kernels.build, kernels.arrange
 kernels.build, kernels.arrange = build, arrange  # type: ignore[attr-defined]
 plans.choose = choose  # type: ignore[attr-defined]
+groups.choose = lambda selector, seconds: replace(choose(None, seconds), why=selector)  # type: ignore[attr-defined]
 sessions.open_judge = lambda spec: Double()  # type: ignore[attr-defined]

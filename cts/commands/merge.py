@@ -1,0 +1,38 @@
+"""Joins the report directories of all shards of a run ('--shard K/N') to one, which can be reported and resumed like a run without shards.
+
+It refuses, with exit code 2, a shard that is missing, there twice, or of another run (another device, driver, tier, selection or version).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from cts.journal.journal import RESULTS, claim
+from cts.journal.merge import merge
+from cts.run.output import complain
+from cts.run.report_writer import report_writer
+
+NAME = "merge"
+HELP = "join the report directories of shards"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("directories", nargs="+", type=Path, metavar="DIR", help="the report directory of a shard; in any order")
+    parser.add_argument("--to", type=Path, required=True, metavar="OUT", help="the directory for the whole run; it must hold no results")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Join, and write the reports of the whole."""
+    to: Path = options.to
+    claimed = claim(to)
+    try:
+        merge(options.directories, to)
+        for fault in report_writer()(to / RESULTS, to):
+            complain(fault)
+    finally:
+        os.close(claimed)
+    print(to / "index.html")
+    return 0

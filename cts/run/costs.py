@@ -1,0 +1,117 @@
+"""What cases cost: pinned estimates, by which shards are balanced, and what past runs say of a device.
+
+``golden/costs.tsv`` has a line for each family with the mean cost of its cases, and one for each case that costs far more. Shards have to
+be the same on every machine, so they rest on this file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from statistics import median
+
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.errors import CtsError
+
+FILE = Path("golden", "costs.tsv")
+"""In a checkout."""
+
+USUAL = 20_000
+"""Microseconds that a case costs where nothing is known."""
+
+UNTYPICAL = 20
+"""A case that costs this many times the median of its family has a line of its own,"""
+
+LONG = 1_000_000
+"""if it costs as many microseconds at least."""
+
+NOT_RUN = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+"""Verdicts of cases that cost next to nothing."""
+
+
+class CostsError(CtsError):
+    """The pinned costs cannot be read."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Estimates in microseconds.
+
+    Attributes:
+        families: the mean over the cases of a family, those in ``cases`` apart.
+        cases: of single cases, by id.
+        usual: of a case in another family.
+    """
+
+    families: Mapping[str, int] = field(default_factory=dict)
+    cases: Mapping[str, int] = field(default_factory=dict)
+    usual: int = USUAL
+
+    def of(self, family: str, id_: str = "") -> int:
+        """Return the cost of a case, one at least; without an id, of a case of the family."""
+        return self.cases.get(id_) or self.families.get(family) or self.usual
+
+
+def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_RUN, apart: bool = True) -> Costs:
+    """Return what the cases of past runs cost. The time to open a device belongs to no case.
+
+    Args:
+        results: of the runs.
+        without: verdicts of results that do not count.
+        apart: whether cases that cost far more than others have estimates of their own, and are left out of the mean.
+    """
+    seen: dict[str, list[tuple[str, int]]] = {}
+    for result in results:
+        if result.verdict not in without:
+            seconds = result.seconds - result.steps.get("open", 0.0)
+            seen.setdefault(result.family, []).append((result.id, max(1, round(seconds * 1e6))))
+    families: dict[str, int] = {}
+    cases: dict[str, int] = {}
+    for family, costs in seen.items():
+        limit = max(LONG, UNTYPICAL * median(cost for _, cost in costs)) if apart else inf
+        usual = [cost for _, cost in costs if cost < limit] or [cost for _, cost in costs]
+        cases |= {id_: cost for id_, cost in costs if cost >= limit}
+        families[family] = sum(usual) // len(usual)
+    return Costs(families, cases, round(median(families.values())) if families else USUAL)
+
+
+def joined(runs: Sequence[Costs]) -> Costs:
+    """Return the costs of several runs: those of a family are from the first run that has any."""
+    families: dict[str, int] = {}
+    cases: dict[str, int] = {}
+    for costs in runs:
+        cases |= {id_: cost for id_, cost in costs.cases.items() if id_.partition("[")[0] not in families}
+        families = {**costs.families, **families}
+    return Costs(families, cases, round(median(families.values())) if families else USUAL)
+
+
+def read_costs(root: Path) -> Costs:
+    """Return the costs that are pinned in a checkout; nothing is known where none are.
+
+    Raises:
+        CostsError: a line has another form.
+    """
+    path = root / FILE
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return Costs()
+    families: dict[str, int] = {}
+    cases: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line or line.startswith("#"):
+            continue
+        name, tab, cost = line.partition("\t")
+        if not tab or not cost.isdecimal() or not int(cost):
+            raise CostsError(f"{path}:{number}: expected a family or a case and its microseconds: write the file with 'cts golden --costs'")
+        (cases if "[" in name else families)[name] = int(cost)
+    return Costs(families, cases, round(median(families.values())) if families else USUAL)
+
+
+def write_costs(root: Path, costs: Costs) -> None:
+    """Pin costs in a checkout."""
+    lines = ["# family or case\tmicroseconds"]
+    lines += [f"{name}\t{cost}" for part in (costs.families, costs.cases) for name, cost in sorted(part.items())]
+    (root / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,58 @@
+"""Groups: the processes of a run share several devices of one kind, and each case is judged on one of them.
+
+Which device a case gets is for pytest-xdist to decide, so the devices must be alike; the record of a case names the one that judged it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cts.devices.device import DeviceDescription
+from cts.judges import Choice, all_vulkan, choose
+from cts.run.plan import OptionError, checked_settings, opening_retries
+from cts.run.session import Settings
+
+ALL = "all"
+"""How ``--device`` names every Vulkan device with cooperative matrices."""
+
+
+def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
+    """Return the settings of each group of processes, one at least; where there are several, each says which device is its own.
+
+    Args:
+        options: as ``checked_settings`` takes them, except for ``device``: a list of devices, or None.
+
+    Raises:
+        OptionError: the devices are not alike. And see ``checked_settings``.
+    """
+    devices: Sequence[str] = options["device"] or ()
+    if len(devices) < 2 and ALL not in devices:
+        return (checked_settings({**options, "device": devices[0] if devices else None}),)
+    seconds = opening_retries(options).seconds
+    choices: list[Choice] = []
+    for device in devices:
+        choices += all_vulkan(seconds) if device == ALL else [choose(device, seconds)]
+    for choice in choices[1:]:
+        if differing := _difference(choices[0].description, choice.description):
+            raise OptionError(
+                f"--device: {choices[0].description.name} and {choice.description.name} are not alike ({differing}), and each case is "
+                "judged on one device: judge them in runs of their own"
+            )
+    groups = [checked_settings(options, choice) for choice in choices]
+    if len(groups) == 1:
+        return (groups[0],)
+    return tuple(replace(group, unit=f"{number}:{group.spec.selector}") for number, group in enumerate(groups))
+
+
+def _difference(one: DeviceDescription, other: DeviceDescription) -> str:
+    """Return the attribute in which two devices differ; empty if they are alike. Each has a name and a UUID of its own."""
+    names = [name for name in DeviceDescription.__dataclass_fields__ if name not in ("name", "uuid", "extra")]
+    return next((name for name in names if getattr(one, name) != getattr(other, name)), "")
+
+
+def group_of(worker: str, groups: int) -> int:
+    """Return which group a worker of pytest-xdist is in, by its id (``gw3``): they are dealt out in turn."""
+    digits = worker.removeprefix("gw")
+    return int(digits) % groups if digits.isdecimal() else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import print_json, root
+from cts.commands.context import checkout, print_json, root
 from cts.commands.pinned import Difference, check, update
 from cts.run.plan import at_least_one
 from generators.casebook import load_casebook
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check or update."""
     jobs = at_least_one("--jobs", options.jobs)
-    folder = root(options)
+    folder = checkout(options) if options.update else root(options)
     book = load_casebook(folder)
     for name in options.family:
         book.family(name)

@@ -15,7 +15,8 @@ from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
-from cts.run.collection import CaseItem, CasesFile, SuiteDirectory
+from cts.run.collection import CaseItem, SuiteDirectory, cases_file
+from cts.run.options import is_package
 from cts.run.control import ControlCase, Proven
 from cts.run.runner import judge
 from cts.run.selection import Selection
@@ -69,7 +70,7 @@ class Judging:
         self._control = ControlCase(self._rerun, settings.retries, proven=proven)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        if path == self._root / "cts":
+        if is_package(path, self._root):
             return SuiteDirectory.from_parent(parent, path=path, selection=self._selection)
         return None
 
@@ -77,7 +78,7 @@ class Judging:
         if file_path.suffix != ".yaml":
             return None
         family = self._selection.family(file_path)
-        return None if family is None else CasesFile.from_parent(parent, path=file_path, family=family, selection=self._selection)
+        return None if family is None else cases_file(parent, file_path, family, self._selection)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

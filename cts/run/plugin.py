@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
 
-from cts.checkout import is_root
+from cts.checkout import check_own, is_root, suite_root
 from cts.exit_codes import BAD_INPUT
 from cts.printable import printable_line
-from cts.run.options import Request, in_cases, parse_arguments
+from cts.run.options import Request, in_cases, is_suite, parse_arguments
 from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
 from generators.errors import CtsError
 
@@ -134,7 +134,11 @@ def _options(config: pytest.Config) -> dict[str, Any]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
-    milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here."""
+    milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here.
+
+    Tests of other projects stay as they are: the plugin is there wherever the suite is installed."""
+    if not _concerned(config):
+        return
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         if config.getoption(_dest("time_limit")):
             # The processes take from the front, a few at a time: the most telling cases come first of all.
@@ -146,6 +150,15 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.
         raise SystemExit(BAD_INPUT)
+
+
+def _concerned(config: pytest.Config) -> bool:
+    """Tell whether this run judges, or is one of the suite's own tests."""
+    root, directory = suite_root(config.rootpath), config.invocation_params.dir
+    if is_root(config.rootpath):
+        return True
+    pyargs = bool(config.getoption("pyargs"))
+    return any(is_suite(argument, directory, root, pyargs) for argument in config.args)
 
 
 @pytest.hookimpl(trylast=True)
@@ -167,7 +180,9 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _configure(config: pytest.Config) -> None:
-    root = config.rootpath
+    if config.getoption("rootdir", None) is None:
+        check_own(config.rootpath)
+    root = suite_root(config.rootpath)
     directory = config.invocation_params.dir
     options = _options(config)
     worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
@@ -179,7 +194,7 @@ def _configure(config: pytest.Config) -> None:
         # A variable that a script forgot to set must not mean the default.
         if value == "":
             raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
-    request = parse_arguments(config.args, directory, root)
+    request = parse_arguments(config.args, directory, root, bool(config.getoption("pyargs")))
     if request is None:
         if any(options.values()) and not is_root(root):
             raise CtsError(f"pytest's rootdir {root} is not a checkout of the suite: give --rootdir the folder that has cases/ and cts/")
@@ -213,7 +228,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.verdict.known_failures import known_failures
     from generators.casebook import load_casebook
 
-    root = config.rootpath
+    root = suite_root(config.rootpath)
     if options["resume"] and not options["report_dir"]:
         raise CtsError("--resume goes on with the results in a report directory: name it with --report-dir DIR")
     if options["retry"] and not options["resume"]:
@@ -288,7 +303,7 @@ def _join(config: pytest.Config, plan: Plan) -> None:
     from generators.casebook import load_casebook
 
     ignore()
-    _judge(config, plan, load_casebook(config.rootpath), [])
+    _judge(config, plan, load_casebook(suite_root(config.rootpath)), [])
 
 
 def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list[Finding]) -> None:
@@ -306,7 +321,7 @@ def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list
         journal = Journal(plan.reports / RESULTS)
     elsewhere = plan.reports is not None and not here
     holder = open_holder(plan.settings, findings)
-    judging = Judging(config.rootpath, plan.settings, selection, holder, journal, elsewhere, plan.proven)
+    judging = Judging(suite_root(config.rootpath), plan.settings, selection, holder, journal, elsewhere, plan.proven)
     config.pluginmanager.register(judging, "cts-judging")
 
 

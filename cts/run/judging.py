@@ -16,8 +16,8 @@ from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.run.collection import CaseItem, SuiteDirectory, cases_file
-from cts.run.options import is_package
 from cts.run.control import ControlCase, Proven
+from cts.run.options import is_package
 from cts.run.runner import judge
 from cts.run.selection import Selection
 from cts.run.session import Settings

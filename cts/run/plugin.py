@@ -10,7 +10,7 @@ import pickle
 import shlex
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -131,14 +131,14 @@ def _options(config: pytest.Config) -> dict[str, Any]:
     return {name: config.getoption(_dest(name)) for name in _OPTIONS}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
     milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here.
 
     Tests of other projects stay as they are: the plugin is there wherever the suite is installed."""
     if not _concerned(config):
-        return
+        return (yield)
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         if config.getoption(_dest("time_limit")):
             # The processes take from the front, a few at a time: the most telling cases come first of all.
@@ -150,6 +150,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.
         raise SystemExit(BAD_INPUT)
+    return (yield)
+
+
+def _controls(config: pytest.Config) -> bool:
+    """Tell whether this process only hands cases to others, as pytest-xdist decides it; it may do so after this plugin's configuration."""
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)) and not config.option.collectonly
 
 
 def _concerned(config: pytest.Config) -> bool:
@@ -165,7 +171,7 @@ def _concerned(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Put the run together, if this run concerns the suite.
 
-    It comes after other plugins' configuration, so pytest-xdist has decided whether this process only controls.
+    It comes after the configuration of pytest's own plugins, whose reporter it uses.
     """
     if config.getoption("help", False) or config.getoption("version", 0):
         return
@@ -233,7 +239,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         raise CtsError("--resume goes on with the results in a report directory: name it with --report-dir DIR")
     if options["retry"] and not options["resume"]:
         raise CtsError("--retry judges again what an earlier run judged: add --resume")
-    if config.pluginmanager.hasplugin("dsession") and config.getoption("dist") == "each":
+    if _controls(config) and config.getoption("dist") == "each":
         raise CtsError("--dist each: every process would judge every case: leave it out, or use --repeat to judge each case several times")
     retry = checked_retry(options["retry"])
     casebook = load_casebook(root)
@@ -290,7 +296,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     config.pluginmanager.register(overview, "cts-overview")
     alone = Alone(casebook, settings, overview.journal, open_holder(settings, findings), proven)
     config.pluginmanager.register(alone, "cts-alone")
-    if config.pluginmanager.hasplugin("dsession"):
+    if _controls(config):
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:

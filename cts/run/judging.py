@@ -236,7 +236,8 @@ def asides_of(report: pytest.TestReport) -> list[SetAside]:
 
 def failure_text(result: CaseResult) -> str:
     """Return what is shown of a failed case."""
-    lines = [] if result.message.startswith(result.reason) else [f"{result.verdict}: {result.reason}"]
+    # A traceback ends with its reason, a message begins with it.
+    lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
     lines += [result.message.rstrip()]
     for number, one in enumerate(result.tries, 1):
         where = "with nothing beside it" if one.alone else "beside others"

@@ -56,6 +56,7 @@ _OPTIONS = (
     "isolation",
     "no_known_failures",
     "fail_on_quality",
+    "log_failures",
 )
 
 
@@ -119,6 +120,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "fail-on-quality",
         "exit with 1 where something came back that the specification permits and this suite does not expect (quality_warning)",
         action="store_true",
+    )
+    add(
+        "log-failures",
+        "failures that the log announces as they occur and explains at the end, N at most of each; the reports have all (default: 20)",
+        metavar="N",
     )
     add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
 
@@ -224,9 +230,10 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
+    from cts.run.github import from_environment
     from cts.run.output_guard import OutputGuard
     from cts.run.overview import Overview, timestamp
-    from cts.run.plan import Plan, checked_retry, checked_settings
+    from cts.run.plan import Plan, checked_retry, checked_settings, log_failures
     from cts.run.selection import check_named, device_rows, list_ids
     from cts.run.session import open_holder
     from cts.run.signals import Endings
@@ -248,7 +255,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     settings = checked_settings(options)
     if not options["no_known_failures"]:
         settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
-    settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]))
+    settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]), log_failures=log_failures(options["log_failures"]))
     version = suite_version()
 
     reports: Path | None = None
@@ -294,6 +301,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     findings: list[Finding] = []
     overview = Overview(version, settings, reports, attempts, tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
+    if (github := from_environment(reports, settings.passing)) is not None:
+        config.pluginmanager.register(github, "cts-github")
     alone = Alone(casebook, settings, overview.journal, open_holder(settings, findings), proven)
     config.pluginmanager.register(alone, "cts-alone")
     if _controls(config):

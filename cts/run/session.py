@@ -16,6 +16,8 @@ from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
 
+LOG_FAILURES = 20
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -34,6 +36,7 @@ class Settings:
         known: known failures of the driver; none where they are not wanted.
         fail_on_quality: whether a quality warning makes the run fail.
         limit: after which no further case begins; None: never.
+        log_failures: how many failures are announced, and explained at the end.
     """
 
     tier: Tier
@@ -49,6 +52,7 @@ class Settings:
     known: KnownFailures = NONE_KNOWN
     fail_on_quality: bool = False
     limit: TimeLimit | None = None
+    log_failures: int = LOG_FAILURES
 
     @property
     def passing(self) -> frozenset[Verdict]:

@@ -25,7 +25,7 @@ def test_no_failure_is_shown_where_none_is_wanted(checkout):
     assert "verdicts: 8 fail" in done.stdout
 
 
-@pytest.mark.parametrize("behaviour", ["fail", "crash", "error"])
+@pytest.mark.parametrize("behaviour", ["fail", "crash", "raise"])
 def test_each_message_is_printed_once(checkout, behaviour):
     done = checkout.run("cts", "-k", "n0", "--report-dir", "out", behaviours={"copying[number:n0]": behaviour})
     lines = (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()

@@ -92,13 +92,13 @@ class GitHub:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the annotations, most cases first."""
-        for line in annotations(sorted(self._causes.values(), key=lambda cause: (-cause.cases, cause.family, cause.first))):
+        for line in annotated(sorted(self._causes.values(), key=lambda cause: (-cause.cases, cause.family, cause.first))):
             terminalreporter.line(line)
         if self._problem:
             terminalreporter.line(self._problem)
 
 
-def annotations(causes: list[_Cause]) -> list[str]:
+def annotated(causes: list[_Cause]) -> list[str]:
     """Return workflow commands: an annotation for each cause, ANNOTATIONS at most."""
     shown = causes if len(causes) <= ANNOTATIONS else causes[: ANNOTATIONS - 1]
     lines = [

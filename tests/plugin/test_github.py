@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.run.github import ANNOTATIONS, SUMMARY_BYTES, _Cause, annotations, bounded
+from cts.run.github import ANNOTATIONS, SUMMARY_BYTES, _Cause, annotated, bounded
 from cts.verdict.verdict import Verdict
 
 
@@ -44,14 +44,14 @@ def test_a_summary_that_cannot_be_written_changes_no_verdict(checkout):
 
 
 def test_what_has_no_annotation_is_counted_by_the_last():
-    lines = annotations(causes(ANNOTATIONS + 5))
+    lines = annotated(causes(ANNOTATIONS + 5))
     assert len(lines) == ANNOTATIONS
     assert lines[-1] == "::error title=6 more causes::12 cases failed in other ways: see the log and the reports"
-    assert len(annotations(causes(ANNOTATIONS))) == ANNOTATIONS
+    assert len(annotated(causes(ANNOTATIONS))) == ANNOTATIONS
 
 
 def test_an_annotation_is_one_line_whatever_a_driver_says():
-    (line,) = annotations([_Cause(Verdict.CRASH, "a", "100%\n::error::\x1b", "a[b]", 1)])
+    (line,) = annotated([_Cause(Verdict.CRASH, "a", "100%\n::error::\x1b", "a[b]", 1)])
     assert line.startswith("::error title=CRASH%3A a%2C 1 case::100%25\\n::error::\\x1b ")
     assert "\n" not in line
 

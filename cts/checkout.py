@@ -1,4 +1,4 @@
-"""Where the cases are, and which version of the suite this is."""
+"""Where the cases are, in a checkout or installed, and which version of the suite this is."""
 
 from __future__ import annotations
 
@@ -11,23 +11,50 @@ from pathlib import Path
 from generators.errors import CtsError
 
 DISTRIBUTION = "vulkan-cooperative-cts"
-PACKAGE_ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent
+PACKAGE_ROOT = PACKAGE.parent
+INSTALLED = PACKAGE / "suite"
+"""Where a wheel has what a checkout has at its top: cases, pinned tiers, known failures, documents. Nothing is written there."""
+
+PYTEST_INI = "pytest.ini"
+"""In ``INSTALLED``: pytest's settings of a run that is in no checkout."""
 
 
 def find_root(start: Path) -> Path:
-    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, or the folder that contains this package.
+    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, the folder that contains this package, or what a
+    wheel has brought along.
 
     Raises:
-        CtsError: none has one.
+        CtsError: none has one, or the nearest is a checkout with code of its own.
     """
-    for folder in (start, *start.parents, PACKAGE_ROOT):
+    for folder in (start, *start.parents, PACKAGE_ROOT, INSTALLED):
         if is_root(folder):
+            check_own(folder)
             return folder
     raise CtsError(f"no folder cases/ in {start} or above it: run this inside a checkout of the suite")
 
 
+def suite_root(rootdir: Path) -> Path:
+    """Return the folder that holds the cases of a run of pytest: its rootdir, or what a wheel has brought along."""
+    return INSTALLED if not is_root(rootdir) and is_root(INSTALLED) else rootdir
+
+
+def check_own(folder: Path) -> None:
+    """Refuse a checkout whose code is not the code that runs: cases of one version judged by another say nothing of either.
+
+    Raises:
+        CtsError: ``folder`` is one.
+    """
+    theirs = folder / "cts" / Path(__file__).name
+    if theirs.is_file() and not theirs.samefile(__file__):
+        raise CtsError(
+            f"{folder} is a checkout of the suite, and the code that runs is in {PACKAGE_ROOT}: run 'python -m cts' or 'python -m pytest' "
+            f"at the top of the checkout, or leave its folder"
+        )
+
+
 def checked_root(folder: Path) -> Path:
-    """Return ``folder``, if it is a checkout.
+    """Return ``folder``, if it is a checkout, or what a wheel has brought along.
 
     Raises:
         CtsError: it is none; another one would not be what was asked for.
@@ -38,8 +65,8 @@ def checked_root(folder: Path) -> Path:
 
 
 def is_root(folder: Path) -> bool:
-    """Tell whether ``folder`` is the top of a checkout."""
-    return (folder / "cases").is_dir() and (folder / "cts").is_dir()
+    """Tell whether ``folder`` is the top of a checkout, or what a wheel has brought along."""
+    return (folder / "cases").is_dir() and (folder == INSTALLED or (folder / "cts").is_dir())
 
 
 @cache

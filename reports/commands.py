@@ -11,8 +11,7 @@ from cts.verdict.verdict import CaseResult
 
 
 def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path]) -> dict[str, str]:
-    """Map each purpose to a command line. The pytest one is left out where the family's file is not at hand; it has the file's path as
-    pytest is given it at the top of a checkout."""
+    """Map each purpose to a command line. The one that judges is left out where the family's file is not at hand."""
     options = _options(result, metas)
     lines = {
         "See all parameters, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),
@@ -20,8 +19,8 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
             ["cts", "repro", result.id, "DIR", *options]
         ),
     }
-    if path := family_files.get(result.family):
-        lines["Judge it again"] = shlex.join(["pytest", f"cases/{path.parent.name}/{path.name}::{result.id}", *options])
+    if result.family in family_files:
+        lines["Judge it again"] = shlex.join(["cts", "run", result.id, *options])
     return lines
 
 

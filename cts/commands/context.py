@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cts.checkout import checked_root, find_root
+from cts.checkout import INSTALLED, checked_root, find_root
 from generators.casebook import Casebook, load_casebook
+from generators.errors import CtsError
 
 
 def root(options: argparse.Namespace) -> Path:
@@ -19,6 +20,18 @@ def root(options: argparse.Namespace) -> Path:
     """
     given: Path | None = options.root
     return find_root(Path.cwd().resolve()) if given is None else checked_root(given.resolve())
+
+
+def checkout(options: argparse.Namespace) -> Path:
+    """Return the checkout that ``--root`` names, or the nearest, to write to it.
+
+    Raises:
+        CtsError: there is none; what a wheel has brought along is nobody's to change.
+    """
+    folder = root(options)
+    if folder == INSTALLED:
+        raise CtsError("this writes to the sources of the suite: run it inside a checkout, or name one with --root DIR")
+    return folder
 
 
 def casebook(options: argparse.Namespace) -> Casebook:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cts.commands.context import print_json, root
+from cts.commands.context import checkout, print_json, root
 from cts.commands.pinned import Difference, check, update
 from cts.journal.journal import journal_of, read
 from cts.run.costs import joined, measured, write_costs
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check or update."""
     jobs = at_least_one("--jobs", options.jobs)
-    folder = root(options)
+    folder = checkout(options) if options.update or options.costs else root(options)
     if options.costs:
         costs = joined([measured(read(journal_of(directory))) for directory in options.costs])
         write_costs(folder, costs)

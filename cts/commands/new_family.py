@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import root
+from cts.commands.context import checkout
 from generators.skeleton import new_family
 
 NAME = "new-family"
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the files and print where, and which command to run next."""
-    for path in new_family(root(options), options.name, options.specification):
+    for path in new_family(checkout(options), options.name, options.specification):
         print(path)
     print(f"choose its cases: cts golden --update --tiers --family {options.name}")
     return 0

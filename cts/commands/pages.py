@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import casebook, root
+from cts.commands.context import casebook, checkout, root
 from cts.commands.tables import remade
 from cts.journal.atomic import write_text
 from cts.pictures.picture import picture_of_case, shown_pictures
@@ -20,8 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write or check the pages."""
+    folder = root(options) if options.check else checkout(options)
     book, stale = casebook(options), 0
-    for path in sorted(root(options).glob("docs/*.md")):
+    for path in sorted(folder.glob("docs/*.md")):
         before = path.read_text(encoding="utf-8")
         made = {path: remade(before, book)}
         made |= {path.parent / "pictures" / name: picture_of_case(book, case) for name, case in shown_pictures(before).items()}

@@ -26,7 +26,7 @@ class SuiteDirectory(pytest.Directory):
         for path in self.selection.files:
             family = self.selection.family(path)
             assert family is not None
-            yield CasesFile.from_parent(self, path=path, family=family, selection=self.selection)
+            yield cases_file(self, path, family, self.selection)
 
 
 class CasesFile(pytest.File):
@@ -55,6 +55,13 @@ class CasesFile(pytest.File):
         except CtsError as error:
             # The message says what to do; where in our code it arose does not matter to its reader.
             raise self.CollectError(str(error)) from error
+
+
+def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
+    """Return the collector of a family's file. Its node id is the same in a checkout and installed, whatever pytest's rootdir is."""
+    nodeid = path.relative_to(selection.casebook.root.parent).as_posix()
+    file: CasesFile = CasesFile.from_parent(parent, path=path, nodeid=nodeid, family=family, selection=selection)
+    return file
 
 
 class CaseItem(pytest.Item):

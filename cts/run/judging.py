@@ -16,8 +16,9 @@ from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
-from cts.run.collection import BlockItem, CaseItem, CasesFile, SuiteDirectory
+from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
 from cts.run.control import ControlCase, Proven
+from cts.run.options import is_package
 from cts.run.runner import judge
 from cts.run.selection import Selection
 from cts.run.session import Settings
@@ -74,7 +75,7 @@ class Judging:
         self._control = ControlCase(self._rerun, settings.retries, proven=proven)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        if path == self._root / "cts":
+        if is_package(path, self._root):
             return SuiteDirectory.from_parent(parent, path=path, selection=self._selection)
         return None
 
@@ -82,7 +83,7 @@ class Judging:
         if file_path.suffix != ".yaml":
             return None
         family = self._selection.family(file_path)
-        return None if family is None else CasesFile.from_parent(parent, path=file_path, family=family, selection=self._selection)
+        return None if family is None else cases_file(parent, file_path, family, self._selection)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -258,7 +259,8 @@ def asides_of(report: pytest.TestReport) -> list[SetAside]:
 
 def failure_text(result: CaseResult) -> str:
     """Return what is shown of a failed case."""
-    lines = [] if result.message.startswith(result.reason) else [f"{result.verdict}: {result.reason}"]
+    # A traceback ends with its reason, a message begins with it.
+    lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
     lines += [result.message.rstrip()]
     for number, one in enumerate(result.tries, 1):
         where = "with nothing beside it" if one.alone else "beside others"

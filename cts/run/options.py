@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cts.checkout import PACKAGE
 from generators.errors import CtsError
 
 
@@ -35,30 +36,45 @@ def in_cases(argument: str, directory: Path, root: Path) -> bool:
     return path == cases or cases in path.parents
 
 
+def is_suite(argument: str, directory: Path, root: Path, pyargs: bool) -> bool:
+    """Tell whether an argument of pytest names the suite or a part of it."""
+    return _is_whole(argument, directory, root, pyargs) or in_cases(argument, directory, root)
+
+
+def _is_whole(argument: str, directory: Path, root: Path, pyargs: bool) -> bool:
+    return (pyargs and argument == PACKAGE.name) or is_package(_path(argument, directory), root)
+
+
+def is_package(path: Path, root: Path) -> bool:
+    """Tell whether a path names the package ``cts``, which stands for the whole suite: of the checkout ``root``, or the one that runs."""
+    return path in (root / PACKAGE.name, PACKAGE)
+
+
 def _path(argument: str, directory: Path) -> Path:
     # As pytest does it: symbolic links stay as they are.
     return Path(os.path.abspath(directory / argument.partition("[")[0].partition("::")[0]))
 
 
-def parse_arguments(arguments: Sequence[str], directory: Path, root: Path) -> Request | None:
+def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyargs: bool = False) -> Request | None:
     """Return what pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
 
     Args:
         arguments: files, folders and node ids.
         directory: that relative ones are relative to.
-        root: of the checkout.
+        root: of the checkout, or what a wheel has brought along.
+        pyargs: an argument may name the package (pytest's ``--pyargs``).
 
     Raises:
         SelectionError: a path in ``cases/`` does not exist.
     """
-    cases, package = root / "cases", root / "cts"
+    cases = root / "cases"
     everything, concerned, alone = False, False, True
     files: dict[Path, tuple[str, ...]] = {}
     for argument in arguments:
         name, bracket, rest = argument.partition("[")
         path_text, *parts = name.split("::")
         path = _path(argument, directory)
-        if path == package:
+        if _is_whole(argument, directory, root, pyargs):
             everything = concerned = True
         elif in_cases(argument, directory, root):
             concerned = True

@@ -30,8 +30,11 @@ from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.errors import CtsError
 
-EXPLAINED = 50
-"""Failures whose whole message is printed at the end; the rest are in the journal and the reports."""
+MESSAGE_LINES = 20
+"""Of a message at the end; the whole of it is in the journal and the reports."""
+
+LAST_LINES = 5
+"""Among them, the last of the message: what to do about it."""
 
 UNEXPLAINED = "cts_unexplained"
 """Attribute of a report that is counted and not shown."""
@@ -84,6 +87,7 @@ class Overview:
         findings: list[Finding],
         claim: int | None = None,
     ) -> None:
+        self._shown = groups[0].log_failures
         self._claim = claim
         self._items = selected
         self._attempts = selected.selection.attempts
@@ -130,7 +134,7 @@ class Overview:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         reporter = self._reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        self._progress = None if reporter is None else Progress(reporter)
+        self._progress = None if reporter is None else Progress(reporter, self._shown)
         self._verbose = session.config.get_verbosity() > 0
         if reporter is not None and self._settings.fallback:
             reporter.write_line(self._settings.fallback, yellow=True)
@@ -286,8 +290,8 @@ class Overview:
 
     def _explain(self, report: pytest.TestReport, digest: Digest) -> None:
         self._explained += 1
-        if self._explained <= EXPLAINED:
-            report.longrepr = Explanation(str(report.longrepr), digest.reason)  # type: ignore[assignment]
+        if self._explained <= self._shown:
+            report.longrepr = Explanation(shortened(str(report.longrepr)), digest.reason)  # type: ignore[assignment]
         else:
             report.longrepr = digest.reason
             setattr(report, UNEXPLAINED, True)
@@ -406,6 +410,9 @@ class Overview:
         if terminalreporter.config.option.collectonly:
             return
         out = terminalreporter
+        if all(digest_of(report) is not None for report in out.stats.get("failed", ())):
+            # The short summary would say once more what stands above it.
+            out.reportchars = out.reportchars.replace("f", "")
         out.section("conformance", "=")
         tally = self._tally
         out.line(f"verdicts: {tally.phrase()}")
@@ -435,10 +442,10 @@ class Overview:
             out.line(f"finding, outside of any case: {finding.what}", red=True)
         if tally.verdicts[Verdict.ERROR]:
             out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing of the device", red=True)
-        if self._explained > EXPLAINED:
+        if self._explained > self._shown:
             kept = self._directory and printable_path(self._directory / RESULTS)
             where = f"are in {kept}" if kept else "are not (--report-dir DIR keeps them all)"
-            out.line(f"{EXPLAINED} failures are shown above; {self._explained - EXPLAINED} more {where}")
+            out.line(f"{self._shown} failures are shown above (--log-failures N); {self._explained - self._shown} more {where}")
         if self._before.total:
             out.line(f"judged before, by the run that this one resumed: {self._before.phrase()}")
         if tally.total:
@@ -493,6 +500,16 @@ class Explanation:
     def toterminal(self, tw: Any) -> None:
         for line in self.text.splitlines():
             tw.line(line)
+
+
+def shortened(text: str) -> str:
+    """Return a message of at most MESSAGE_LINES lines: its beginning and its end."""
+    lines = text.splitlines()
+    left_out = len(lines) - MESSAGE_LINES + 1
+    if left_out <= 1:
+        return text
+    told = f"… {left_out} lines more, in the reports of --report-dir DIR"
+    return "\n".join([*lines[: MESSAGE_LINES - LAST_LINES - 1], told, *lines[-LAST_LINES:]])
 
 
 def timestamp() -> str:

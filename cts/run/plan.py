@@ -14,7 +14,7 @@ from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.judges import Choice, choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
-from cts.run.session import Settings
+from cts.run.session import LOG_FAILURES, Settings
 from cts.run.shards import Shard
 from cts.run.time_limit import beginning_now
 from cts.verdict.verdict import Verdict
@@ -160,6 +160,17 @@ def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise OptionError(f"{option} {value}: unknown; it is one of {', '.join(known)}")
     return value
+
+
+def log_failures(text: str | None) -> int:
+    """Return how many failures ``--log-failures`` says; LOG_FAILURES where it is not given.
+
+    Raises:
+        OptionError: it is no number.
+    """
+    if text is None:
+        return LOG_FAILURES
+    return 0 if text == "0" else at_least_one("--log-failures", text)
 
 
 def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:

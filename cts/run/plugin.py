@@ -10,17 +10,17 @@ import pickle
 import shlex
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
 
-from cts.checkout import is_root
+from cts.checkout import check_own, is_root, suite_root
 from cts.exit_codes import BAD_INPUT
 from cts.printable import printable_line
-from cts.run.options import Request, in_cases, parse_arguments
+from cts.run.options import Request, in_cases, is_suite, parse_arguments
 from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
 from generators.errors import CtsError
 
@@ -58,6 +58,7 @@ _OPTIONS = (
     "known_failures",
     "no_known_failures",
     "fail_on_quality",
+    "log_failures",
 )
 
 
@@ -137,6 +138,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "exit with 1 where something came back that the specification permits and this suite does not expect (quality_warning)",
         action="store_true",
     )
+    add(
+        "log-failures",
+        "failures that the log announces as they occur and explains at the end, N at most of each; the reports have all (default: 20)",
+        metavar="N",
+    )
     add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
 
 
@@ -148,10 +154,14 @@ def _options(config: pytest.Config) -> dict[str, Any]:
     return {name: config.getoption(_dest(name)) for name in _OPTIONS}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
-    milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here."""
+    milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here.
+
+    Tests of other projects stay as they are: the plugin is there wherever the suite is installed."""
+    if not _concerned(config):
+        return (yield)
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         if config.getoption(_dest("time_limit")):
             # The processes take from the front, a few at a time: the most telling cases come first of all.
@@ -163,13 +173,28 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.
         raise SystemExit(BAD_INPUT)
+    return (yield)
+
+
+def _controls(config: pytest.Config) -> bool:
+    """Tell whether this process only hands cases to others, as pytest-xdist decides it; it may do so after this plugin's configuration."""
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)) and not config.option.collectonly
+
+
+def _concerned(config: pytest.Config) -> bool:
+    """Tell whether this run judges, or is one of the suite's own tests."""
+    root, directory = suite_root(config.rootpath), config.invocation_params.dir
+    if is_root(config.rootpath):
+        return True
+    pyargs = bool(config.getoption("pyargs"))
+    return any(is_suite(argument, directory, root, pyargs) for argument in config.args)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Put the run together, if this run concerns the suite.
 
-    It comes after other plugins' configuration, so pytest-xdist has decided whether this process only controls.
+    It comes after the configuration of pytest's own plugins, whose reporter it uses.
     """
     if config.getoption("help", False) or config.getoption("version", 0):
         return
@@ -184,7 +209,9 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _configure(config: pytest.Config) -> None:
-    root = config.rootpath
+    if config.getoption("rootdir", None) is None:
+        check_own(config.rootpath)
+    root = suite_root(config.rootpath)
     directory = config.invocation_params.dir
     options = _options(config)
     worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
@@ -196,7 +223,7 @@ def _configure(config: pytest.Config) -> None:
         # A variable that a script forgot to set must not mean the default.
         if value == "" or (isinstance(value, list) and "" in value):
             raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
-    request = parse_arguments(config.args, directory, root)
+    request = parse_arguments(config.args, directory, root, bool(config.getoption("pyargs")))
     if request is None:
         if any(options.values()) and not is_root(root):
             raise CtsError(f"pytest's rootdir {root} is not a checkout of the suite: give --rootdir the folder that has cases/ and cts/")
@@ -220,10 +247,11 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
+    from cts.run.github import from_environment
     from cts.run.groups import checked_groups
     from cts.run.output_guard import OutputGuard
     from cts.run.overview import Overview, timestamp
-    from cts.run.plan import Plan, checked_retry
+    from cts.run.plan import Plan, checked_retry, log_failures
     from cts.run.selected import Selected
     from cts.run.selection import Selection, check_named, device_rows, list_ids, selection_digest
     from cts.run.session import open_holder
@@ -233,12 +261,12 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.verdict.known_failures import NONE_KNOWN, known_failures, with_files
     from generators.casebook import load_casebook
 
-    root = config.rootpath
+    root = suite_root(config.rootpath)
     if options["resume"] and not options["report_dir"]:
         raise CtsError("--resume goes on with the results in a report directory: name it with --report-dir DIR")
     if options["retry"] and not options["resume"]:
         raise CtsError("--retry judges again what an earlier run judged: add --resume")
-    if config.pluginmanager.hasplugin("dsession") and config.getoption("dist") == "each":
+    if _controls(config) and config.getoption("dist") == "each":
         raise CtsError("--dist each: every process would judge every case: leave it out, or use --repeat to judge each case several times")
     retry = checked_retry(options["retry"])
     shard = parse_shard(options["shard"]) if options["shard"] else None
@@ -246,7 +274,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     named = check_named(casebook, request)
     listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
     groups = checked_groups(options)
-    processes = config.getoption("numprocesses", None) if config.pluginmanager.hasplugin("dsession") else 1
+    processes = config.getoption("numprocesses", None) if _controls(config) else 1
     if processes is not None and processes < len(groups):
         raise CtsError(f"--device: {len(groups)} devices need a process each at least: add -n {len(groups)} or more")
     driver = groups[0].description.driver
@@ -254,7 +282,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if options["known_failures"]:
         files = [config.invocation_params.dir / name for name in options["known_failures"]]
         known = with_files(known, files, casebook, driver)
-    groups = tuple(replace(group, known=known, fail_on_quality=bool(options["fail_on_quality"])) for group in groups)
+    strict, shown = bool(options["fail_on_quality"]), log_failures(options["log_failures"])
+    groups = tuple(replace(group, known=known, fail_on_quality=strict, log_failures=shown) for group in groups)
     settings = groups[0]
     version = suite_version()
     rows = device_rows(settings.description)
@@ -307,10 +336,12 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     selection = Selection(casebook, settings.tier, rows, named, listed, attempts, settings.known.skips, shard)
     overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
+    if (github := from_environment(reports, settings.passing)) is not None:
+        config.pluginmanager.register(github, "cts-github")
     holders = [(group, open_holder(group, findings)) for group in groups]
     alone = Alone(casebook, holders, overview.journal, proven)
     config.pluginmanager.register(alone, "cts-alone")
-    if config.pluginmanager.hasplugin("dsession"):
+    if _controls(config):
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
@@ -325,7 +356,7 @@ def _join(config: pytest.Config, plan: Plan) -> None:
     from generators.casebook import load_casebook
 
     ignore()
-    casebook = load_casebook(config.rootpath)
+    casebook = load_casebook(suite_root(config.rootpath))
     skips = plan.settings.known.skips
     selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, skips, plan.shard)
     group = group_of(config.workerinput["workerid"], len(plan.groups))  # type: ignore[attr-defined]
@@ -346,7 +377,7 @@ def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, 
     elsewhere = plan.reports is not None and not here
     settings = plan.groups[group]
     holder = open_holder(settings, findings)
-    judging = Judging(config.rootpath, settings, selection, holder, journal, elsewhere, plan.proven, group)
+    judging = Judging(suite_root(config.rootpath), settings, selection, holder, journal, elsewhere, plan.proven, group)
     config.pluginmanager.register(judging, "cts-judging")
 
 

@@ -12,14 +12,17 @@ from cts.verdict.verdict import Verdict
 
 TERMINAL_SECONDS = 0.2
 LOG_SECONDS = 10.0
-ANNOUNCED = 20
-"""Failures that are announced as they occur, by a line each."""
 
 
 class Progress:
-    """Prints while cases are judged, unless pytest itself prints a line per case (``-v``) or is asked to be quiet (``-q``)."""
+    """Prints while cases are judged, unless pytest itself prints a line per case (``-v``) or is asked to be quiet (``-q``).
 
-    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+    Args:
+        most: failures that are announced as they occur, by a line each. Their messages are printed at the end.
+    """
+
+    def __init__(self, reporter: pytest.TerminalReporter, most: int) -> None:
+        self._most = most
         self._reporter = reporter
         self._silent = reporter.config.get_verbosity() != 0
         self._terminal = bool(getattr(reporter, "isatty", False))
@@ -44,11 +47,11 @@ class Progress:
         """Show one more verdict."""
         if self._silent:
             return
-        if bad and self._announced <= ANNOUNCED:
+        if bad and self._announced <= self._most:
             self._announced += 1
             self._end_line()
-            if self._announced <= ANNOUNCED:
-                self._reporter.write_line(f"{digest.verdict.upper()} {nodeid}: {digest.reason}", red=True)
+            if self._announced <= self._most:
+                self._reporter.write_line(f"{word(digest.verdict)} {nodeid}", red=True)
             else:
                 self._reporter.write_line("further failures are not announced, but they are counted and reported", red=True)
         if time.monotonic() - self._printed >= self._every:

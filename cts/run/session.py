@@ -16,6 +16,8 @@ from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
 
+LOG_FAILURES = 20
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -35,6 +37,7 @@ class Settings:
         unit: which of the devices of the run, as its number and what ``--device`` takes; empty where there is one.
         fail_on_quality: whether a quality warning makes the run fail.
         limit: after which no further case begins; None: never.
+        log_failures: how many failures are announced, and explained at the end.
     """
 
     tier: Tier
@@ -51,6 +54,7 @@ class Settings:
     fail_on_quality: bool = False
     limit: TimeLimit | None = None
     unit: str = ""
+    log_failures: int = LOG_FAILURES
 
     @property
     def passing(self) -> frozenset[Verdict]:

@@ -78,7 +78,7 @@ def test_summary_counts_verdicts_families_and_reasons(whole):
 def test_progress_is_a_line_with_percentage_and_failures_as_they_occur(whole):
     done, _ = whole
     assert "[100%] 8 of 8 cases: 1 pass, 1 fail" in done.stdout
-    assert "\nCRASH cases/khr_cooperative_matrix/copying.yaml::copying[number:n1]: the device's process died: SIGSEGV" in done.stdout
+    assert "\nCRASH cases/khr_cooperative_matrix/copying.yaml::copying[number:n1]\n" in done.stdout
 
 
 def test_records_have_what_reports_need(whole):
@@ -172,12 +172,12 @@ def test_many_failures_are_not_all_announced_nor_explained(checkout):
     numbers = ", ".join(f"n{number}" for number in range(60))
     checkout.describe(text.replace("n0, n1, n2, n3, n4, n5, n6, n7", numbers))
     done = checkout.run("cts", behaviours={"*": "crash"})
-    assert done.stdout.count("\nCRASH cases") == 20 + 50
-    assert "50 failures are shown above; 10 more are not (--report-dir DIR keeps them all)" in done.stdout
-    assert "50 failed, 10 more failed" in done.stdout
+    assert done.stdout.count("\nCRASH cases") == 20
+    assert "20 failures are shown above (--log-failures N); 40 more are not (--report-dir DIR keeps them all)" in done.stdout
+    assert "20 failed, 40 more failed" in done.stdout
     assert done.returncode == 1
     assert "further failures are not announced" in done.stdout
-    assert done.stdout.count("reproduce: cts repro") == 50
+    assert done.stdout.count("reproduce: cts repro") == 20
 
 
 def test_a_device_that_cannot_be_opened_ends_the_run_with_2(checkout):

@@ -18,7 +18,7 @@ def test_the_commands_name_the_profile_that_judged(selector):
     meta = {"device": {"name": choice.description.name, "kind": "embedded", "uuid": ""}, "selector": choice.spec.selector}
     lines = commands(result, [meta], {"f": Path("/checkout/cases/s/f.yaml")})
     judging = [line for line in lines.values() if not line.startswith("cts show ")]
-    assert "pytest 'cases/s/f.yaml::f[a]'" in lines["Judge it again"]
+    assert "cts run 'f[a]'" in lines["Judge it again"]
     assert [line.partition(" --device ")[2] for line in judging] == [selector, selector]
 
 

@@ -21,6 +21,7 @@ ALLOWED = {
     "failure": {"type", "message"},
     "error": {"type", "message"},
     "skipped": {"type", "message"},
+    "system-out": set(),
 }
 """Attributes that the xunit2 schema has."""
 
@@ -49,7 +50,7 @@ def test_verdicts_become_the_element_that_viewers_know(example):
         "timeout": "failure",
         "device_lost": "failure",
         "error": "error",
-        "not_supported": "skipped",
+        "resource_error": "skipped",
     }
     root = document(result_of(example.record(f"a[{verdict}]", verdict)) for verdict in verdicts)
     assert {case.get("name"): case[0].tag for case in root.iter("testcase")} == {f"a[{verdict}]": tag for verdict, tag in verdicts.items()}
@@ -66,14 +67,43 @@ def test_counts_are_those_of_the_elements(results, monkeypatch, limit):
         assert int(holder.get("skipped")) == len(list(holder.iter("skipped")))
 
 
-def test_a_large_run_lists_failures_and_counts_the_rest(results, monkeypatch):
+def names(results) -> list[str]:
+    return [case.get("name") for case in document(results).iter("testcase")]
+
+
+def test_a_case_has_a_test_of_its_own_where_it_needs_attention_and_else_counts(example):
+    results = [result_of(example.record(f"a[{verdict}]", verdict)) for verdict in ("fail", "quality_warning", "pass", "not_supported")]
+    assert names(results) == ["a[fail]", "a[quality_warning]", "not_supported", "pass"]
+
+
+def test_names_are_the_same_however_many_cases_there_are(example):
+    def night(cases: int) -> list[str]:
+        passes = [result_of(example.record(f"a[{n}]")) for n in range(cases)]
+        lacking = [result_of(example.record(f"a[x{n}]", "not_supported", code="missing.feature.x", reason=f"{n}")) for n in range(cases)]
+        return names([*passes, *lacking, result_of(example.record("a[bad]", "fail"))])
+
+    assert night(2) == night(300) == ["a[bad]", "not_supported missing.feature.x", "pass"]
+
+
+def test_known_failures_are_named_by_their_id(example):
+    records = [example.record(f"a[{n}]", "known_fail", code="wrong.values", known="EX-1") for n in range(2)]
+    assert names(map(result_of, records)) == ["known_fail EX-1"]
+
+
+def test_failures_without_end_are_counted_by_code(example, monkeypatch):
     monkeypatch.setattr(module, "LISTED_CASES", 1)
+    results = [result_of(example.record(f"a[{n}]", "fail", code="wrong.values")) for n in range(3)]
     root = document(results)
-    names = [case.get("name") for case in root.iter("testcase")]
-    assert len(names) < 60
-    passed = sum(result.verdict == "pass" and result.family == "muladd" for result in results)
-    assert f"{passed} cases passed" in names
-    assert len(list(root.iter("failure"))) == sum(result.verdict in ("fail", "crash", "timeout", "device_lost") for result in results)
+    assert [case.get("name") for case in root.iter("testcase")] == ["a[0]", "fail wrong.values"]
+    assert root.findall(".//failure")[1].get("message").endswith("2 cases, for example a[1]")
+
+
+def test_the_worst_file_is_one_that_gitlab_reads(example):
+    reason, message = "r" * 100_000, "m" * 100_000
+    record = example.record("family_of_cases[" + "label:value/" * 15 + "x:y]", "fail", code="wrong.values", reason=reason, message=message)
+    results = [result_of(record)] * (module.LISTED_CASES + 5)
+    run = Run((), tuple(results))
+    assert len(module.junit(run.results, context(run)).encode()) < 30e6
 
 
 def test_messages_of_very_many_failures_are_shortened_to_the_reason(example, monkeypatch):

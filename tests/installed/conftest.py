@@ -1,0 +1,60 @@
+"""The suite as a wheel installs it, made from what pyproject.toml says of the wheel, in a folder that nobody may write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.suite import REPOSITORY
+
+HANGS = 600.0
+
+
+@dataclass(frozen=True)
+class Installed:
+    """Runs commands of an installed suite in a folder that has nothing to do with it.
+
+    Attributes:
+        packages: where the packages are.
+        folder: where commands run.
+    """
+
+    packages: Path
+    folder: Path
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
+        # Without bytecode: none can be written there. -P: the folder of the tests is not searched for modules.
+        environment = kept | {"PYTHONPATH": str(self.packages), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-P", *arguments]
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=HANGS, check=False)
+
+    def cts(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.python("-m", "cts", *arguments)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    base = tmp_path_factory.mktemp("installed")
+    packages, folder = base / "site-packages", base / "anywhere"
+    folder.mkdir()
+    wheel = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    ignored = shutil.ignore_patterns("__pycache__", *(Path(name).name for name in wheel["exclude"]))
+    for name in wheel["packages"]:
+        shutil.copytree(REPOSITORY / name, packages / name, ignore=ignored)
+    for source, target in wheel["force-include"].items():
+        shutil.copytree(REPOSITORY / source, packages / target)
+    folders = [packages, *(path for path in packages.rglob("*") if path.is_dir())]
+    for path in folders:
+        path.chmod(0o555)
+    yield Installed(packages, folder)
+    for path in folders:
+        path.chmod(0o755)

@@ -119,6 +119,11 @@ def _stride(layout: VectorMatrixLayout, component: ComponentType, size: tuple[in
     return {"tight": line, "padded": line + component.bytes, "wide": -(-line // 64) * 64 + 64}[kind]
 
 
+def _ascending(numbers: np.ndarray) -> np.ndarray:
+    """Return each number once, in ascending order, and 0 for both zeros: which of them numpy keeps depends on the processor."""
+    return np.unique(numbers + 0.0)
+
+
 @lru_cache(maxsize=64)
 def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, halved: bool) -> np.ndarray:
     """Return bits of ``component`` that cases have in turn.
@@ -137,7 +142,7 @@ def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, hal
     # Every number of the narrow type, or of f16 where that is wider: it is sent through all types unchanged.
     named = narrowest if narrowest.bits <= 16 else COMPONENT_TYPES["f16"]
     known = values(np.arange(1 << named.bits).astype(named.bits_dtype), named)
-    known = np.unique(known[np.isfinite(known)])
+    known = _ascending(known[np.isfinite(known)])
     if data == "exact":
         if component.name == "f32" and narrowest is component:
             bits = (np.arange(1, 1 << 14, dtype=np.uint64) * 0x9E3779B1 % (1 << 32)).astype(np.uint32)
@@ -156,7 +161,7 @@ def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, hal
             near += [np.nextafter(ties, np.float32(np.inf)).astype(np.float64), np.nextafter(ties, np.float32(-np.inf)).astype(np.float64)]
         found = np.concatenate(near)
         found = found[nearest(component, found) == found]
-        return encode(component, np.unique(found[np.isfinite(nearest(narrowest, found))]))
+        return encode(component, _ascending(found[np.isfinite(nearest(narrowest, found))]))
     last = float(step[-1])
     around = limit + last * np.array([-1.0, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 16.0])
     beyond = np.concatenate((around, [largest_finite(component), np.inf, 1.0, 0.0]))

@@ -22,7 +22,9 @@ FOLDER = Path("golden", "needs")
 """Of the files, in a checkout."""
 
 _PARTS = (("environment", Environment), ("sizes", Sizes), ("types", Types))
-_HEAD = "# what each case needs of a device, by parts that several have; written by 'cts golden --update'"
+_FIELDS = digest([f"{name}.{field}".encode() for name, part in _PARTS for field in part._fields])
+_HEAD = f"# what each case needs of a device, by parts that several have ({_FIELDS}); written by 'cts golden --update'"
+"""With a digest of what the parts have: the needs of a file that was written when they had something else are not found."""
 
 CaseNeeds = tuple[tuple[str, KernelNeeds], ...]
 """Label and needs of each pipeline of a case."""
@@ -85,18 +87,19 @@ class PinnedNeeds:
 
 
 def read_needs_file(path: Path) -> PinnedNeeds:
-    """Return what ``path`` pins; nothing if there is no such file."""
+    """Return what ``path`` pins; nothing if there is no such file, or one with other parts."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         text = ""
     parts: dict[str, list[str]] = {name: [] for name, _ in _PARTS}
     cases: dict[str, tuple[str, ...]] = {}
-    for line in text.splitlines():
+    head, *lines = text.splitlines() or [""]
+    for line in lines if head == _HEAD else ():
         first, *rest = line.split("\t")
         if first in parts:
             parts[first] += rest
-        elif not first.startswith("#"):
+        else:
             cases[first] = tuple(rest)
     return PinnedNeeds(tuple(tuple(texts) for texts in parts.values()), cases)
 

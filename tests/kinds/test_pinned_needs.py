@@ -68,3 +68,10 @@ def test_verdict_code_and_words_are_those_of_the_module(no_rows, monkeypatch):
     pinned = kernel_cases.judge(case, no_rows, "spirv", Stopwatch())
     monkeypatch.setattr(kernel_cases, "pinned_needs", lambda _: None)
     assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch()) == pinned
+
+
+def test_needs_that_were_pinned_with_other_fields_are_not_found(tmp_path):
+    path = tmp_path / "needs.tsv"
+    head, *rest = lines_of([("k", found(ONE))])
+    path.write_text("\n".join([head.replace("(", "(0"), *rest]), encoding="utf-8")
+    assert read_needs_file(path).of("k") is None

@@ -87,12 +87,21 @@ def _run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
     attempts: dict[tuple[str, int], Outline] = {}
     for outline in read_outlines(path, faults.line):
         attempts[outline.id, outline.attempt] = outline
-    for (id_, _), outline in attempts.items():
-        today = renames.get(id_, id_)
-        one = outline if today == id_ else msgspec.structs.replace(outline, id=today)
+    for outline in attempts.values():
+        today = _todays_id(outline, renames)
+        one = outline if today == outline.id else msgspec.structs.replace(outline, id=today)
         cases[today] = _worse(cases[today], one) if today in cases else one
     meta = journal.read_meta(path.parent, faults.other)
     return ComparedRun(name, path, _facts(cases.values(), meta), cases, tuple(_notes(meta, faults.lines)), tuple(faults.first))
+
+
+def _todays_id(outline: Outline, renames: Mapping[str, str]) -> str:
+    """Return the id of a case today. An id that was another case's before a default changed is told by the parameters of its result."""
+    renamed = renames.get(outline.id, outline.id)
+    labels = (part.partition(":") for part in renamed.partition("[")[2].removesuffix("]").split("/"))
+    if outline.parameters and any(outline.parameters.get(name, label) != label for name, _, label in labels):
+        return outline.id
+    return renamed
 
 
 def _worse(one: Outline, other: Outline) -> Outline:

@@ -161,6 +161,17 @@ def test_a_renamed_case_is_compared_under_its_id_of_today(example, runs):
     assert (pair.compared, pair.regressions) == (1, 1)
 
 
+def test_an_id_that_was_another_cases_before_a_default_changed_keeps_its_case(example, runs):
+    renames = {"a[b:x]": "a[b:x/c:short]"}
+    today = [
+        example.record("a[b:x]", parameters={"b": "x", "c": "whole"}),
+        example.record("a[b:x/c:short]", parameters={"b": "x", "c": "short"}),
+    ]
+    before = [example.record("a[b:x]", parameters={"b": "x", "c": "short"})]
+    old, new = read_runs(runs(old=before, new=today), renames)
+    assert (set(old.cases), set(new.cases)) == ({"a[b:x/c:short]"}, {"a[b:x]", "a[b:x/c:short]"})
+
+
 def test_what_judged_differently_is_said(example, tmp_path):
     first = example.write_journal(tmp_path / "a", [example.record("a[b:x]")], **META)
     other = example.record("a[b:x]", driver="example 1.2.4", tier="smoke")

@@ -98,10 +98,16 @@ def _run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
 def _todays_id(outline: Outline, renames: Mapping[str, str]) -> str:
     """Return the id of a case today. An id that was another case's before a default changed is told by the parameters of its result."""
     renamed = renames.get(outline.id, outline.id)
-    labels = (part.partition(":") for part in renamed.partition("[")[2].removesuffix("]").split("/"))
-    if outline.parameters and any(outline.parameters.get(name, label) != label for name, _, label in labels):
-        return outline.id
-    return renamed
+    stated = _labels(outline.id)
+    added = {name: label for name, label in _labels(renamed).items() if name not in stated}
+    is_another = any(outline.parameters.get(name, label) != label for name, label in added.items())
+    return outline.id if is_another else renamed
+
+
+def _labels(id_: str) -> dict[str, str]:
+    """Return the labels that an id states, by parameter."""
+    parts = (part.partition(":") for part in id_.partition("[")[2].removesuffix("]").split("/"))
+    return {name: label for name, _, label in parts}
 
 
 def _worse(one: Outline, other: Outline) -> Outline:

@@ -116,6 +116,8 @@ def _refuse(runs: Sequence[Run]) -> None:
         raise NotExpressible("it draws, and the C program only dispatches")
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible("it has matrices in a layout of the device's, and the C program converts none")
+    if any(slot.windows is not None for slot in first.buffers):
+        raise NotExpressible("it has buffers of gigabytes, of which the C program would hold every byte")
     for run in runs:
         if _shared(run.kernel) != _shared(first):
             raise NotExpressible("its pipelines differ in more than constants and local sizes")

@@ -304,7 +304,7 @@ class Overview:
             return None
         verdict = digest.verdict
         # What the suite counts by reason has categories of its own, which -ra does not list once more.
-        category = _CATEGORIES.get(verdict, "failed")
+        category = _CATEGORIES.get(verdict, "failed") if verdict in self._settings.passing else "failed"
         if hasattr(report, UNEXPLAINED):
             category = "more failed"
         # Without a letter and a word pytest prints nothing for a case: a hundred thousand dots tell less than one line of counts.

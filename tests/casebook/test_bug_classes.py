@@ -34,6 +34,8 @@ HOLE:
 def classes(root: Path, toy: Family) -> Path:
     path = root / "cases" / "bug_classes.yaml"
     path.write_text(CLASSES)
+    # Where there are none, as in a wheel, nobody asks for tests.
+    (root / "tests").mkdir()
     return path
 
 

@@ -321,6 +321,13 @@ UNSEEN = (
         _of("call", "variables_kept"),
         "a function that takes and returns a whole writes all of its variable first",
         "vector_variables",
+        "get_coordinate",
+    ),
+    _asked(
+        _of("per_element", "element_transposed", "operand_transposed"),
+        "which element a function gets is the subject of per_element",
+        "per_element",
+        "maintenance1_per_element",
     ),
     _asked(_of("call", "returns_argument", "result_overwrites_argument"), "results of functions are the subject of functions", "functions"),
 )

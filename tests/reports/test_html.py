@@ -111,7 +111,7 @@ def test_a_failure_page_tells_how_to_run_the_case_again(pages):
     text = next(text for name, text in pages.items() if name.startswith("load_store"))
     id_ = re.search(r'<h1 class="id">(.*?)</h1>', text).group(1)
     assert f"cts repro &#39;{id_}&#39; DIR --device 00112233" in text
-    assert f"pytest &#39;cases/khr_cooperative_matrix/load_store.yaml::{id_}&#39; --device 00112233" in text
+    assert f"cts run &#39;{id_}&#39; --device 00112233" in text
 
 
 def test_a_failure_page_has_the_text_of_its_requirements(pages):

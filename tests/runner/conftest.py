@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from cts.commands import context
-from cts.devices.device import DeviceDescription
+from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
 from cts.verdict.codes import Reason
 from generators.casebook import Case, Casebook, expand, load_casebook
@@ -18,7 +19,7 @@ REPOSITORY = suite.REPOSITORY
 class Scripted:
     """A device that a function of the test runs."""
 
-    description = DeviceDescription("Scripted", "1.0", "", "embedded", "1.4.0", 8, 64, 1 << 15, {})
+    description = replace(load_profile("universal").description, name="Scripted", driver="1.0")
 
     def __init__(self, run: Callable[[Sequence[Dispatch]], list[Outcome]], missing: Reason | None = None) -> None:
         self._run = run

@@ -84,7 +84,7 @@ def unknown_commands(text: str, config: pytest.Config) -> list[str]:
     for span in code(text):
         command = re.sub(r"\[.*?\]", "", span.partition("#")[0])
         options = set(re.findall(r"(?<!\S)--[\w-]+", command))
-        if re.search(r"\bpytest (--pyargs )?cts\b|\bcts run\b", command):
+        if re.search(r"\bpytest (--pyargs )?cts\b|\bcts run(?![\w-])", command):
             absent = object()
             if any(config.getoption(option, absent) is absent for option in options):
                 unknown.append(span)

@@ -123,7 +123,7 @@ def tier_faults(family: Family, tiers: PinnedTiers) -> TierFaults:
     nightly = [row for pinned in tiers.cases if (row := rows[pinned.id]) is not None]
     smoke = [row for pinned in tiers.cases if (row := rows[pinned.id]) is not None and pinned.tier is Tier.SMOKE]
     notes = []
-    if not tiers.cases:
+    if not tiers.outline:
         notes.append("no cases are pinned")
     elif tiers.outline != outline(family):
         notes.append("parameters, constraints or products have changed since the cases were pinned")

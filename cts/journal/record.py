@@ -21,6 +21,7 @@ from cts.journal.schema import WrongField, convert, each
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, WrongElement
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import CaseResult
+from generators.casebook.ids import family_of
 
 SCHEMA = 4
 """Version of the lines. Schemas 1 to 3 have no quality warnings; schemas 1 and 2 have no parameters; schema 1 has neither header lines nor
@@ -143,7 +144,7 @@ def result_of(record: object) -> CaseResult:
 def _of_this_schema(record: Json) -> Json:
     """Return a record of any schema as one of SCHEMA, and without steps that took no finite time."""
     if isinstance(id_ := record.get("id"), str) and "family" not in record:
-        record["family"] = id_.partition("[")[0]
+        record["family"] = family_of(id_)
     tries = record.get("tries")
     for part in (record, *(tries if isinstance(tries, list) else ())):
         if isinstance(part, dict) and part.get("verdict") == "expected_fail":

@@ -14,6 +14,7 @@ from cts.devices.holder import Retries
 from cts.run.tally import Digest
 from cts.verdict.verdict import Verdict
 from generators.casebook import Casebook, CaseKind, find_case
+from generators.casebook.ids import family_of
 from generators.errors import CasebookError
 
 IN_A_ROW = 3
@@ -43,16 +44,11 @@ def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> t
     return tuple(quickest.values())
 
 
-def family_of(id_: str) -> str:
-    """Return the family that an id begins with."""
-    return id_.partition("[")[0]
-
-
 class ControlCase:
     """The quickest case of each family that has passed so far.
 
-    A device may be lost in part: for draws and not for dispatches, for example. So a case is blamed after the quickest case of its own
-    family; where none of them has passed, after the quickest of all.
+    A device may be lost in part: for draws and not for dispatches, for example. So the control of a case is the quickest of its own family;
+    where none of the family has passed, the quickest of all.
 
     Args:
         rerun: runs a case again.

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook.ids import family_of
 from generators.errors import CtsError
 
 FILE = Path("golden", "costs.tsv")
@@ -82,7 +83,7 @@ def joined(runs: Sequence[Costs]) -> Costs:
     families: dict[str, int] = {}
     cases: dict[str, int] = {}
     for costs in runs:
-        cases |= {id_: cost for id_, cost in costs.cases.items() if id_.partition("[")[0] not in families}
+        cases |= {id_: cost for id_, cost in costs.cases.items() if family_of(id_) not in families}
         families = {**costs.families, **families}
     return Costs(families, cases, round(median(families.values())) if families else USUAL)
 

@@ -28,6 +28,7 @@ from cts.run.set_aside import SetAside
 from cts.run.tally import Digest, Tally, phrase
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
+from generators.casebook.ids import family_of
 from generators.errors import CtsError
 
 MESSAGE_LINES = 20
@@ -162,7 +163,7 @@ class Overview:
         ids = [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
         self._families = Counter()
         for id_ in ids:
-            self._families[id_.partition("[")[0]] += self._items.count(id_)
+            self._families[family_of(id_)] += self._items.count(id_)
         self._selected = self._families.total()
         if self._retried:
             names = frozenset(ids)
@@ -208,7 +209,7 @@ class Overview:
         report.nodeid = f"{path}::{id_}"
         result = CaseResult(
             id=id_,
-            family=id_.partition("[")[0],
+            family=family_of(id_),
             verdict=Verdict.CRASH,
             code=Code.CRASH.of(),
             reason=reason,

@@ -14,11 +14,12 @@ from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.judges import Choice, choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
+from cts.run.selection import Selection
 from cts.run.session import LOG_FAILURES, Settings
 from cts.run.shards import Shard
 from cts.run.time_limit import beginning_now
 from cts.verdict.verdict import Verdict
-from generators.casebook import Tier
+from generators.casebook import Casebook, Tier
 from generators.errors import CtsError
 
 DEFAULT_STEP_TIMEOUT = 60.0
@@ -45,17 +46,14 @@ class Plan:
     """Picklable.
 
     Attributes:
-        named: family -> ids named on the command line.
-        listed: family -> ids of the case list, or None.
-        attempts: what is to be judged, and what a resumed journal has.
+        groups: the settings of each group of processes, which differ in their devices alone.
+        extra_rows, named, listed, attempts, shard: see Selection.
         proven: cases that have passed in the run that this one resumes, and their seconds.
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
-        shard: which part of the selected cases; None for all.
-        groups: the settings of each group of processes; the first are ``settings``.
     """
 
-    settings: Settings
+    groups: tuple[Settings, ...]
     extra_rows: tuple[str, ...]
     named: Mapping[str, tuple[str, ...]]
     listed: Mapping[str, tuple[str, ...]] | None
@@ -64,7 +62,16 @@ class Plan:
     reports: Path | None
     token: str
     shard: Shard | None = None
-    groups: tuple[Settings, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first group."""
+        return self.groups[0]
+
+    def selection(self, casebook: Casebook) -> Selection:
+        """Return which cases are judged."""
+        settings = self.settings
+        return Selection(casebook, settings.tier, self.extra_rows, self.named, self.listed, self.attempts, settings.known.skips, self.shard)
 
 
 def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -> Settings:

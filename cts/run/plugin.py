@@ -253,7 +253,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.overview import Overview, timestamp
     from cts.run.plan import Plan, checked_retry, log_failures
     from cts.run.selected import Selected
-    from cts.run.selection import Selection, check_named, device_rows, list_ids, selection_digest
+    from cts.run.selection import check_named, device_rows, list_ids, selection_digest
     from cts.run.session import open_holder
     from cts.run.shards import parse_shard
     from cts.run.signals import Endings
@@ -331,9 +331,9 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
-    plan = Plan(settings, rows, named, listed, attempts, proven, reports, _token(reports), shard, groups)
+    plan = Plan(groups, rows, named, listed, attempts, proven, reports, _token(reports), shard)
     findings: list[Finding] = []
-    selection = Selection(casebook, settings.tier, rows, named, listed, attempts, settings.known.skips, shard)
+    selection = plan.selection(casebook)
     overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
     if (github := from_environment(reports, settings.passing)) is not None:
@@ -351,14 +351,11 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 def _join(config: pytest.Config, plan: Plan) -> None:
     """Set up a worker of pytest-xdist."""
     from cts.run.groups import group_of
-    from cts.run.selection import Selection
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
 
     ignore()
-    casebook = load_casebook(suite_root(config.rootpath))
-    skips = plan.settings.known.skips
-    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts, skips, plan.shard)
+    selection = plan.selection(load_casebook(suite_root(config.rootpath)))
     group = group_of(config.workerinput["workerid"], len(plan.groups))  # type: ignore[attr-defined]
     _judge(config, plan, group, selection, [])
 

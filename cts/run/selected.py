@@ -10,6 +10,7 @@ from functools import cached_property
 from cts.run.selection import Selection
 from generators.casebook import Family
 from generators.casebook.blocks import Block, block_cases
+from generators.casebook.ids import family_of
 from generators.casebook.tiers import labels_of
 
 Key = tuple[str, int]
@@ -41,7 +42,7 @@ class Selected:
 
     def home(self, id_: str) -> str:
         """Return the name of the block that has a case; the case's id if none does."""
-        family = self.selection.casebook.families.get(id_.partition("[")[0])
+        family = self.selection.casebook.families.get(family_of(id_))
         blocks = self._by_labels.get(family.name) if family is not None else None
         labels = labels_of(family, id_) if family is not None and blocks else None
         if not blocks or family is None or labels is None:

@@ -13,6 +13,11 @@ from generators.errors import CasebookError
 from generators.property_rows import check_row
 
 
+def family_of(id_: str) -> str:
+    """Return the name of the family that an id begins with."""
+    return id_.partition("[")[0]
+
+
 def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:
     """Return ``name:label/name:label/…`` of the parameters whose label is not their default."""
     return "/".join(f"{parameter.name}:{label}" for parameter, label in zip(parameters, labels, strict=True) if label != parameter.default)

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.devices.device import OutOfMemory
-from cts.devices.vulkan.api import CData, check, load, made
+from cts.devices.vulkan.api import CData, check, load
+from cts.devices.vulkan.buffers import Buffers, memory_types
 from cts.devices.vulkan.executable import Record
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
-from cts.devices.vulkan.supplement import BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 from generators.kernel import BufferSlot
 from generators.windows import Windows
 
@@ -75,8 +75,9 @@ class LargeBuffers:
 
     def __init__(self, physical: CData, device: LogicalDevice, addressable: bool, sparse: bool, slots: Sequence[BufferSlot]) -> None:
         self._vulkan = load()
-        self._physical, self._device, self._queue = physical, device.handle, device.queue
-        self._addressable, self._sparse = addressable, sparse
+        self._types = memory_types(physical)
+        self._device, self._queue = device.handle, device.queue
+        self._calls, self._sparse = Buffers(device.handle, addressable), sparse
         self._made: list[CData] = []
         self._memories: list[CData] = []
         self.buffers: list[LargeBuffer] = []
@@ -90,54 +91,24 @@ class LargeBuffers:
 
     def _make(self, place: int, slot: BufferSlot) -> LargeBuffer:
         vulkan = self._vulkan
-        ffi, lib = vulkan.ffi, vulkan.lib
         usage = (
             vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vulkan.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vulkan.VK_BUFFER_USAGE_TRANSFER_DST_BIT
         )
-        if self._addressable:
-            usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
         sparse = vulkan.VK_BUFFER_CREATE_SPARSE_BINDING_BIT | vulkan.VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT
-        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "size": slot.span, "usage": usage}
-        info = ffi.new("VkBufferCreateInfo*", structure | {"flags": sparse if self._sparse else 0})
-        out = ffi.new("VkBuffer*")
-        buffer = made("vkCreateBuffer", lib.vkCreateBuffer(self._device, info, ffi.NULL, out), out)
+        buffer = self._calls.create(slot.span, usage, sparse if self._sparse else 0)
         self._made.append(buffer)
-        needed = ffi.new("VkMemoryRequirements*")
-        lib.vkGetBufferMemoryRequirements(self._device, buffer, needed)
+        needed = self._calls.requirements(buffer)
         assert slot.windows is not None, "a large buffer has windows"
         if self._sparse:
             self._bind_windows(buffer, resident_ranges(slot.windows, int(needed.alignment), int(needed.size)), int(needed.memoryTypeBits))
         else:
             memory = self._allocate(int(needed.size), int(needed.memoryTypeBits))
-            check("vkBindBufferMemory", lib.vkBindBufferMemory(self._device, buffer, memory, 0))
-        address = 0
-        if self._addressable:
-            about = ffi.new("VkBufferDeviceAddressInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": buffer})
-            address = int(lib.vkGetBufferDeviceAddress(self._device, about))
-        return LargeBuffer(place, slot, buffer, address)
+            check("vkBindBufferMemory", vulkan.lib.vkBindBufferMemory(self._device, buffer, memory, 0))
+        return LargeBuffer(place, slot, buffer, self._calls.address(buffer))
 
     def _allocate(self, size: int, allowed: int) -> CData:
         """Allocate ``size`` bytes of memory of one of the types ``allowed``."""
-        vulkan = self._vulkan
-        ffi, lib = vulkan.ffi, vulkan.lib
-        flags = ffi.new(
-            "VkMemoryAllocateFlagsInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                "flags": MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if self._addressable else 0,
-            },
-        )
-        allocation = ffi.new(
-            "VkMemoryAllocateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                "pNext": flags,
-                "allocationSize": size,
-                "memoryTypeIndex": self._memory_type(allowed, size),
-            },
-        )
-        out = ffi.new("VkDeviceMemory*")
-        memory = made("vkAllocateMemory", lib.vkAllocateMemory(self._device, allocation, ffi.NULL, out), out)
+        memory = self._calls.allocate(size, self._memory_type(allowed, size))
         self._memories.append(memory)
         return memory
 
@@ -161,14 +132,9 @@ class LargeBuffers:
 
     def _memory_type(self, allowed: int, size: int) -> int:
         """Choose memory of the device's own, else any, whose heap is large enough."""
-        vulkan = self._vulkan
-        properties = vulkan.ffi.new("VkPhysicalDeviceMemoryProperties*")
-        vulkan.lib.vkGetPhysicalDeviceMemoryProperties(self._physical, properties)
-        for wanted in (vulkan.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0):
-            for index in range(properties.memoryTypeCount):
-                type_ = properties.memoryTypes[index]
-                fits = properties.memoryHeaps[type_.heapIndex].size >= size
-                if allowed >> index & 1 and type_.propertyFlags & wanted == wanted and fits:
+        for wanted in (self._vulkan.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0):
+            for index, type_ in enumerate(self._types):
+                if allowed >> index & 1 and type_.flags & wanted == wanted and type_.heap >= size:
                     return index
         raise OutOfMemory(f"no memory heap of the device has the {size:,} bytes of a large buffer")
 

@@ -6,14 +6,11 @@ import numpy as np
 
 from cts.devices.device import DriverRefused
 from cts.devices.vulkan.api import CData, check, load, made
+from cts.devices.vulkan.buffers import Buffers, memory_types
 from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
-from cts.devices.vulkan.supplement import BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 
 _STEP = 1 << 20
 """Sizes are multiples of this: with both margins, almost all cases fit in the smallest."""
-
-_MOST_TYPES = 32
-"""VK_MAX_MEMORY_TYPES."""
 
 _LARGE = 4
 """How many times as large as a case needs it the buffer may be: all of it is compared after each run."""
@@ -37,19 +34,14 @@ class Arena:
     def __init__(self, physical: CData, device: CData, addressable: bool) -> None:
         self._vulkan = load()
         self._device = device
-        self._addressable = addressable
+        self._buffers = Buffers(device, addressable)
         self._memory: CData = None
         self.buffer: CData = None
         self.address = 0
         self.start = MARGIN
         self.memory: PoisonedMemory | None = None
         self._size = 0
-        properties = self._vulkan.ffi.new("VkPhysicalDeviceMemoryProperties*")
-        self._vulkan.lib.vkGetPhysicalDeviceMemoryProperties(physical, properties)
-        count = properties.memoryTypeCount
-        if count > _MOST_TYPES:
-            raise DriverRefused(f"vkGetPhysicalDeviceMemoryProperties says that there are {count:,} memory types, of {_MOST_TYPES} at most")
-        self._types = [int(properties.memoryTypes[i].propertyFlags) for i in range(count)]
+        self._types = memory_types(physical)
 
     def reserve(self, count: int) -> PoisonedMemory:
         """Make room for ``count`` bytes, and as much again on both sides as may not be written. What the buffer held is gone if it changes.
@@ -70,41 +62,13 @@ class Arena:
             | vulkan.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
             | vulkan.VK_BUFFER_USAGE_TRANSFER_DST_BIT
         )
-        if self._addressable:
-            usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
-        info = ffi.new("VkBufferCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "size": size, "usage": usage})
-        buffer = ffi.new("VkBuffer*")
-        self.buffer = made("vkCreateBuffer", lib.vkCreateBuffer(self._device, info, ffi.NULL, buffer), buffer)
-        needed = ffi.new("VkMemoryRequirements*")
-        lib.vkGetBufferMemoryRequirements(self._device, self.buffer, needed)
-        flags = ffi.new(
-            "VkMemoryAllocateFlagsInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                "flags": MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if self._addressable else 0,
-            },
-        )
-        allocation = ffi.new(
-            "VkMemoryAllocateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                "pNext": flags,
-                "allocationSize": needed.size,
-                "memoryTypeIndex": self._memory_type(needed.memoryTypeBits),
-            },
-        )
-        memory = ffi.new("VkDeviceMemory*")
-        self._memory = made("vkAllocateMemory", lib.vkAllocateMemory(self._device, allocation, ffi.NULL, memory), memory)
+        self.buffer = self._buffers.create(size, usage)
+        needed = self._buffers.requirements(self.buffer)
+        self._memory = self._buffers.allocate(needed.size, self._memory_type(needed.memoryTypeBits))
         check("vkBindBufferMemory", lib.vkBindBufferMemory(self._device, self.buffer, self._memory, 0))
         mapped = ffi.new("void**")
         start = made("vkMapMemory", lib.vkMapMemory(self._device, self._memory, 0, size, 0, mapped), mapped)
-        if self._addressable:
-            about = ffi.new(
-                "VkBufferDeviceAddressInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": self.buffer}
-            )
-            address = int(lib.vkGetBufferDeviceAddress(self._device, about))
-            if not address:
-                raise DriverRefused("vkGetBufferDeviceAddress gave the null address")
+        if address := self._buffers.address(self.buffer):
             self.address = address + MARGIN
         self.memory = PoisonedMemory(np.frombuffer(ffi.buffer(start, size), np.uint8))
         self._size = size
@@ -115,8 +79,8 @@ class Arena:
         vulkan = self._vulkan
         coherent = vulkan.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vulkan.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
         for wanted in (coherent | vulkan.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, coherent):
-            for index, flags in enumerate(self._types):
-                if allowed >> index & 1 and flags & wanted == wanted:
+            for index, type_ in enumerate(self._types):
+                if allowed >> index & 1 and type_.flags & wanted == wanted:
                     return index
         raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, which every driver has to")
 

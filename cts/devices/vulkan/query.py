@@ -9,6 +9,7 @@ from typing import Any
 from cts.devices.capabilities import STATED_FEATURES
 from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, MatrixRow, VectorRow
 from cts.devices.vulkan.api import CData, address, load, text
+from cts.devices.vulkan.buffers import memory_types
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
 from cts.devices.vulkan.lists import enumerate_all, told
 from cts.devices.vulkan.property_commands import ask
@@ -128,10 +129,8 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
 
 
 def _largest_heap(handle: CData) -> int:
-    """Return the bytes of the largest memory heap."""
-    properties = load().ffi.new("VkPhysicalDeviceMemoryProperties*")
-    load().lib.vkGetPhysicalDeviceMemoryProperties(handle, properties)
-    return max((int(properties.memoryHeaps[i].size) for i in range(properties.memoryHeapCount)), default=0)
+    """Return the bytes of the largest heap that a memory type has."""
+    return max((type_.heap for type_ in memory_types(handle)), default=0)
 
 
 def _filled(handle: CData, version: tuple[int, int], features: Chain, properties: Chain) -> tuple[CData, CData]:

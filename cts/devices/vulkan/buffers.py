@@ -1,0 +1,129 @@
+"""Buffers and the memory that they are bound to: the calls that make them, with what a driver says checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.devices.device import DriverRefused
+from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.supplement import BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+
+_MOST_TYPES = 32
+"""VK_MAX_MEMORY_TYPES."""
+
+_MOST_HEAPS = 16
+"""VK_MAX_MEMORY_HEAPS."""
+
+
+@dataclass(frozen=True)
+class MemoryType:
+    """A VkMemoryType.
+
+    Attributes:
+        flags: VkMemoryPropertyFlags.
+        heap: bytes of its heap.
+    """
+
+    flags: int
+    heap: int
+
+
+def memory_types(physical: CData) -> tuple[MemoryType, ...]:
+    """Return the memory types of a VkPhysicalDevice.
+
+    Raises:
+        DriverRefused: the driver names more types than there can be, or a heap that there cannot be.
+    """
+    vulkan = load()
+    properties = vulkan.ffi.new("VkPhysicalDeviceMemoryProperties*")
+    vulkan.lib.vkGetPhysicalDeviceMemoryProperties(physical, properties)
+    call, count = "vkGetPhysicalDeviceMemoryProperties", properties.memoryTypeCount
+    if count > _MOST_TYPES:
+        raise DriverRefused(f"{call} says that there are {count:,} memory types, of {_MOST_TYPES} at most")
+    found = []
+    for number in range(count):
+        type_ = properties.memoryTypes[number]
+        if type_.heapIndex >= _MOST_HEAPS:
+            raise DriverRefused(f"{call} says that memory type {number} is of heap {type_.heapIndex:,}, of {_MOST_HEAPS} at most")
+        found.append(MemoryType(int(type_.propertyFlags), int(properties.memoryHeaps[type_.heapIndex].size)))
+    return tuple(found)
+
+
+class Buffers:
+    """Makes the buffers of a device.
+
+    Args:
+        device: VkDevice.
+        addressable: whether buffers get a device address (feature bufferDeviceAddress).
+    """
+
+    def __init__(self, device: CData, addressable: bool) -> None:
+        self._vulkan = load()
+        self._device, self._addressable = device, addressable
+
+    def create(self, size: int, usage: int, flags: int = 0) -> CData:
+        """Return a new VkBuffer.
+
+        Args:
+            size: bytes.
+            usage: VkBufferUsageFlags; the device address is added to them.
+            flags: VkBufferCreateFlags.
+
+        Raises:
+            DeviceFailure: the call fails.
+        """
+        vulkan = self._vulkan
+        if self._addressable:
+            usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "flags": flags, "size": size, "usage": usage}
+        info, out = vulkan.ffi.new("VkBufferCreateInfo*", structure), vulkan.ffi.new("VkBuffer*")
+        return made("vkCreateBuffer", vulkan.lib.vkCreateBuffer(self._device, info, vulkan.ffi.NULL, out), out)
+
+    def requirements(self, buffer: CData) -> CData:
+        """Return the VkMemoryRequirements of a buffer."""
+        needed = self._vulkan.ffi.new("VkMemoryRequirements*")
+        self._vulkan.lib.vkGetBufferMemoryRequirements(self._device, buffer, needed)
+        return needed
+
+    def allocate(self, size: int, memory_type: int) -> CData:
+        """Return new VkDeviceMemory of ``size`` bytes.
+
+        Raises:
+            OutOfMemory: there is not so much memory.
+            DeviceFailure: the call fails.
+        """
+        vulkan = self._vulkan
+        ffi = vulkan.ffi
+        flags = ffi.new(
+            "VkMemoryAllocateFlagsInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                "flags": MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if self._addressable else 0,
+            },
+        )
+        allocation = ffi.new(
+            "VkMemoryAllocateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                "pNext": flags,
+                "allocationSize": size,
+                "memoryTypeIndex": memory_type,
+            },
+        )
+        out = ffi.new("VkDeviceMemory*")
+        return made("vkAllocateMemory", vulkan.lib.vkAllocateMemory(self._device, allocation, ffi.NULL, out), out)
+
+    def address(self, buffer: CData) -> int:
+        """Return the device address of a buffer with memory; 0 where buffers get none.
+
+        Raises:
+            DriverRefused: the driver gives the null address.
+        """
+        if not self._addressable:
+            return 0
+        vulkan = self._vulkan
+        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": buffer}
+        address = int(vulkan.lib.vkGetBufferDeviceAddress(self._device, vulkan.ffi.new("VkBufferDeviceAddressInfo*", structure)))
+        if not address:
+            raise DriverRefused("vkGetBufferDeviceAddress gave the null address")
+        return address

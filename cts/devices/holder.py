@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Thread
 
 from cts.devices.device import DeviceError, DeviceUnavailable, Finding, Judge
 
@@ -67,6 +69,7 @@ class DeviceHolder:
         self._retries = retries
         self._sleep = sleep
         self._device: Judge | None = None
+        self._begun: Future[Judge] | None = None
         self.findings = [] if findings is None else findings
 
     @property
@@ -77,8 +80,21 @@ class DeviceHolder:
             DeviceUnavailable: it cannot be opened, however often that is tried.
         """
         if self._device is None:
-            self._device = self._opened()
+            begun, self._begun = self._begun, None
+            self._device = self._opened() if begun is None else begun.result()
         return self._device
+
+    def begin(self) -> None:
+        """Begin to open the device, in a thread of its own; whoever first asks for the device waits for it, and gets its errors."""
+        if self._device is None and self._begun is None:
+            self._begun = Future()
+            Thread(target=self._open_into, args=(self._begun,), daemon=True, name="opens the device").start()
+
+    def _open_into(self, begun: Future[Judge]) -> None:
+        try:
+            begun.set_result(self._opened())
+        except BaseException as error:
+            begun.set_exception(error)
 
     def _opened(self) -> Judge:
         last: DeviceError | None = None
@@ -93,7 +109,7 @@ class DeviceHolder:
 
     def discard(self) -> None:
         """Let go of the device, whatever state it is in; the next use opens a fresh one."""
-        device, self._device = self._device, None
+        device = self._taken()
         if device is not None:
             # A lost device may fail to close in any way; the next one does not depend on it.
             with suppress(Exception):
@@ -101,9 +117,19 @@ class DeviceHolder:
 
     def close(self) -> None:
         """Close the device if it is open."""
-        device, self._device = self._device, None
+        device = self._taken()
         if device is not None:
             self._close(device)
+
+    def _taken(self) -> Judge | None:
+        """Return the device if there is one, which is no longer this holder's."""
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            # Nobody asked for it. If it could not be opened, nobody has to know.
+            with suppress(DeviceError):
+                return begun.result()
+        device, self._device = self._device, None
+        return device
 
     def _close(self, device: Judge) -> None:
         self.findings += device.close()

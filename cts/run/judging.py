@@ -18,6 +18,7 @@ from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
 from cts.run.control import ControlCase, Proven
+from cts.run.costs import Costs, read_costs
 from cts.run.options import is_package
 from cts.run.runner import judge
 from cts.run.selection import Selection
@@ -51,6 +52,7 @@ class Judging:
         send_records: whether reports carry the records for the controller to write.
         proven: cases that have passed before this run, and their seconds.
         group: number of the group that this process is in.
+        processes: how many share the cases.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Judging:
         send_records: bool = False,
         proven: Iterable[Proven] = (),
         group: int = 0,
+        processes: int = 1,
     ) -> None:
         self._group = group
+        self._processes = processes
         self._root = root
         self._settings = settings
         self._selection = selection
@@ -87,9 +91,11 @@ class Judging:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Where there may not be time for all cases, put the most telling ones first."""
+        """Where there may not be time for all cases, put the most telling ones first; where several processes share them, the longest."""
         if self._settings.limit is not None:
             items[:] = most_telling_first(items)
+        elif self._processes > 1:
+            items[:] = begun_early(items, read_costs(self._selection.casebook.root.parent), self._processes)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
@@ -205,6 +211,14 @@ def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     known = list(families.values())
     ordered = [known[family][case] for family, case in covering_order([[item.case.labels for item in cases] for cases in known])]
     return [*ordered, *(item for item in items if not isinstance(item, CaseItem))]
+
+
+def begun_early(items: Sequence[pytest.Item], costs: Costs, processes: int) -> list[pytest.Item]:
+    """Return the items in the order in which ``processes`` begin with those that take long."""
+    from cts.run.longest_first import longest_first
+
+    long = [costs.cases.get(item.case.id) if isinstance(item, CaseItem) else None for item in items]
+    return [items[number] for number in longest_first(long, processes)]
 
 
 def make_report(nodeid: str, result: CaseResult, start: float, passing: Collection[Verdict] = PASSING) -> pytest.TestReport:

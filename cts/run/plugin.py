@@ -374,7 +374,11 @@ def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, 
     elsewhere = plan.reports is not None and not here
     settings = plan.groups[group]
     holder = open_holder(settings, findings)
-    judging = Judging(suite_root(config.rootpath), settings, selection, holder, journal, elsewhere, plan.proven, group)
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    if settings.isolated and processes > 1:
+        # Many that open the device at once take seconds; meanwhile this process collects the cases.
+        holder.begin()
+    judging = Judging(suite_root(config.rootpath), settings, selection, holder, journal, elsewhere, plan.proven, group, processes)
     config.pluginmanager.register(judging, "cts-judging")
 
 

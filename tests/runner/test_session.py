@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 
 from cts.devices.device import DeviceError, DeviceUnavailable
@@ -45,3 +47,49 @@ def test_pauses_grow_up_to_a_bound():
     pauses = Retries(attempts=100, pause=1.0).pauses()
     assert max(pauses) == LONGEST_PAUSE
     assert Retries(attempts=3, pause=1e6).pauses() == [0.0, 1e6, 1e6]
+
+
+class Slow:
+    """Opens when it is let."""
+
+    def __init__(self, refusal: str = "") -> None:
+        self.let, self.opened, self.refusal = Event(), 0, refusal
+
+    def __call__(self) -> Scripted:
+        assert self.let.wait(60)
+        self.opened += 1
+        if self.refusal:
+            raise DeviceError(self.refusal)
+        return Scripted(lambda dispatches: [])
+
+
+def test_a_device_that_was_begun_opens_while_its_process_does_something_else():
+    slow = Slow()
+    held = DeviceHolder(slow)
+    held.begin()
+    assert slow.opened == 0
+    slow.let.set()
+    assert held.device is held.device
+    assert slow.opened == 1
+
+
+def test_who_asks_for_a_device_that_was_begun_gets_the_errors_of_its_opening():
+    slow = Slow("gone")
+    slow.let.set()
+    held = DeviceHolder(slow, Retries(attempts=1))
+    held.begin()
+    with pytest.raises(DeviceUnavailable, match=r"^gone$"):
+        _ = held.device
+    slow.refusal = ""
+    assert held.device.description.name == "Scripted"
+
+
+@pytest.mark.parametrize("refusal", ["", "gone"])
+def test_a_device_that_was_begun_and_that_nobody_asked_for_is_closed(refusal: str):
+    slow = Slow(refusal)
+    held = DeviceHolder(slow, Retries(attempts=1))
+    held.begin()
+    slow.let.set()
+    held.close()
+    assert slow.opened == 1
+    assert held.findings == []

@@ -1,0 +1,37 @@
+"""The order in which the processes of a run judge: cases that take long begin first, each in a process of its own as far as there are any.
+
+pytest-xdist deals the cases out in contiguous parts of equal length, one for each process. A process that has done its part takes cases
+from the end of another's, except the one that runs there and the next.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from itertools import accumulate
+
+
+def longest_first(costs: Sequence[int | None], processes: int) -> list[int]:
+    """Return the numbers of all cases in the order in which pytest-xdist has to get them.
+
+    Each process begins with long cases. They are dealt out by decreasing cost, each to the process that has the least of them so far.
+
+    Args:
+        costs: estimate for each case, in any unit; None for a case that does not take long.
+        processes: of the run, one at least.
+    """
+    sizes = [(len(costs) + number) // processes for number in range(processes)]
+    ends = list(accumulate(sizes))
+    begins: list[list[int]] = [[] for _ in range(processes)]
+    loads = [(0, process) for process in range(processes) if sizes[process]]
+    for cost, number in sorted((-cost, number) for number, cost in enumerate(costs) if cost is not None):
+        load, process = heapq.heappop(loads)
+        begins[process].append(number)
+        if len(begins[process]) < sizes[process]:
+            heapq.heappush(loads, (load - cost, process))
+    others = iter([number for number, cost in enumerate(costs) if cost is None])
+    found: list[int] = []
+    for process, end in enumerate(ends):
+        found += begins[process]
+        found += [next(others) for _ in range(end - len(found))]
+    return found

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from cts.devices.device import Device
+from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.requirements import missing_for
 from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
@@ -46,7 +47,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> 
     """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
     computed; where the case's needs are pinned, before anything is built."""
     with watch.step("missing"):
-        missing = _pinned_missing(case, device) if front_end == "spirv" else None
+        missing = pinned_missing(case, lambda needs: missing_for(needs, device.description)) if front_end == "spirv" else None
     if missing:
         return not_supported(missing)
     with watch.step("emit"):
@@ -197,13 +198,15 @@ def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
     return _labelled(device.missing(built), program.label)
 
 
-def _pinned_missing(case: Case, device: Device) -> Reason | None:
-    """Return what the device lacks for the case, by its pinned needs; None if it lacks nothing, or nothing is pinned."""
-    needs = pinned_needs(case)
-    if not needs:
-        return None
-    description = device.description
-    return next(filter(None, (_labelled(missing_for(one, description), label) for label, one in needs)), None)
+def pinned_missing(case: Case, asked: Callable[[KernelNeeds], Reason | None]) -> Reason | None:
+    """Return what a device lacks for a case, by the case's pinned needs; None if it lacks nothing, or nothing is pinned.
+
+    The needs are those of the module that the front end ``spirv`` has.
+
+    Args:
+        asked: what the device lacks for a kernel with some needs.
+    """
+    return next(filter(None, (_labelled(asked(one), label) for label, one in pinned_needs(case) or ())), None)
 
 
 def _labelled(missing: Reason | None, label: str) -> Reason | None:

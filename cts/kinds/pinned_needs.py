@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -74,16 +75,32 @@ class PinnedNeeds:
     def of(self, key: str) -> CaseNeeds | None:
         """Return the needs of the case of that key, if they are pinned."""
         words = self.cases.get(key)
-        if words is None:
-            return None
-        found = []
-        for word in words:
+        return None if words is None else tuple(self._pipeline(word) for word in words)
+
+    def _pipeline(self, word: str) -> tuple[str, KernelNeeds]:
+        """Return label and needs of a pipeline, the same object wherever the word occurs."""
+        found = self._pipelines.get(word)
+        if found is None:
             numbers, _, label = word.partition(":")
-            environment, sizes, types = (texts[int(number)] for texts, number in zip(self.parts, numbers.split("."), strict=True))
-            decode = msgspec.json.decode
-            needs = KernelNeeds(decode(environment, type=Environment), decode(sizes, type=Sizes), decode(types, type=Types))
-            found.append((label, needs))
-        return tuple(found)
+            environment, sizes, types = (self._part(place, int(number)) for place, number in enumerate(numbers.split(".")))
+            needs = KernelNeeds(environment, sizes, types)
+            found = self._pipelines[word] = (label, needs)
+        return found
+
+    def _part(self, place: int, number: int) -> Any:
+        """Return a part of needs, by its place in KernelNeeds and its number there."""
+        found = self._decoded.get((place, number))
+        if found is None:
+            found = self._decoded[place, number] = msgspec.json.decode(self.parts[place][number], type=_PARTS[place][1])
+        return found
+
+    @cached_property
+    def _decoded(self) -> dict[tuple[int, int], Any]:
+        return {}
+
+    @cached_property
+    def _pipelines(self) -> dict[str, tuple[str, KernelNeeds]]:
+        return {}
 
 
 def read_needs_file(path: Path) -> PinnedNeeds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cts.devices.device import Device, Judge
+from cts.devices.device import Device, DeviceDescription, Judge
 from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.property_commands import AnswersQueries
 from cts.kinds import conversion, kernel, kernel_digests, kernel_show, query, static
@@ -60,6 +60,9 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
 
 def unjudged(kind: CaseKind, judge: Judge) -> Reason | None:
     """Return why a device or validator judges no case of this kind; None if it does."""
-    if isinstance(judge, KINDS[kind].judged_by):
-        return None
-    return Reason(Code.MISSING_JUDGE.of(kind.name.lower()), KINDS[kind].unjudged.format(name=judge.description.name))
+    return None if isinstance(judge, KINDS[kind].judged_by) else unjudged_reason(kind, judge.description)
+
+
+def unjudged_reason(kind: CaseKind, description: DeviceDescription) -> Reason:
+    """Return why what is described judges no case of a kind that it does not judge."""
+    return Reason(Code.MISSING_JUDGE.of(kind.name.lower()), KINDS[kind].unjudged.format(name=description.name))

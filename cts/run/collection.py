@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from cts.run.name_filter import kept_by_name, wanted_by_name
 from cts.run.selection import Selection
+from cts.verdict.codes import Reason
 from generators.casebook import Case, Family
 from generators.casebook.blocks import Block, block_cases
 from generators.errors import CtsError
@@ -44,6 +45,12 @@ class CasesFile(pytest.File):
             if blocks is not None and not self.config.option.keyword.strip():
                 for block in blocks:
                     yield BlockItem.from_parent(self, name=block.name, block=block, selection=self.selection)
+                return
+            if self.selection.foreteller is not None:
+                asked, foretold = self.selection.divided(self.family)
+                if foretold:
+                    yield ForetoldItem.from_parent(self, name=foretold_name(self.family.name), cases=foretold)
+                yield from (CaseItem.from_parent(self, name=case.id, case=case) for case in asked)
                 return
             for case in self.selection.cases(self.family, wanted_by_name(self, kept)):
                 words = kept(case, name := case.id)
@@ -112,3 +119,23 @@ class BlockItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
+
+
+class ForetoldItem(pytest.Item):
+    """The cases of a family that the device does not support, as is known before it is asked: an item for each would cost more than the
+    verdicts."""
+
+    def __init__(self, *, cases: Sequence[tuple[Case, Reason]], **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.cases = cases
+
+    def runtest(self) -> None:
+        raise NotImplementedError("the judging plugin gives the verdicts")
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name
+
+
+def foretold_name(family: str) -> str:
+    """Return the name of the item that stands for the unsupported cases of a family."""
+    return f"{family}{{not supported}}"

@@ -19,7 +19,7 @@ from cts.journal.record import encode
 from cts.journal.run_record import FindingRecord
 from cts.printable import printable_line, printable_path
 from cts.run.groups import group_of
-from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, unjudged_report
+from cts.run.judging import ASIDE, DIGEST, FINDINGS, FORETOLD, RECORD, asides_of, digest_of, failure_text, foretold_reports, unjudged_report
 from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
 from cts.run.selected import Key, Selected
@@ -134,6 +134,7 @@ class Overview:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._config = session.config
         reporter = self._reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         self._progress = None if reporter is None else Progress(reporter, self._shown)
         self._verbose = session.config.get_verbosity() > 0
@@ -253,19 +254,28 @@ class Overview:
         digest = digest_of(report)
         if digest is not None:
             self._count(report, digest)
-        for aside in asides_of(report):
+        if hasattr(report, ASIDE):
             # The verdict will come from no worker: pytest's own --junitxml would see two tests.
             report.__dict__.pop("node", None)
+        foretold = list(foretold_reports(report)) if hasattr(report, FORETOLD) else []
+        if foretold:
+            # Named as the first of its cases: that plugin takes it for the set-up of this one, not for another test.
+            report.nodeid = foretold[0].nodeid
+            self._keep_record(report)
+        for aside in asides_of(report):
             self._aside.add((aside.id, aside.attempt))
             if self._progress is not None:
                 self._progress.set_aside(aside)
         self._quiet_line = digest is not None and not self._verbose
         try:
-            return (yield)
+            yield
         finally:
             self._quiet_line = False
             if digest is not None:
                 self._forget(report)
+        # To pytest and its plugins the verdicts that the report stands for are like all others.
+        for one in foretold:
+            self._config.hook.pytest_runtest_logreport(report=one)
 
     def _forget(self, report: pytest.TestReport) -> None:
         """Let one report stand for all of a category that pytest only counts: a run may have millions."""
@@ -277,10 +287,13 @@ class Overview:
             if kept and kept[-1] is report:
                 kept[-1] = kept[0]
 
-    def _count(self, report: pytest.TestReport, digest: Digest) -> None:
+    def _keep_record(self, report: pytest.TestReport) -> None:
         line = report.__dict__.pop(RECORD, None)
         if line is not None:
             self._keep(line)
+
+    def _count(self, report: pytest.TestReport, digest: Digest) -> None:
+        self._keep_record(report)
         self._counted.add((_id(report.nodeid), digest.attempt))
         self._tally.add(digest)
         bad = digest.verdict not in self._settings.passing
@@ -298,7 +311,7 @@ class Overview:
             setattr(report, UNEXPLAINED, True)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
-        if hasattr(report, ASIDE):
+        if hasattr(report, ASIDE) or hasattr(report, FORETOLD):
             return "", "", ""
         digest = digest_of(report)
         if digest is None:

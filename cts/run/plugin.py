@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cts.devices.device import Finding
     from cts.run.plan import Plan
     from cts.run.selection import Selection
+    from cts.run.session import Settings
 
 WORKER_INPUT = "cts"
 _FEW = 4
@@ -331,7 +332,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
-    plan = Plan(groups, rows, named, listed, attempts, proven, reports, _token(reports), shard)
+    plan = Plan(groups, rows, named, listed, attempts, proven, reports, _token(reports), shard, _foretells(config, request, settings))
     findings: list[Finding] = []
     selection = plan.selection(casebook)
     overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)
@@ -346,6 +347,12 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
         _judge(config, plan, 0, selection, findings)
+
+
+def _foretells(config: pytest.Config, request: Request, settings: Settings) -> bool:
+    """Tell whether unsupported cases may be without items: not where pytest selects or lists items, by whichever of its options."""
+    given = [getattr(config.option, name, None) for name in ("keyword", "markexpr", "deselect", "collectonly", "lf", "failedfirst")]
+    return request.alone and not any(request.files.values()) and settings.tier != "full" and not any(given)
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
@@ -70,6 +70,20 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
     if judgement.verdict is Verdict.FAIL and (disputed := case.disputed):
         judgement = _doubted(judgement, case, disputed)
+    result = result_of(case, judgement, description, front_end, tier, attempt)
+    return replace(result, seconds=watch.seconds, steps=watch.steps, step=step)
+
+
+def result_of(
+    case: Case, judgement: Judgement, description: DeviceDescription, front_end: FrontEnd, tier: str, attempt: int = 1
+) -> CaseResult:
+    """Return the result of a judgement that took no time.
+
+    Args:
+        case, judgement: the case and what became of it.
+        description: of the device that judged it, or that lacks what it needs.
+        front_end, tier, attempt: see ``judge``.
+    """
     return CaseResult(
         id=case.id,
         family=case.family,
@@ -83,13 +97,11 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         tier=tier,
         requirements=case.requirements,
         subcases=judgement.subcases,
-        seconds=watch.seconds,
+        seconds=0.0,
         message=judgement.message,
         policy=judgement.policy,
-        steps=watch.steps,
         failures=judgement.failures,
         positions=tuple(case.definition.positions),
-        step=step,
         attempt=attempt,
     )
 

@@ -14,8 +14,8 @@ from generators.property_rows import check_row
 
 
 def family_of(id_: str) -> str:
-    """Return the name of the family that an id begins with."""
-    return id_.partition("[")[0]
+    """Return the name of the family that an id begins with, or the name of a block of cases."""
+    return id_.partition("[")[0].partition("{")[0]
 
 
 def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ from cts.devices.device import (
     UndefinedBehaviour,
 )
 from cts.devices.spec import DeviceSpec
+from cts.kinds import foretelling
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel_reproduction import after
 from cts.run import groups
@@ -158,6 +159,10 @@ def build(case: Any) -> Any:
     return real_build(case)
 
 
+def pinned_missing(case: Any, asked: Any) -> Reason | None:
+    return Reason(Code.MISSING_FEATURE.of("anything"), "feature anything") if Double.behaviour_of(case.id) == "foretold" else None
+
+
 def arrange(case: Any) -> Any:
     plan = current["plan"] = real_arrange(case)
     if Double.behaviour_of(current["id"]) == "quality":
@@ -180,6 +185,7 @@ def lenient(expected: Expected) -> Expected:
 
 real_build, real_arrange = kernels.build, kernels.arrange
 kernels.build, kernels.arrange = build, arrange  # type: ignore[attr-defined]
+kernels.pinned_missing = foretelling.pinned_missing = pinned_missing  # type: ignore[attr-defined]
 plans.choose = choose  # type: ignore[attr-defined]
 groups.choose = lambda selector, seconds: replace(choose(None, seconds), why=selector)  # type: ignore[attr-defined]
 sessions.open_judge = lambda spec: Double()  # type: ignore[attr-defined]

@@ -1,0 +1,96 @@
+"""Cases that the device does not support, as pinned needs tell before it is asked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.plugin.conftest import SMOKE
+
+BEHAVIOURS = {"copying[number:n1]": "foretold", "copying[number:n2]": "fail", "copying[number:n6]": "foretold"}
+VERDICTS = dict.fromkeys(SMOKE, "pass") | {
+    "copying[number:n1]": "not_supported",
+    "copying[number:n2]": "fail",
+    "copying[number:n6]": "not_supported",
+}
+
+
+def records(checkout, directory: str):
+    lines = (checkout.root / directory / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [record for record in map(json.loads, lines) if "id" in record]
+    return {record["id"]: record | {"seconds": 0, "steps": 0} for record in found}
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_each_has_its_verdict_and_never_runs(checkout, more):
+    done = checkout.run("cts", "--report-dir", "out", *more, behaviours=BEHAVIOURS)
+    assert done.returncode == 1
+    assert checkout.results() == VERDICTS
+    assert "verdicts: 5 pass, 1 fail, 2 not_supported" in done.stdout
+    assert "5 passed, 2 not supported" in done.stdout
+    assert "[100%] 8 of 8 cases" in done.stdout
+    assert not [line for line in checkout.log() if "n1]" in line or "n6]" in line]
+
+
+def test_their_records_are_those_that_each_would_have_alone(checkout):
+    checkout.run("cts", "--report-dir", "together", behaviours=BEHAVIOURS)
+    checkout.run("cts", "-k", "copying", "--report-dir", "apart", behaviours=BEHAVIOURS)
+    assert records(checkout, "together") == records(checkout, "apart")
+
+
+def test_pytest_sees_each_by_its_id(checkout):
+    done = checkout.run("cts", "-v", "--junitxml", "all.xml", behaviours=BEHAVIOURS)
+    for id_ in ("copying[number:n1]", "copying[number:n6]"):
+        assert f"{id_} NOT SUPPORTED" in done.stdout
+        assert f'name="{id_}"' in (checkout.root / "all.xml").read_text(encoding="utf-8")
+    assert (checkout.root / "all.xml").read_text(encoding="utf-8").count("<testcase ") == 8
+
+
+@pytest.mark.parametrize("options", [("-k", "n1 or n2"), ("--deselect", "cases/khr_cooperative_matrix/copying.yaml::copying[number:n6]")])
+def test_options_that_select_by_id_meet_every_case(checkout, options):
+    checkout.run("cts", "--report-dir", "out", *options, behaviours=BEHAVIOURS)
+    found = checkout.results()
+    assert found.items() <= VERDICTS.items()
+    assert ("copying[number:n6]" in found) == ("n6" not in options[1] and "-k" not in options)
+    assert "copying[number:n1]" in found
+
+
+def test_collecting_lists_every_case(checkout):
+    done = checkout.run("cts", "--collect-only", "-q", behaviours=BEHAVIOURS)
+    assert all(id_ in done.stdout for id_ in SMOKE)
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_a_run_that_is_resumed_judges_those_that_are_left(checkout, more):
+    checkout.run("cts", "-k", "n0 or n1", "--report-dir", "out", behaviours=BEHAVIOURS)
+    done = checkout.run("cts", "--report-dir", "out", "--resume", *more, behaviours=BEHAVIOURS)
+    assert checkout.results() == VERDICTS
+    assert "judged before, by the run that this one resumed: 1 pass, 1 not_supported" in done.stdout
+    assert "NOT THE WHOLE RUN" not in done.stdout
+
+
+def test_repeat_gives_each_as_many_records_as_it_says(checkout):
+    checkout.run("cts", "--repeat", "3", "--report-dir", "out", behaviours=BEHAVIOURS)
+    lines = (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sorted(one["attempt"] for one in map(json.loads, lines) if one.get("id") == "copying[number:n6]") == [1, 2, 3]
+
+
+def test_a_worker_that_dies_as_it_gives_the_verdicts_loses_none(checkout):
+    (checkout.root / "dies.py").write_text(
+        "import os, signal\n"
+        "import cts.run.judging as judging\n"
+        "real = judging.result_of\n"
+        "def result_of(case, *rest):\n"
+        "    if case.id.endswith('n6]') and 'PYTEST_XDIST_WORKER' in os.environ:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return real(case, *rest)\n"
+        "judging.result_of = result_of\n",
+        encoding="utf-8",
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "dies"'))
+    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS, PYTHONPATH=path)
+    assert checkout.results().keys() == SMOKE, done.stdout
+    assert {id_: verdict for id_, verdict in checkout.results().items() if verdict != "crash"}.items() <= VERDICTS.items()

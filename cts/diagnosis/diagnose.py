@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -149,6 +150,7 @@ def diagnose(
     before: Mapping[str, np.ndarray],
     outcome: Outcome,
     only: Collection[Match] | None = None,
+    foreseen: Collection[str] = (),
 ) -> tuple[Match, ...]:
     """Return the known defects whose outcome equals what came back; those that explain all elements, else those that explain
     the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
@@ -158,39 +160,68 @@ def diagnose(
         expected, before: as for cts.verdict.compare.compare.
         outcome: what came back.
         only: looks for these alone, whatever else explains it; None for all that is known.
+        foreseen: ids of defects that are tried first: where they explain everything, no other is tried.
     """
     outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
     if any(len(outputs[name]) != len(before[name]) for name in before):
         return ()
-    failing = failing_elements(expected, before, outputs)
-    wanted = None if only is None else {(match.id, match.sentence) for match in only}
-    whole: dict[Match, Defect] = {}
-    partly: dict[Match, None] = {}
-    for defect in known_defects(program):
-        if wanted is not None and (defect.id, defect.text) not in wanted:
-            continue
-        # What explains everything in one place needs no company.
-        if wanted is None and any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
-            continue
-        try:
-            # A defect may run into overflow where the specification's reading does not.
-            with np.errstate(all="ignore"):
-                other = evaluate_defect(program, subcase, defect.substitutes)
-                if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, before, outputs)):
-                    whole[_match(defect, Fit.ALL, failing, failing)] = defect
-                elif not whole and _explains_wrong_ones(expected, other, before, outputs):
-                    partly[_match(defect, Fit.WRONG_ELEMENTS, failing, failing)] = None
-        except (GeneratorError, LookupError, ValueError):
-            if explained := _explained_apart_from_beyond(program, subcase, defect, expected, before, outputs):
-                whole[_match(defect, Fit.BEYOND_ARRAY, explained, failing)] = defect
-        if len(whole) == LISTED:
-            break
+    search = _Search(program, subcase, expected, before, outputs)
+    if only is None:
+        if foreseen and (found := search.fitting(defect for defect in known_defects(program) if defect.id in foreseen)[0]):
+            return ranked(found)
+        whole, partly = search.fitting(known_defects(program))
+    else:
+        wanted = {(match.id, match.sentence) for match in only}
+        whole, partly = search.fitting((one for one in known_defects(program) if (one.id, one.text) in wanted), simplest=False)
     if whole:
-        return ranked(list(whole))
-    related = [replace(match, failing=failing) for match in _relations(expected, before, outputs)]
-    if wanted is not None:
+        return ranked(whole)
+    related = [replace(match, failing=search.failing) for match in _relations(expected, before, outputs)]
+    if only is not None:
         related = [match for match in related if (match.id, match.sentence) in wanted]
-    return (*related, *ranked(list(partly)))[:LISTED]
+    return (*related, *ranked(partly))[:LISTED]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What came back of a subcase, and what was to come."""
+
+    program: Program
+    subcase: Subcase
+    expected: Expected
+    before: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+
+    @cached_property
+    def failing(self) -> int:
+        """Return how many elements are not what they may be."""
+        return failing_elements(self.expected, self.before, self.outputs)
+
+    def fitting(self, defects: Iterable[Defect], simplest: bool = True) -> tuple[list[Match], list[Match]]:
+        """Return which of the defects explain all elements, and which explain the wrong ones; ``LISTED`` of the former are enough.
+
+        Args:
+            simplest: whether to leave out those that a simpler one that explains everything is a part of.
+        """
+        program, expected, before, outputs = self.program, self.expected, self.before, self.outputs
+        whole: dict[Match, Defect] = {}
+        partly: dict[Match, None] = {}
+        for defect in defects:
+            if simplest and any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
+                continue
+            try:
+                # A defect may run into overflow where the specification's reading does not.
+                with np.errstate(all="ignore"):
+                    other = evaluate_defect(program, self.subcase, defect.substitutes)
+                    if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, before, outputs)):
+                        whole[_match(defect, Fit.ALL, self.failing, self.failing)] = defect
+                    elif not whole and _explains_wrong_ones(expected, other, before, outputs):
+                        partly[_match(defect, Fit.WRONG_ELEMENTS, self.failing, self.failing)] = None
+            except (GeneratorError, LookupError, ValueError):
+                if explained := _explained_apart_from_beyond(program, self.subcase, defect, expected, before, outputs):
+                    whole[_match(defect, Fit.BEYOND_ARRAY, explained, self.failing)] = defect
+            if len(whole) == LISTED:
+                break
+        return list(whole), list(partly)
 
 
 def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:

@@ -29,6 +29,7 @@ from cts.reference.layout_conversion import Elements, evaluate, placed
 from cts.repro.folder import CONVERSIONS, README, heading, writing
 from cts.verdict.codes import Code
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
+from cts.verdict.effort import Effort
 from cts.verdict.elements import byte_offsets, scatter
 from cts.verdict.expected import Expected, Placed
 from cts.verdict.failure import Failure, Match, Mismatch, explanations
@@ -72,7 +73,13 @@ class Findings:
     made: int = 0
 
 
-def judge(case: Case, device: ConvertsLayouts, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
+def judge(
+    case: Case,
+    device: ConvertsLayouts,
+    front_end: FrontEnd,  # noqa: ARG001 (there is no shader)
+    watch: Stopwatch,
+    effort: Effort,  # noqa: ARG001 (no search explains what fails)
+) -> Judgement:
     """Judge the conversions of a case, one after another, until one leaves nothing to go on with."""
     with watch.step("emit"):
         conversion = build_conversion(case)

@@ -23,6 +23,7 @@ from cts.reference.evaluate import evaluate
 from cts.verdict.choices import decode_choices
 from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
+from cts.verdict.effort import Effort
 from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
 from cts.verdict.poison import initial_contents
@@ -43,7 +44,7 @@ MAPPED_ELEMENTS = 1024
 """Elements of a matrix up to which a record says what tensor addressing makes of each; more would make the journal large."""
 
 
-def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
+def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
     """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
     computed; where the case's needs are pinned, before anything is built."""
     with watch.step("missing"):
@@ -84,10 +85,10 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> 
     policy = _policy(program, plan.expected)
     if wrong:
         with watch.step("diagnose"):
-            return _failed(case, plan, wrong, policy)
+            return _failed(case, plan, wrong, policy, effort)
     if warned:
         with watch.step("diagnose"):
-            return _warned(case, plan, warned, policy)
+            return _warned(case, plan, warned, policy, effort)
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
 
 
@@ -220,9 +221,12 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
     return "; ".join(notes)
 
 
-def _diagnosis(plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None) -> tuple[Match, ...]:
+def _diagnosis(
+    plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None, foreseen: Collection[str] = ()
+) -> tuple[Match, ...]:
     index = entry.index
-    return diagnose(plan.programs[index], plan.subcases[index], plan.expected[index], plan.before[index], entry.outcome, only)
+    program, subcase = plan.programs[index], plan.subcases[index]
+    return diagnose(program, subcase, plan.expected[index], plan.before[index], entry.outcome, only, foreseen)
 
 
 def _failing(entry: WrongSubcase) -> int:
@@ -246,10 +250,10 @@ def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[t
     return [tuple(replace(match, explains=explained[match.key], failing=failing) for match in matches) for matches in found]
 
 
-def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[Match, ...]]:
+def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Collection[str]) -> list[tuple[Match, ...]]:
     """Return what fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
     try:
-        found = [_diagnosis(plan, entry) for entry in wrong[:SHOWN_SUBCASES]]
+        found = [_diagnosis(plan, entry, foreseen=foreseen) for entry in wrong[:SHOWN_SUBCASES]]
         shared = set.intersection(*({match.key for match in matches} for matches in found))
         if shared:
             found = [tuple(match for match in matches if match.key in shared) for matches in found]
@@ -275,22 +279,23 @@ def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMa
     return maps[-1] if maps else None
 
 
-def _warned(case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], policy: str) -> Judgement:
-    blocks, failures, diagnoses = _told(case, replace(plan, expected=tuple(map(as_expected, plan.expected))), warned, "more subcases")
+def _warned(case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], policy: str, effort: Effort) -> Judgement:
     first = warned[0].mismatches[0]
+    code = Code.QUALITY_WARNING.of(first.position)
+    stricter = replace(plan, expected=tuple(map(as_expected, plan.expected)))
+    blocks, failures, diagnoses = _told(case, stricter, warned, "more subcases", code, effort)
     blocks.append("The specification permits these values: nothing has failed.")
     reason = f"{len(warned)} of {len(plan.subcases)} subcases: {first.summary}" + _first_match(diagnoses)
-    code = Code.QUALITY_WARNING.of(first.position)
     return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
 
 
-def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
-    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases")
+def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, effort: Effort) -> Judgement:
+    kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
+    code = next(code.of() for kind, code in CODES.items() if kind in kinds)
+    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort)
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}" + _first_match(diagnoses)
     if policy:
         blocks.append(f"This verdict rests on a policy of the suite: {policy}")
-    kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
-    code = next(code.of() for kind, code in CODES.items() if kind in kinds)
     return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
 
 
@@ -299,16 +304,21 @@ def _first_match(diagnoses: Sequence[Sequence[Match]]) -> str:
 
 
 def _told(
-    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], more: str
+    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], more: str, code: str, effort: Effort
 ) -> tuple[list[str], tuple[Failure, ...], list[tuple[Match, ...]]]:
     """Return paragraphs about subcases that are not as they should be, what the journal keeps of them, and what explains the first ones.
 
     Args:
         plan: whose ``expected`` is what the subcases should be.
         more: how the subcases are called that are not explained.
+        code: of the verdict.
     """
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
-    diagnoses = _diagnoses(plan, wrong)
+    if spared := effort.spared(code):
+        diagnoses: list[tuple[Match, ...]] = [() for _ in wrong[:SHOWN_SUBCASES]]
+    else:
+        with effort.budget.spending():
+            diagnoses = _diagnoses(plan, wrong, effort.foreseen)
     blocks: list[str] = []
     failures: list[Failure] = []
     for place, entry in enumerate(wrong):
@@ -333,4 +343,6 @@ def _told(
     if len(wrong) > SHOWN_SUBCASES:
         rest = ", ".join(plan.subcases[entry.index].name for entry in wrong[SHOWN_SUBCASES:])
         blocks.append(f"and {len(wrong) - SHOWN_SUBCASES} {more}: {rest}")
+    if spared:
+        blocks.append(spared)
     return blocks, tuple(failures), diagnoses

@@ -11,6 +11,7 @@ from typing import Any
 
 from cts.front_ends import FrontEnd
 from cts.verdict.codes import Reason
+from cts.verdict.effort import Effort
 from cts.verdict.failure import Failure
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case
@@ -73,7 +74,8 @@ class Kind:
     Attributes:
         judged_by: the protocol of what can judge such cases.
         unjudged: why another does not, with ``{name}`` for its name.
-        judge: has one that can judge a case do so. Raises DeviceFailure where it fails, and anything else where we do.
+        judge: has one that can judge a case do so, and explains a failure with some effort. Raises DeviceFailure where it fails, and
+            anything else where we do.
         digests: of the case's module, its inputs and what is expected, as the columns of ``golden/tiers`` have them; ``-`` for what a
             case of this kind does not have.
         show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has any of ``glsl``,
@@ -84,7 +86,7 @@ class Kind:
 
     judged_by: type[Any]
     unjudged: str
-    judge: Callable[[Case, Any, FrontEnd, Stopwatch], Judgement]
+    judge: Callable[[Case, Any, FrontEnd, Stopwatch, Effort], Judgement]
     digests: Callable[[Case], tuple[str, str, str]]
     show: Callable[[Case, Collection[str]], Json]
     lines: Callable[[Mapping[str, Any]], Iterator[str]]

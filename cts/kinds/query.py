@@ -13,6 +13,7 @@ from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
 from cts.repro.folder import README, heading, writing
 from cts.verdict.codes import Code, Reason
+from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
@@ -23,7 +24,13 @@ _WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
 _LARGEST_WORKGROUP = "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize"
 
 
-def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
+def judge(
+    case: Case,
+    device: AnswersQueries,
+    front_end: FrontEnd,  # noqa: ARG001 (there is no shader)
+    watch: Stopwatch,
+    effort: Effort,  # noqa: ARG001 (no search explains what fails)
+) -> Judgement:
     """Judge whether the device keeps the rule."""
     query = build_query(case)
     description = device.description

@@ -12,13 +12,20 @@ from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
 from cts.validators.validator import Answer, Validator
 from cts.verdict.codes import Code, Reason
+from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_module
 from generators.digests import digest
 from generators.module_check import ModuleCheck
 
 
-def judge(case: Case, validator: Validator, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (the module is its own)
+def judge(
+    case: Case,
+    validator: Validator,
+    front_end: FrontEnd,  # noqa: ARG001 (the module is its own)
+    watch: Stopwatch,
+    effort: Effort,  # noqa: ARG001 (no search explains what fails)
+) -> Judgement:
     """Judge whether the validator says of the module what it must."""
     with watch.step("emit"):
         check = build_module(case)

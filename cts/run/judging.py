@@ -26,8 +26,10 @@ from cts.run.selection import Selection
 from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, tried
 from cts.run.tally import PASSING, Digest
+from cts.verdict.codes import Code, is_within
+from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
-from generators.casebook import CaseKind, find_case
+from generators.casebook import Case, CaseKind, find_case
 from generators.errors import CasebookError
 
 DIGEST = "cts_digest"
@@ -84,6 +86,7 @@ class Judging:
         self._journal = journal
         self._send_records = send_records
         self._parent = os.getppid()
+        self._budget = Budget()
         self._control = ControlCase(self._rerun, settings.retries, proven=proven)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -204,8 +207,9 @@ class Judging:
             aside = SetAside(item.nodeid, attempt, first=None, kept_back=True, group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
-        result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt)
-        if result.verdict in SET_ASIDE:
+        effort = settings.known.effort(item.case, settings.front_end, self._budget)
+        result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
+        if result.verdict in SET_ASIDE and not self._is_known_to_compile_long(result, item.case):
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
@@ -220,6 +224,12 @@ class Judging:
         if self._send_records:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
+
+    def _is_known_to_compile_long(self, result: CaseResult, case: Case) -> bool:
+        """Tell whether a case ended as is known, in a driver's compiler: no neighbour on the device did that."""
+        if not is_within(result.code, Code.TIMEOUT.of("pipeline")):
+            return False
+        return self._settings.known.judged(result, case).verdict is Verdict.KNOWN_FAIL
 
     def _rerun(self, id_: str) -> Verdict:
         settings = self._settings

@@ -14,6 +14,7 @@ from cts.kinds.authorities import quoted
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
+from cts.verdict.effort import Effort
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case
 
@@ -32,7 +33,7 @@ _ERRORS: Mapping[str, Code] = MappingProxyType(
 """The code of an exception of ours, by the step of the Stopwatch that it ended."""
 
 
-def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1) -> CaseResult:
+def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1, effort: Effort | None = None) -> CaseResult:
     """Run ``case`` and judge what came back: whatever goes wrong on our side is the verdict ``error``.
 
     A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest. A device that is of no
@@ -44,6 +45,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         front_end: which reading of the program the device gets.
         tier: of the run that selected the case, for the record.
         attempt: which judgement of the case this is, for the record.
+        effort: for explaining a failure; None for as much as it takes.
 
     Raises:
         DeviceUnavailable: the device cannot be opened, or not again: nothing is known of the case.
@@ -53,7 +55,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
     watch = Stopwatch()
     step = ""
     try:
-        judgement = _judge(case, holder, front_end, watch)
+        judgement = _judge(case, holder, front_end, watch, effort or Effort())
     except DeviceFailure as failure:
         verdict = Verdict(failure.verdict)
         prefix = OURS if verdict is Verdict.ERROR else ""
@@ -117,18 +119,18 @@ def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judge
     return replace(judgement, verdict=Verdict.QUALITY_WARNING, code=code, message="\n".join(lines))
 
 
-def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
+def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
     kind = case.definition.kind
     if why := unjudged(kind, holder.device):
         return not_supported(why)
     try:
-        return KINDS[kind].judge(case, holder.device, front_end, watch)
+        return KINDS[kind].judge(case, holder.device, front_end, watch, effort)
     except DeviceUnavailable:
         raise
     except DeviceError:
         # The device went away before it took the case, and did not open again at once.
         holder.discard()
     try:
-        return KINDS[kind].judge(case, holder.device, front_end, watch)
+        return KINDS[kind].judge(case, holder.device, front_end, watch, effort)
     except DeviceError as error:
         raise DeviceUnavailable(str(error)) from error

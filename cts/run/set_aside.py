@@ -44,7 +44,12 @@ def tried(result: CaseResult, alone: bool) -> Try:
     return Try(alone, result.verdict, result.reason, result.step, result.seconds, result.code)
 
 
-def settle(aside: SetAside, run: Callable[[], CaseResult], foreseen: Callable[[CaseResult], bool]) -> CaseResult:
+def settle(
+    aside: SetAside,
+    run: Callable[[], CaseResult],
+    foreseen: Callable[[CaseResult], bool],
+    run_briefly: Callable[[], CaseResult] | None = None,
+) -> CaseResult:
     """Judge a case that was set aside.
 
     It runs once. That settles a case that ends as it did beside others, and a case that was kept back and ends as a known failure does or
@@ -53,12 +58,18 @@ def settle(aside: SetAside, run: Callable[[], CaseResult], foreseen: Callable[[C
     Args:
         run: judges the case with nothing beside it.
         foreseen: tells whether a result is a known failure of the driver.
+        run_briefly: as ``run``, with a shorter limit for each step: where a case that was kept back ends otherwise than is known, this says
+            nothing of it.
     """
-    first = aside.first
-    before = () if first is None else (first,)
+    tries = () if aside.first is None else (aside.first,)
+    if aside.kept_back and run_briefly is not None:
+        brief = run_briefly()
+        tries = (*tries, tried(brief, alone=True))
+        if brief.verdict not in SET_ASIDE or foreseen(brief):
+            return replace(brief, tries=tries)
     one = run()
-    tries = (*before, tried(one, alone=True))
-    if first is not None and one.verdict is first.verdict:
+    tries = (*tries, tried(one, alone=True))
+    if aside.first is not None and one.verdict is aside.first.verdict:
         return replace(one, tries=tries)
     if aside.kept_back and (one.verdict not in SET_ASIDE or foreseen(one)):
         return replace(one, tries=tries)

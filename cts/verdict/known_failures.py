@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.verdict.codes import Code, beginning, is_within
+from cts.verdict.effort import Budget, Effort
 from cts.verdict.failure_lists import FAILS, FLAKES, SKIPS, Expressions, FailureList, ListError, read_expressions, read_fails
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, find_case
@@ -159,6 +160,13 @@ class KnownFailures:
         """Tell whether a case is known to cost the device."""
         listed = (verdict for one in self.lists for verdict in one.cases.get(case.id, ()))
         return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
+
+    def effort(self, case: Case, front_end: str, budget: Budget) -> Effort:
+        """Return what is to be spent on explaining a failure of a case: known failures that name no defect hold for any value."""
+        entries = self.entries_of(case, front_end)
+        foreseen = tuple(id_ for entry in entries for id_ in entry.defects)
+        decided = tuple(end for entry in entries if not entry.defects for end in entry.ends)
+        return Effort(foreseen, decided, budget)
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
         """Return a result with the verdict that it has where the driver's failures are known.

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.diagnosis import diagnose as diagnosing
 from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
@@ -378,3 +379,22 @@ def test_a_flipped_bit_of_what_was_only_moved_is_no_rounding() -> None:
     expected, before, outcome = perfect(program, subcase)
     outcome.outputs["d_out"][40] ^= 1
     assert diagnose(program, subcase, expected, before, outcome) == ()
+
+
+def test_a_foreseen_defect_that_explains_everything_is_the_only_one_tried(monkeypatch):
+    program, subcase = integer_case()
+    broken = rewritten(program, with_flags(SIGNED & ~MatrixOperands.A_SIGNED))
+    expected, before, _ = perfect(program, subcase)
+    outputs = {name: contents.copy() for name, contents in before.items() if program.array(name).role != "input"}
+    for placed in evaluate(broken, subcase).placed:
+        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
+    tried: list[str] = []
+    evaluated = diagnosing.evaluate_defect
+    monkeypatch.setattr(diagnosing, "evaluate_defect", lambda *given: tried.append("one") or evaluated(*given))
+
+    everything = ids(diagnose(program, subcase, expected, before, Outcome(outputs)))
+    for_everything = len(tried)
+    tried.clear()
+    assert ids(diagnose(program, subcase, expected, before, Outcome(outputs), foreseen=everything[:1])) == everything[:1]
+    assert len(tried) < for_everything
+    assert ids(diagnose(program, subcase, expected, before, Outcome(outputs), foreseen=["operand.of_another_family"])) == everything

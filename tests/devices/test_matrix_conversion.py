@@ -24,6 +24,7 @@ from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 from cts.kinds.conversion import judge as judge_case
 from cts.kinds.kind import Stopwatch
+from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import expand
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot
@@ -183,7 +184,7 @@ def test_every_smoke_case_passes_through_the_commands():
     driver = Driver()
     cases = list(expand(casebook().family("vector_layout_conversion"), "smoke"))
     for case in cases:
-        assert judge_case(case, Device(driver), "spirv", Stopwatch()).verdict is Verdict.PASS, case.id
+        assert judge_case(case, Device(driver), "spirv", Stopwatch(), Effort()).verdict is Verdict.PASS, case.id
     assert {command for command, _ in driver.calls} == {"host", "device"}
     assert ("device", 5) in driver.calls
 

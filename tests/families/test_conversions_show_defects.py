@@ -18,6 +18,7 @@ from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.layout_conversions import diagnose_conversion
 from cts.kinds.conversion import judge
 from cts.kinds.kind import Judgement, Stopwatch
+from cts.verdict.effort import Effort
 from cts.verdict.elements import gather, scatter
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
@@ -73,7 +74,7 @@ Fault = Callable[[Callable[..., object]], Callable[..., object]]
 
 
 def judged(parameters: str, device) -> Judgement:
-    return judge(find_case(casebook(), f"{FAMILY}[{parameters}]"), device, "spirv", Stopwatch())
+    return judge(find_case(casebook(), f"{FAMILY}[{parameters}]"), device, "spirv", Stopwatch(), Effort())
 
 
 def wrong_device(operation: Callable[..., object], fault: Fault) -> EmbeddedDevice:

@@ -22,6 +22,7 @@ from cts.devices.spec import DeviceSpec
 from cts.kinds.conversion import digests, judge, lines, reproduce, show
 from cts.kinds.kind import Judgement, Stopwatch
 from cts.repro.folder import CONVERSIONS, README
+from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_conversion, expand, find_case
 from generators.layout_conversion import MatrixForm
@@ -42,7 +43,7 @@ def smoke() -> tuple[Case, ...]:
 
 
 def judged(case: Case, device) -> Judgement:
-    return judge(case, device, "spirv", Stopwatch())
+    return judge(case, device, "spirv", Stopwatch(), Effort())
 
 
 def embedded(faults: Faults = NO_FAULTS) -> EmbeddedDevice:

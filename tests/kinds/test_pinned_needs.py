@@ -12,6 +12,7 @@ from cts.kinds import kernel as kernel_cases
 from cts.kinds.kernel_digests import needs
 from cts.kinds.kind import Stopwatch
 from cts.kinds.pinned_needs import key_of, lines_of, pinned_needs, read_needs_file
+from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from tests.suite import casebook
@@ -59,15 +60,15 @@ def test_a_case_that_the_device_cannot_run_is_not_built(no_rows, monkeypatch):
         raise AssertionError("built")
 
     monkeypatch.setattr(kernel_cases, "build", refused)
-    judged = kernel_cases.judge(find_case(casebook(), ONE), no_rows, "spirv", Stopwatch())
+    judged = kernel_cases.judge(find_case(casebook(), ONE), no_rows, "spirv", Stopwatch(), Effort())
     assert (judged.verdict, judged.code) == (Verdict.NOT_SUPPORTED, "missing.row.type")
 
 
 def test_verdict_code_and_words_are_those_of_the_module(no_rows, monkeypatch):
     case = find_case(casebook(), ONE)
-    pinned = kernel_cases.judge(case, no_rows, "spirv", Stopwatch())
+    pinned = kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort())
     monkeypatch.setattr(kernel_cases, "pinned_needs", lambda _: None)
-    assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch()) == pinned
+    assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort()) == pinned
 
 
 def test_needs_that_were_pinned_with_other_fields_are_not_found(tmp_path):

@@ -142,3 +142,18 @@ def test_a_list_that_cannot_be_read_ends_the_run_before_it_begins(listed):
     assert done.returncode == 2
     assert "gpu-fails.txt:1:" in done.stdout + done.stderr
     assert listed.run("cts", "--known-failures", "none-fails.txt").returncode == 2
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_pipeline_that_is_known_to_take_too_long_is_settled_where_it_was_made(listed, workers):
+    file = listed.root / "golden" / "known_failures" / "double.yaml"
+    file.write_text(FILE.replace("ends: [crash]", "ends: [timeout.pipeline]"), encoding="utf-8")
+    behaviours = {f"copying[number:n{number}]": "slow_to_compile" for number in (1, 2, 3)} | {"copying[number:n0]": "fail"}
+    done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
+    assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
+    found = records(listed)
+    assert [(found[f"copying[number:n{n}]"]["verdict"], len(found[f"copying[number:n{n}]"]["tries"])) for n in (1, 2, 3)] == [
+        ("known_fail", 0),
+        ("known_fail", 0),
+        ("timeout", 2),
+    ]

@@ -72,3 +72,17 @@ def test_what_is_set_aside_crosses_between_processes_whole():
         aside = SetAside(NODE, 2, first, kept_back=first is None)
         assert msgspec.convert(msgspec.to_builtins(aside), SetAside) == aside
         assert aside.id == "a[1]"
+
+
+def test_a_case_that_was_kept_back_runs_first_with_a_short_limit():
+    def fails() -> CaseResult:
+        raise AssertionError("nothing more is to be asked")
+
+    found = settle(SetAside(NODE, 1, None, kept_back=True), fails, lambda one: one.verdict is Verdict.TIMEOUT, lambda: result("timeout"))
+    assert (found.verdict, len(found.tries)) == (Verdict.TIMEOUT, 1)
+
+
+def test_a_short_limit_that_ends_a_case_in_an_unknown_way_settles_nothing():
+    runs = [result("pass")]
+    found = settle(SetAside(NODE, 1, None, kept_back=True), runs.pop, lambda _: False, lambda: result("timeout"))
+    assert (found.verdict, [one.verdict for one in found.tries]) == (Verdict.PASS, ["timeout", "pass"])

@@ -1,0 +1,57 @@
+"""How much a run spends on explaining failures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from cts.verdict.codes import is_within
+
+SECONDS = 60.0
+"""Processor time that a process spends on diagnoses at most, unless somebody says otherwise: a broken driver may fail every case."""
+
+
+@dataclass
+class Budget:
+    """Processor time for all diagnoses of a process.
+
+    Attributes:
+        seconds: what is left; a diagnosis that has begun comes to its end.
+    """
+
+    seconds: float = SECONDS
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """Take what the block costs."""
+        begin = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds -= time.process_time() - begin
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is known of a case before it fails, and what finding out more may cost.
+
+    Attributes:
+        foreseen: ids of defects that known failures of the driver name for the case: where one of them explains what came back, no other is
+            looked for.
+        decided: codes, or their beginnings, of failures that are known whatever explains them.
+        budget: of the process. It is not asked where the known failures need a diagnosis to decide.
+    """
+
+    foreseen: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+
+    def spared(self, code: str) -> str:
+        """Return why a failure with this code is not diagnosed; empty if it is."""
+        if any(is_within(code, known) for known in self.decided):
+            return "not diagnosed: the failure is known, whatever explains it"
+        if self.budget.seconds <= 0 and not self.foreseen:
+            return "not diagnosed: this process has spent its time for diagnoses; judge the case alone, with -k, for an explanation"
+        return ""

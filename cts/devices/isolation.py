@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
@@ -80,6 +81,16 @@ class IsolatedDevice:
             raise
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
+
+    @contextmanager
+    def limited(self, seconds: float | None) -> Iterator[None]:
+        """Give each step at most ``seconds`` within the block, if that is less than its limit; None changes nothing."""
+        timeout = self._timeout
+        self._timeout = timeout if seconds is None else min(timeout, seconds)
+        try:
+            yield
+        finally:
+            self._timeout = timeout
 
     def missing(self, kernel: Kernel) -> Reason | None:
         """Return the first thing that the device lacks by its description; None if it lacks nothing.

@@ -15,13 +15,13 @@ from cts.journal.journal import Journal, JournalError
 from cts.run.control import ControlCase, Proven
 from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
-from cts.run.session import Settings, open_holder
+from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, settle
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
 
-BRIEFLY = 2.0
+BRIEFLY = 1.0
 """Seconds that each step of a case may take at first that is known not to come to its end."""
 
 BLAMED = SET_ASIDE - {Verdict.RESOURCE_ERROR}
@@ -50,12 +50,8 @@ class Alone:
         self._journal = journal
         self._waiting: list[SetAside] = []
         self._budget = Budget()
-        self._brief = [
-            open_holder(replace(settings, step_timeout=min(settings.step_timeout, BRIEFLY)), holder.findings) for settings, holder in groups
-        ]
-        self._last = [holder for _, holder in groups]
         self._controls = [
-            ControlCase(lambda id_, group=group: self._judge(id_, 1, group, self._last[group]).verdict, settings.retries, proven=proven)  # type: ignore[misc]
+            ControlCase(lambda id_, group=group: self._judge(id_, 1, group).verdict, settings.retries, proven=proven)  # type: ignore[misc]
             for group, (settings, _) in enumerate(groups)
         ]
 
@@ -78,7 +74,7 @@ class Alone:
             except (DeviceUnavailable, JournalError) as error:
                 raise session.Interrupted(str(error)) from None
             finally:
-                for holder in self._last:
+                for _, holder in self._groups:
                     holder.close()
         return result
 
@@ -115,19 +111,18 @@ class Alone:
         run = partial(self._judge, aside.id, aside.attempt, aside.group)
         result = settle(
             aside,
-            partial(run, self._groups[aside.group][1]),
+            run,
             lambda one: known(one).verdict is Verdict.KNOWN_FAIL,
-            partial(run, self._brief[aside.group]),
+            partial(run, limit=BRIEFLY),
         )
         if any(one.alone and one.verdict in BLAMED for one in result.tries):
             self._controls[aside.group].confirm(result.id)
         return known(result)
 
-    def _judge(self, id_: str, attempt: int, group: int, holder: DeviceHolder) -> CaseResult:
-        if self._last[group] is not holder:
-            self._last[group].close()
-            self._last[group] = holder
-        settings, _ = self._groups[group]
+    def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
+        settings, holder = self._groups[group]
         case = find_case(self._casebook, id_)
         effort = settings.known.effort(case, settings.front_end, self._budget)
+        if limit is not None:
+            effort = replace(effort, limit=limit)
         return replace(judge(case, holder, settings.front_end, settings.tier, attempt, effort), unit=settings.unit)

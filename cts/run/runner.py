@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, Judge
 from cts.devices.holder import DeviceHolder
+from cts.devices.isolation import IsolatedDevice
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
@@ -108,6 +110,11 @@ def result_of(
     )
 
 
+def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:
+    """Return what limits the steps of a device to ``seconds``: nothing ends those of one that this process holds itself."""
+    return device.limited(seconds) if isinstance(device, IsolatedDevice) else nullcontext()
+
+
 def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:
     """Return what a failure is where the text may forbid the case's module: a warning that quotes the position by which it does not."""
     lines = [
@@ -124,13 +131,15 @@ def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwat
     if why := unjudged(kind, holder.device):
         return not_supported(why)
     try:
-        return KINDS[kind].judge(case, holder.device, front_end, watch, effort)
+        with _limited(holder.device, effort.limit):
+            return KINDS[kind].judge(case, holder.device, front_end, watch, effort)
     except DeviceUnavailable:
         raise
     except DeviceError:
         # The device went away before it took the case, and did not open again at once.
         holder.discard()
     try:
-        return KINDS[kind].judge(case, holder.device, front_end, watch, effort)
+        with _limited(holder.device, effort.limit):
+            return KINDS[kind].judge(case, holder.device, front_end, watch, effort)
     except DeviceError as error:
         raise DeviceUnavailable(str(error)) from error

@@ -1,4 +1,4 @@
-"""How much a run spends on explaining failures."""
+"""How much a run spends on cases of which something is known, and on explaining failures."""
 
 from __future__ import annotations
 
@@ -35,18 +35,20 @@ class Budget:
 
 @dataclass(frozen=True)
 class Effort:
-    """What is known of a case before it fails, and what finding out more may cost.
+    """What is known of a case before it is judged, and what finding out more may cost.
 
     Attributes:
         foreseen: ids of defects that known failures of the driver name for the case: where one of them explains what came back, no other is
             looked for.
         decided: codes, or their beginnings, of failures that are known whatever explains them.
         budget: of the process. It is not asked where the known failures need a diagnosis to decide.
+        limit: seconds that the device may take for one step, where that is less than the limit of the run; None for no other limit.
     """
 
     foreseen: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
+    limit: float | None = None
 
     def spared(self, code: str) -> str:
         """Return why a failure with this code is not diagnosed; empty if it is."""

@@ -75,6 +75,7 @@ class KnownFailure:
         smallest: ids of the smallest cases that show it.
         seen: the driver and its version as the findings' page names them.
         link: of a report to the driver's authors; empty if there is none.
+        limit: seconds after which a step of such a case has taken too long; None for the limit of the run.
         place: file, line and key.
     """
 
@@ -91,6 +92,7 @@ class KnownFailure:
     seen: str
     link: str
     place: str
+    limit: float | None = None
 
     def selects(self, case: Case) -> bool:
         """Tell whether a case shows it."""
@@ -166,7 +168,8 @@ class KnownFailures:
         entries = self.entries_of(case, front_end)
         foreseen = tuple(id_ for entry in entries for id_ in entry.defects)
         decided = tuple(end for entry in entries if not entry.defects for end in entry.ends)
-        return Effort(foreseen, decided, budget)
+        limits = [entry.limit for entry in entries if entry.limit is not None]
+        return Effort(foreseen, decided, budget, min(limits, default=None))
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
         """Return a result with the verdict that it has where the driver's failures are known.
@@ -345,7 +348,7 @@ def _driver(document: Element) -> str:
 
 
 _REQUIRED = ("id", "cases", "ends", "what", "smallest")
-_OPTIONAL = ("since", "until", "defects", "front_end", "evidence", "seen", "link")
+_OPTIONAL = ("since", "until", "defects", "front_end", "evidence", "seen", "link", "limit")
 
 
 def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
@@ -376,6 +379,7 @@ def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
         seen=fields["seen"].text() if "seen" in fields else seen,
         link=fields["link"].text() if "link" in fields else "",
         place=element.place,
+        limit=fields["limit"].integer(1, 3600) if "limit" in fields else None,
     )
 
 

@@ -132,6 +132,15 @@ def test_a_child_that_hangs_is_ended():
     device.close()
 
 
+def test_a_shorter_limit_holds_within_its_block_alone():
+    device = IsolatedDevice(_spec(), 20.0)
+    with device.limited(0.5), pytest.raises(DeviceTimeout, match="within 0\\.5 s"):
+        device.run(_kernel("hang"), DISPATCHES)
+    with device.limited(None):
+        device.run(_kernel("work"), DISPATCHES)
+    device.close()
+
+
 @pytest.mark.parametrize(
     ("order", "step", "where"), [("hang_in_step", Step.DISPATCH, "while the shader ran"), ("hang_after_step", None, ""), ("hang", None, "")]
 )

@@ -18,6 +18,7 @@ from cts.pictures.drawing import draw
 from cts.pictures.picture import picture_of_case, shown_pictures
 from cts.pictures.tracing import tensor_maps
 from cts.verdict.compare import compare
+from cts.verdict.effort import Effort
 from cts.verdict.failure import FailingMatrix, Failure, Mismatch
 from cts.verdict.tensor_map import NOWHERE, TensorMap
 from generators.casebook import build, find_case
@@ -172,7 +173,7 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     defect = next(defect for defect in tensor_view_defects(program) if defect.id == "tensor_view.clip_offset_not_subtracted")
     outcome = outcome_of(program, evaluate_defect(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
-    (failure,) = _failed(one, plan, [WrongSubcase(0, outcome, mismatches)], "").failures
+    (failure,) = _failed(one, plan, [WrongSubcase(0, outcome, mismatches)], "", Effort()).failures
     drawn = parsed(failing_array(failure).tensor)
     assert drawn.get("id") == "tensor0"
     assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * failure.mismatch.count

@@ -20,7 +20,6 @@ import numpy as np
 from cts.defects.layout_conversions import Span
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
 from cts.devices.property_commands import INCOMPLETE, SUCCESS
-from cts.diagnosis.layout_conversions import diagnose_conversion, diagnose_size
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
@@ -220,6 +219,8 @@ class _Run:
                 return None
         least, most = sizes(case, form)
         if not least <= first.size <= most:
+            from cts.diagnosis.layout_conversions import diagnose_size
+
             matches = "".join(f"; matches: {text}" for text in explanations(diagnose_size(case.rows, case.columns, form, first.size)))
             self._broken("size", place, f"a size query gives {first.size} bytes, where {_between(least, most)} are right{matches}")
             return None
@@ -283,6 +284,8 @@ class _Run:
             failures += [Failure(where, one, matches if one.matrix is not None else ()) for one in mismatches]
 
     def _diagnosis(self, place: int, number: int, placed: Placed, old: np.ndarray, new: np.ndarray) -> tuple[Match, ...]:
+        from cts.diagnosis.layout_conversions import diagnose_conversion
+
         case, (first, sources) = self._case, self._readable
         between = case.between if first == 0 else "nothing"
         span = Span(case.rows, case.columns, case.forms[first : place + 2], case.commands[first : place + 1], tuple(sources), between)

@@ -13,7 +13,6 @@ import numpy as np
 from cts.devices.device import Device
 from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.requirements import missing_for
-from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
@@ -224,6 +223,9 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
 def _diagnosis(
     plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None, foreseen: Collection[str] = ()
 ) -> tuple[Match, ...]:
+    # Here, and not above: most runs need no diagnosis, and it knows every family's defects.
+    from cts.diagnosis.diagnose import diagnose
+
     index = entry.index
     program, subcase = plan.programs[index], plan.subcases[index]
     return diagnose(program, subcase, plan.expected[index], plan.before[index], entry.outcome, only, foreseen)

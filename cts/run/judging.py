@@ -20,6 +20,7 @@ from cts.kinds.kind import not_supported
 from cts.run.collection import BlockItem, CaseItem, ForetoldItem, SuiteDirectory, cases_file
 from cts.run.control import ControlCase, Proven
 from cts.run.costs import Costs, read_costs
+from cts.run.garbage import all_kept
 from cts.run.options import is_package
 from cts.run.runner import judge, result_of
 from cts.run.selection import Selection
@@ -99,6 +100,11 @@ class Judging:
             return None
         family = self._selection.family(file_path)
         return None if family is None else cases_file(parent, file_path, family, self._selection)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Iterator[None]:
+        with all_kept():
+            return (yield)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

@@ -20,6 +20,7 @@ import pytest
 from cts.checkout import check_own, is_root, suite_root
 from cts.exit_codes import BAD_INPUT
 from cts.printable import printable_line
+from cts.run.garbage import all_kept
 from cts.run.options import Request, in_cases, is_suite, parse_arguments
 from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
 from generators.errors import CtsError
@@ -218,7 +219,8 @@ def _configure(config: pytest.Config) -> None:
     worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
     if worker_input is not None:
         if WORKER_INPUT in worker_input:
-            _join(config, pickle.loads(zlib.decompress(worker_input[WORKER_INPUT])))
+            with all_kept():
+                _join(config, pickle.loads(zlib.decompress(worker_input[WORKER_INPUT])))
         return
     for name, value in options.items():
         # A variable that a script forgot to set must not mean the default.
@@ -237,7 +239,8 @@ def _configure(config: pytest.Config) -> None:
     if request.alone:
         # It has nothing to do for cases, and takes a second to say so: its summary imports all of Hypothesis.
         config.pluginmanager.unregister(name=_HYPOTHESIS)
-    _start(config, request, options)
+    with all_kept():
+        _start(config, request, options)
 
 
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:

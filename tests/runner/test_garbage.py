@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from cts.run.garbage import all_kept
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_search_is_off_within_the_block_and_as_before_after_it(was_on):
+    (gc.enable if was_on else gc.disable)()
+    try:
+        with all_kept():
+            assert not gc.isenabled()
+        assert gc.isenabled() is was_on
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.enable()
+        gc.unfreeze()

@@ -8,6 +8,7 @@ from cts.devices.requirements import missing_for
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec
 from cts.kinds.kernel import pinned_missing
+from cts.kinds.kind import Judgement, not_supported
 from cts.kinds.table import KINDS, unjudged_reason
 from cts.validators.validator import Validator, ValidatorSpec
 from cts.verdict.codes import Reason
@@ -35,6 +36,17 @@ class Foreteller:
         if (KINDS[kind].judged_by is Validator) != self._validates:
             return unjudged_reason(kind, self._description)
         return pinned_missing(case, self._missing_for) if kind is CaseKind.KERNEL and self._front_end == "spirv" else None
+
+    def judged(self, case: Case) -> Judgement:
+        """Return the judgement of a case that is not supported.
+
+        Raises:
+            ValueError: nothing is known to be missing.
+        """
+        missing = self.missing(case)
+        if missing is None:
+            raise ValueError(f"{case.id}: only the device itself can tell whether it supports the case")
+        return not_supported(missing)
 
     def _missing_for(self, needs: KernelNeeds) -> Reason | None:
         found = self._asked.get(id(needs))

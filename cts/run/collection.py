@@ -10,7 +10,6 @@ import pytest
 
 from cts.run.name_filter import kept_by_name, wanted_by_name
 from cts.run.selection import Selection
-from cts.verdict.codes import Reason
 from generators.casebook import Case, Family
 from generators.casebook.blocks import Block, block_cases
 from generators.errors import CtsError
@@ -46,7 +45,7 @@ class CasesFile(pytest.File):
                 for block in blocks:
                     yield BlockItem.from_parent(self, name=block.name, block=block, selection=self.selection)
                 return
-            if self.selection.foreteller is not None:
+            if self.selection.foretold is not None:
                 asked, foretold = self.selection.divided(self.family)
                 if foretold:
                     yield ForetoldItem.from_parent(self, name=foretold_name(self.family.name), cases=foretold)
@@ -125,7 +124,7 @@ class ForetoldItem(pytest.Item):
     """The cases of a family that the device does not support, as is known before it is asked: an item for each would cost more than the
     verdicts."""
 
-    def __init__(self, *, cases: Sequence[tuple[Case, Reason]], **keywords: Any) -> None:
+    def __init__(self, *, cases: Sequence[Case], **keywords: Any) -> None:
         super().__init__(**keywords)
         self.cases = cases
 

@@ -16,7 +16,7 @@ from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
-from cts.kinds.kind import not_supported
+from cts.kinds.foretelling import Foreteller
 from cts.run.collection import BlockItem, CaseItem, ForetoldItem, SuiteDirectory, cases_file
 from cts.run.control import ControlCase, Proven
 from cts.run.costs import Costs, read_costs
@@ -88,6 +88,7 @@ class Judging:
         self._send_records = send_records
         self._parent = os.getppid()
         self._budget = Budget()
+        self._foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
         self._control = ControlCase(self._rerun, settings.retries, proven=proven)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -147,10 +148,10 @@ class Judging:
         start = time.perf_counter()
         results = [
             replace(
-                result_of(case, not_supported(missing), settings.description, settings.front_end, settings.tier, attempt),
+                result_of(case, self._foreteller.judged(case), settings.description, settings.front_end, settings.tier, attempt),
                 unit=settings.unit,
             )
-            for case, missing in item.cases
+            for case in item.cases
             for attempt in self._selection.attempts.left(case.id)
         ]
         seconds = (time.perf_counter() - start) / max(len(results), 1)

@@ -12,7 +12,6 @@ from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.judges import Choice, choose
-from cts.kinds.foretelling import Foreteller
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.selection import Selection
@@ -52,7 +51,7 @@ class Plan:
         proven: cases that have passed in the run that this one resumes, and their seconds.
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
-        foretells: whether cases that the device does not support get no items of their own.
+        foretold: see Selection.
     """
 
     groups: tuple[Settings, ...]
@@ -64,7 +63,7 @@ class Plan:
     reports: Path | None
     token: str
     shard: Shard | None = None
-    foretells: bool = False
+    foretold: Mapping[str, bytes] | None = None
 
     @property
     def settings(self) -> Settings:
@@ -74,9 +73,16 @@ class Plan:
     def selection(self, casebook: Casebook) -> Selection:
         """Return which cases are judged."""
         settings = self.settings
-        foreteller = Foreteller(settings.spec, settings.description, settings.front_end) if self.foretells else None
         return Selection(
-            casebook, settings.tier, self.extra_rows, self.named, self.listed, self.attempts, settings.known.skips, self.shard, foreteller
+            casebook,
+            settings.tier,
+            self.extra_rows,
+            self.named,
+            self.listed,
+            self.attempts,
+            settings.known.skips,
+            self.shard,
+            self.foretold,
         )
 
 

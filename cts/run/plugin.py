@@ -251,6 +251,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
+    from cts.run.foretold import foretold
     from cts.run.github import from_environment
     from cts.run.groups import checked_groups
     from cts.run.output_guard import OutputGuard
@@ -335,7 +336,9 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
-    plan = Plan(groups, rows, named, listed, attempts, proven, reports, _token(reports), shard, _foretells(config, request, settings))
+    plan = Plan(groups, rows, named, listed, attempts, proven, reports, _token(reports), shard)
+    if _foretells(config, request, settings):
+        plan = replace(plan, foretold=foretold(plan.selection(casebook), settings))
     findings: list[Finding] = []
     selection = plan.selection(casebook)
     overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)

@@ -61,10 +61,10 @@ class Selected:
     @cached_property
     def _foretold(self) -> Mapping[str, tuple[str, ...]]:
         """The ids of the cases that each item stands for whose verdict is foretold."""
-        if self.selection.foreteller is None:
+        if self.selection.foretold is None:
             return {}
         families = ((family.name, self.selection.divided(family)[1]) for family in self.selection.casebook)
-        return {foretold_name(name): tuple(case.id for case, _ in cases) for name, cases in families if cases}
+        return {foretold_name(name): tuple(case.id for case in cases) for name, cases in families if cases}
 
     @cached_property
     def _home_of_foretold(self) -> Mapping[str, str]:

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from cts.devices.device import DeviceDescription
 from cts.devices.requirements import queried_subgroup_size
-from cts.kinds.foretelling import Foreteller
 from cts.run.attempts import Attempts
 from cts.run.case_list import CaseListError, read_case_list
 from cts.run.costs import read_costs
 from cts.run.options import Request, SelectionError
 from cts.run.shards import Part, Shard, blocks_of, part_of_ids, part_of_tier
-from cts.verdict.codes import Reason
 from cts.verdict.failure_lists import Expressions
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.casebook.blocks import Block, block_cases
@@ -38,7 +36,8 @@ class Selection:
         attempts: a case that has had them all is left out.
         skips: of cases that are left out.
         shard: only this part of the cases; None for all.
-        foreteller: says which cases need no item of their own, since the device does not support them; None where each case is to have one.
+        foretold: family -> for each of its cases, in their order, 1 if it needs no item of its own, since the device does not support it,
+            or 0; None where each case is to have one.
     """
 
     casebook: Casebook
@@ -49,7 +48,7 @@ class Selection:
     attempts: Attempts = field(default_factory=Attempts)
     skips: tuple[Expressions, ...] = ()
     shard: Shard | None = None
-    foreteller: Foreteller | None = None
+    foretold: Mapping[str, bytes] | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -80,18 +79,13 @@ class Selection:
                 cases = (case for case in cases if case.id in mine)
         return self.left(cases)
 
-    def divided(self, family: Family) -> tuple[list[Case], list[tuple[Case, Reason]]]:
-        """Return the family's cases as ``cases`` does: those for the device, and those that it does not support, with the reason, as far as
-        that is foretold."""
-        asked: list[Case] = []
-        foretold: list[tuple[Case, Reason]] = []
-        for case in self.cases(family):
-            missing = None if self.foreteller is None else self.foreteller.missing(case)
-            if missing is None:
-                asked.append(case)
-            else:
-                foretold.append((case, missing))
-        return asked, foretold
+    def divided(self, family: Family) -> tuple[list[Case], list[Case]]:
+        """Return the family's cases as ``cases`` does: those for the device, and those that are known not to be supported."""
+        cases = list(self.cases(family))
+        if self.foretold is None:
+            return cases, []
+        marked = list(zip(cases, self.foretold[family.name], strict=True))
+        return [case for case, mark in marked if not mark], [case for case, mark in marked if mark]
 
     def left(self, cases: Iterable[Case]) -> Iterator[Case]:
         """Return the cases that are to be judged and have not had all attempts."""

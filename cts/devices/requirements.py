@@ -66,6 +66,22 @@ def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | 
     return next(_lacking(needs.kernel, needs.module, _profile(_ByIdentity(description))), None)
 
 
+def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
+    """Return what ``missing_for`` returns where a feature is missing, and None where none is.
+
+    All kernels with the same ``feature_key`` lack the same features.
+    """
+    module = needs.module
+    workgroup_scope = any(matrix.scope == Scope.WORKGROUP for matrix in needs.types.matrices)
+    return _lacking_features(needs.kernel, module, _profile(_ByIdentity(description)), workgroup_scope)
+
+
+def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
+    """Return what features depend on: the environment, by identity, whether there are matrices, and whether any belongs to a workgroup."""
+    matrices = needs.types.matrices
+    return id(needs.environment), bool(matrices), any(matrix.scope == Scope.WORKGROUP for matrix in matrices)
+
+
 class _ByIdentity:
     """Makes a description a cache key without hashing its rows."""
 
@@ -132,10 +148,8 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
     scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
 
-    features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, needs, device)))
-    if features:
-        words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
-        yield Reason(next(iter(features)).code, words)
+    if features := _lacking_features(kernel, needs, device, Scope.WORKGROUP in scopes.values()):
+        yield features
     yield from _environment(needs, device)
     if kernel.maintenance1 and device.extensions is not None and _MAINTENANCE1 not in device.extensions:
         yield Reason(Code.MISSING_EXTENSION.of(_MAINTENANCE1), f"extension {_MAINTENANCE1}")
@@ -163,6 +177,14 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         yield from _muladd(muladd, types, scopes[muladd.result], invocations, rows)
     yield from _vectors(needs, specialization, stage, device)
     yield from _sub_arrays(needs, specialization, device)
+
+
+def _lacking_features(kernel: Kernel, needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> Reason | None:
+    features = dict.fromkeys((*_features(needs, device, workgroup_scope), *_pipeline_features(kernel, needs, device)))
+    if not features:
+        return None
+    words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
+    return Reason(next(iter(features)).code, words)
 
 
 def queried_subgroup_size(description: DeviceDescription, version: tuple[int, int] = LATEST, required: int | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.devices.device import DeviceDescription
 from cts.devices.kernel_needs import KernelNeeds
-from cts.devices.requirements import missing_for
+from cts.devices.requirements import feature_key, missing_features_for, missing_for
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec
 from cts.kinds.kernel import pinned_missing
@@ -29,6 +29,7 @@ class Foreteller:
         self._front_end = front_end
         # By identity: pinned needs are one object wherever they occur, which is kept here.
         self._asked: dict[int, tuple[KernelNeeds, Reason | None]] = {}
+        self._features: dict[tuple[int, bool, bool], Reason | None] = {}
 
     def missing(self, case: Case) -> Reason | None:
         """Return why a case is not supported; None where that has to be asked."""
@@ -51,5 +52,11 @@ class Foreteller:
     def _missing_for(self, needs: KernelNeeds) -> Reason | None:
         found = self._asked.get(id(needs))
         if found is None:
-            found = self._asked[id(needs)] = needs, missing_for(needs, self._description)
+            found = self._asked[id(needs)] = needs, self._missing_features(needs) or missing_for(needs, self._description)
         return found[1]
+
+    def _missing_features(self, needs: KernelNeeds) -> Reason | None:
+        key = feature_key(needs)
+        if key not in self._features:
+            self._features[key] = missing_features_for(needs, self._description)
+        return self._features[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,7 @@ class CasesFile(pytest.File):
                     yield BlockItem.from_parent(self, name=block.name, block=block, selection=self.selection)
                 return
             if self.selection.foretold is not None:
-                asked, foretold = self.selection.divided(self.family)
-                if foretold:
-                    yield ForetoldItem.from_parent(self, name=foretold_name(self.family.name), cases=foretold)
-                yield from (CaseItem.from_parent(self, name=case.id, case=case) for case in asked)
+                yield from (CaseItem.from_parent(self, name=case.id, case=case) for case in self.selection.divided(self.family)[0])
                 return
             for case in self.selection.cases(self.family, wanted_by_name(self, kept)):
                 words = kept(case, name := case.id)
@@ -118,23 +115,3 @@ class BlockItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
-
-
-class ForetoldItem(pytest.Item):
-    """The cases of a family that the device does not support, as is known before it is asked: an item for each would cost more than the
-    verdicts."""
-
-    def __init__(self, *, cases: Sequence[Case], **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self.cases = cases
-
-    def runtest(self) -> None:
-        raise NotImplementedError("the judging plugin gives the verdicts")
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, self.name
-
-
-def foretold_name(family: str) -> str:
-    """Return the name of the item that stands for the unsupported cases of a family."""
-    return f"{family}{{not supported}}"

@@ -1,18 +1,86 @@
-"""Which cases of a run get no item of their own, since their device is known not to support them."""
+"""The plugin's part that gives the verdicts that are known before the device is asked: in the main process, while its workers start.
+
+An item of pytest's for each of these cases would cost more than the verdicts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from cts.journal.journal import Journal, JournalError
+from cts.journal.record import encode
 from cts.kinds.foretelling import Foreteller
+from cts.run.judging import make_report
+from cts.run.runner import result_of
 from cts.run.selection import Selection
 from cts.run.session import Settings
+from cts.verdict.verdict import CaseResult
+from generators.casebook import Family
 
 
-def foretold(selection: Selection, settings: Settings) -> Mapping[str, bytes]:
+def foretold(selection: Selection, foreteller: Foreteller) -> Mapping[str, bytes]:
     """Return, for each family, whether each of its cases is known not to be supported (1) or not (0), in the order of ``selection``.
 
     One process finds out, and tells the others.
     """
-    foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
     return {family.name: bytes(foreteller.missing(case) is not None for case in selection.cases(family)) for family in selection.casebook}
+
+
+class Foretold:
+    """Registered in the main process only.
+
+    Args:
+        root: of the checkout.
+        selection: of the run.
+        journal: that this process writes, or None.
+    """
+
+    def __init__(self, root: Path, settings: Settings, selection: Selection, foreteller: Foreteller, journal: Journal | None) -> None:
+        self._root = root
+        self._settings = settings
+        self._selection = selection
+        self._foreteller = foreteller
+        self._journal = journal
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
+        told = 0
+        for family in self._selection.casebook:
+            told += self._tell(session, family)
+        try:
+            return (yield)
+        finally:
+            # Without any, pytest would say that no tests ran.
+            session.testscollected += told
+
+    def _tell(self, session: pytest.Session, family: Family) -> int:
+        """Give the verdicts of a family; return how many."""
+        begin, start = time.perf_counter(), time.time()
+        results = list(self._results(family))
+        if not results:
+            return 0
+        seconds = (time.perf_counter() - begin) / len(results)
+        results = [replace(result, seconds=seconds) for result in results]
+        try:
+            if self._journal is not None:
+                self._journal.append_line(b"".join(map(encode, results)))
+        except JournalError as error:
+            raise session.Interrupted(str(error)) from None
+        path = family.path.relative_to(self._root).as_posix()
+        for result in results:
+            report = make_report(f"{path}::{result.id}", result, start, self._settings.passing)
+            session.config.hook.pytest_runtest_logreport(report=report)
+        return len(results)
+
+    def _results(self, family: Family) -> Iterator[CaseResult]:
+        settings = self._settings
+        for case in self._selection.divided(family)[1]:
+            judgement = self._foreteller.judged(case)
+            for attempt in self._selection.attempts.left(case.id):
+                result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
+                yield replace(result, unit=settings.unit)

@@ -16,13 +16,12 @@ from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
-from cts.kinds.foretelling import Foreteller
-from cts.run.collection import BlockItem, CaseItem, ForetoldItem, SuiteDirectory, cases_file
+from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
 from cts.run.control import ControlCase, Proven
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
 from cts.run.options import is_package
-from cts.run.runner import judge, result_of
+from cts.run.runner import judge
 from cts.run.selection import Selection
 from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, tried
@@ -42,15 +41,8 @@ RECORD = "cts_record"
 ASIDE = "cts_set_aside"
 """Attribute of a report that gives no verdict: the SetAside of each judgement that is to be made alone, in values that can be sent."""
 
-FORETOLD = "cts_foretold"
-"""Attribute of a report that stands for many: the id and the Digest of each, as JSON."""
-
 FINDINGS = "cts_findings"
 """Key of what a worker of pytest-xdist hands over at its end: step and words of each Finding."""
-
-
-_SKIPPED = frozenset({Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR})
-"""Verdicts that pytest counts as skipped."""
 
 
 class Judging:
@@ -88,7 +80,6 @@ class Judging:
         self._send_records = send_records
         self._parent = os.getppid()
         self._budget = Budget()
-        self._foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
         self._control = ControlCase(self._rerun, settings.retries, proven=proven)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -134,43 +125,10 @@ class Judging:
         if isinstance(item, BlockItem):
             self._judge_block(item)
             return True
-        if isinstance(item, ForetoldItem):
-            self._tell(item)
-            return True
         if not isinstance(item, CaseItem):
             return None
         self._judge_attempts(item)
         return True
-
-    def _tell(self, item: ForetoldItem) -> None:
-        """Give the verdicts of cases that the device does not support."""
-        settings = self._settings
-        start = time.perf_counter()
-        results = [
-            replace(
-                result_of(case, self._foreteller.judged(case), settings.description, settings.front_end, settings.tier, attempt),
-                unit=settings.unit,
-            )
-            for case in item.cases
-            for attempt in self._selection.attempts.left(case.id)
-        ]
-        seconds = (time.perf_counter() - start) / max(len(results), 1)
-        results = [replace(result, seconds=seconds) for result in results]
-        lines = b"".join(encode(result) for result in results)
-        try:
-            if self._journal is not None:
-                self._check_parent()
-                self._journal.append_line(lines)
-        except JournalError as error:
-            item.session.shouldstop = str(error)
-            return
-        if not results:
-            return
-        report = unjudged_report(item.nodeid, [])
-        setattr(report, FORETOLD, msgspec.json.encode([(result.id, Digest.of(result)) for result in results]))
-        if self._send_records:
-            setattr(report, RECORD, lines)
-        item.ihook.pytest_runtest_logreport(report=report)
 
     def _judge_block(self, block: BlockItem) -> None:
         """Judge the cases of a block."""
@@ -259,7 +217,7 @@ class Judging:
 
 
 def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return the items in a covering order: verdicts that take no time come first, and what is no case of the suite last."""
+    """Return the items in a covering order; those that are no cases of the suite come last."""
     from cts.run.covering_order import covering_order
 
     families: dict[str, list[CaseItem]] = {}
@@ -268,8 +226,7 @@ def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
             families.setdefault(item.case.family, []).append(item)
     known = list(families.values())
     ordered = [known[family][case] for family, case in covering_order([[item.case.labels for item in cases] for cases in known])]
-    foretold = [item for item in items if isinstance(item, ForetoldItem)]
-    return [*foretold, *ordered, *(item for item in items if not isinstance(item, (CaseItem, ForetoldItem)))]
+    return [*ordered, *(item for item in items if not isinstance(item, CaseItem))]
 
 
 def begun_early(items: Sequence[pytest.Item], costs: Costs, processes: int) -> list[pytest.Item]:
@@ -289,29 +246,26 @@ def make_report(nodeid: str, result: CaseResult, start: float, passing: Collecti
         start: seconds since the epoch when judging began; it ended now.
         passing: the verdicts that do not make the run fail.
     """
-    text = None if result.verdict in _SKIPPED or result.verdict in passing else failure_text(result)
-    return _report(nodeid, Digest.of(result), start, result.seconds, text)
-
-
-def _report(nodeid: str, digest: Digest, start: float, seconds: float, failure: str | None) -> pytest.TestReport:
-    """Return the report of a judgement; ``failure`` is what is shown of one that fails the run."""
-    path, _, id_ = nodeid.partition("::")
-    longrepr: str | tuple[str, int, str] | None = failure
-    outcome: Literal["passed", "failed", "skipped"] = "passed" if failure is None else "failed"
-    if digest.verdict in _SKIPPED:
-        outcome, longrepr = "skipped", (path, 0, digest.reason)
+    path = nodeid.partition("::")[0]
+    longrepr: str | tuple[str, int, str] | None = None
+    outcome: Literal["passed", "failed", "skipped"] = "passed"
+    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR):
+        outcome, longrepr = "skipped", (path, 0, result.reason)
+    elif result.verdict not in passing:
+        outcome, longrepr = "failed", failure_text(result)
     report = pytest.TestReport(
-        nodeid, (path, None, id_), {}, outcome, longrepr, "call", duration=seconds, start=start, stop=start + seconds
+        nodeid,
+        (path, None, result.id),
+        {},
+        outcome,
+        longrepr,
+        "call",
+        duration=result.seconds,
+        start=start,
+        stop=time.time(),
     )
-    setattr(report, DIGEST, msgspec.to_builtins(digest))
+    setattr(report, DIGEST, msgspec.to_builtins(Digest.of(result)))
     return report
-
-
-def foretold_reports(report: pytest.TestReport) -> Iterator[pytest.TestReport]:
-    """Yield the reports that one stands for."""
-    path, now = report.nodeid.partition("::")[0], time.time()
-    for id_, digest in msgspec.json.decode(getattr(report, FORETOLD), type=list[tuple[str, Digest]]):
-        yield _report(f"{path}::{id_}", digest, now, digest.seconds, None)
 
 
 def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:

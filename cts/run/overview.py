@@ -19,7 +19,7 @@ from cts.journal.record import encode
 from cts.journal.run_record import FindingRecord
 from cts.printable import printable_line, printable_path
 from cts.run.groups import group_of
-from cts.run.judging import ASIDE, DIGEST, FINDINGS, FORETOLD, RECORD, asides_of, digest_of, failure_text, foretold_reports, unjudged_report
+from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, unjudged_report
 from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
 from cts.run.selected import Key, Selected
@@ -112,6 +112,7 @@ class Overview:
         self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
         self._reports = ""
         self._selected = 0
+        self._collected = False
         self._families: Counter[str] = Counter()
         self._quiet_line = False
         self._verbose = False
@@ -134,7 +135,6 @@ class Overview:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self._config = session.config
         reporter = self._reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         self._progress = None if reporter is None else Progress(reporter, self._shown)
         self._verbose = session.config.get_verbosity() > 0
@@ -144,7 +144,8 @@ class Overview:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         # The controller of pytest-xdist collects nothing itself; it hears later what its workers have.
-        self._select([item.nodeid for item in session.items] if session.testscollected else [])
+        if not session.config.pluginmanager.has_plugin("dsession"):
+            self._select([item.nodeid for item in session.items])
         self._began = time.monotonic()
         try:
             return (yield)
@@ -157,17 +158,18 @@ class Overview:
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         if not self._tally.total:
             self._began = time.monotonic()
-        if not self._selected:
+        if not self._collected:
             self._select(ids)
 
     def _select(self, nodeids: Sequence[str]) -> None:
+        self._collected = True
         ids = [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
         self._families = Counter()
-        for id_ in ids:
+        for id_ in (*ids, *self._items.foretold):
             self._families[family_of(id_)] += self._items.count(id_)
         self._selected = self._families.total()
         if self._retried:
-            names = frozenset(ids)
+            names = frozenset(ids).union(self._items.foretold)
             here = [key for key in self._retried if key[0] in names or self._items.home(key[0]) in names]
             self._again |= {(id_, attempt) for id_, attempt in here if attempt in self._attempts.left(id_)}
         if self._progress is not None:
@@ -254,28 +256,19 @@ class Overview:
         digest = digest_of(report)
         if digest is not None:
             self._count(report, digest)
-        if hasattr(report, ASIDE):
+        for aside in asides_of(report):
             # The verdict will come from no worker: pytest's own --junitxml would see two tests.
             report.__dict__.pop("node", None)
-        foretold = list(foretold_reports(report)) if hasattr(report, FORETOLD) else []
-        if foretold:
-            # Named as the first of its cases: that plugin takes it for the set-up of this one, not for another test.
-            report.nodeid = foretold[0].nodeid
-            self._keep_record(report)
-        for aside in asides_of(report):
             self._aside.add((aside.id, aside.attempt))
             if self._progress is not None:
                 self._progress.set_aside(aside)
         self._quiet_line = digest is not None and not self._verbose
         try:
-            yield
+            return (yield)
         finally:
             self._quiet_line = False
             if digest is not None:
                 self._forget(report)
-        # To pytest and its plugins the verdicts that the report stands for are like all others.
-        for one in foretold:
-            self._config.hook.pytest_runtest_logreport(report=one)
 
     def _forget(self, report: pytest.TestReport) -> None:
         """Let one report stand for all of a category that pytest only counts: a run may have millions."""
@@ -287,13 +280,10 @@ class Overview:
             if kept and kept[-1] is report:
                 kept[-1] = kept[0]
 
-    def _keep_record(self, report: pytest.TestReport) -> None:
+    def _count(self, report: pytest.TestReport, digest: Digest) -> None:
         line = report.__dict__.pop(RECORD, None)
         if line is not None:
             self._keep(line)
-
-    def _count(self, report: pytest.TestReport, digest: Digest) -> None:
-        self._keep_record(report)
         self._counted.add((_id(report.nodeid), digest.attempt))
         self._tally.add(digest)
         bad = digest.verdict not in self._settings.passing
@@ -311,7 +301,7 @@ class Overview:
             setattr(report, UNEXPLAINED, True)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
-        if hasattr(report, ASIDE) or hasattr(report, FORETOLD):
+        if hasattr(report, ASIDE):
             return "", "", ""
         digest = digest_of(report)
         if digest is None:

@@ -1,4 +1,4 @@
-"""What the items of a run stand for: a case each, a block of cases of the full tier, or the cases of a family that are not supported."""
+"""What the items of a run stand for: a case each, or a block of cases of the full tier."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from cts.run.collection import foretold_name
 from cts.run.selection import Selection
 from generators.casebook import Family
 from generators.casebook.blocks import Block, block_cases
@@ -30,8 +29,6 @@ class Selected:
 
     def count(self, name: str) -> int:
         """Return how many judgements are still to be made of a case or a block, by id or name."""
-        if (foretold := self._foretold.get(name)) is not None:
-            return sum(len(self.selection.attempts.left(id_)) for id_ in foretold)
         found = self._blocks.get(name)
         if found is None:
             return len(self.selection.attempts.left(name))
@@ -40,13 +37,11 @@ class Selected:
     def keys(self, name: str) -> Iterator[Key]:
         """Yield the judgements that are still to be made of a case or a block."""
         found = self._blocks.get(name)
-        ids = self._foretold.get(name) or ([name] if found is None else [case.id for case in block_cases(*found)])
+        ids = [name] if found is None else [case.id for case in block_cases(*found)]
         yield from ((id_, attempt) for id_ in ids for attempt in self.selection.attempts.left(id_))
 
     def home(self, id_: str) -> str:
-        """Return the name of the item that has a case: the case's id, unless it is one of a block or foretold."""
-        if id_ in self._home_of_foretold:
-            return self._home_of_foretold[id_]
+        """Return the name of the block that has a case; the case's id if none does."""
         family = self.selection.casebook.families.get(family_of(id_))
         blocks = self._by_labels.get(family.name) if family is not None else None
         labels = labels_of(family, id_) if family is not None and blocks else None
@@ -59,16 +54,11 @@ class Selected:
         return next((block for depth in range(len(named) + 1) if (block := blocks.get(tuple(named[:depth])))), id_)
 
     @cached_property
-    def _foretold(self) -> Mapping[str, tuple[str, ...]]:
-        """The ids of the cases that each item stands for whose verdict is foretold."""
+    def foretold(self) -> tuple[str, ...]:
+        """The ids of the cases that have no item, since the device is known not to support them."""
         if self.selection.foretold is None:
-            return {}
-        families = ((family.name, self.selection.divided(family)[1]) for family in self.selection.casebook)
-        return {foretold_name(name): tuple(case.id for case in cases) for name, cases in families if cases}
-
-    @cached_property
-    def _home_of_foretold(self) -> Mapping[str, str]:
-        return {id_: name for name, ids in self._foretold.items() for id_ in ids}
+            return ()
+        return tuple(case.id for family in self.selection.casebook for case in self.selection.divided(family)[1])
 
     @cached_property
     def _blocks(self) -> Mapping[str, tuple[Family, Block]]:

@@ -76,21 +76,9 @@ def test_repeat_gives_each_as_many_records_as_it_says(checkout):
     assert sorted(one["attempt"] for one in map(json.loads, lines) if one.get("id") == "copying[number:n6]") == [1, 2, 3]
 
 
-def test_a_worker_that_dies_as_it_gives_the_verdicts_loses_none(checkout):
-    (checkout.root / "dies.py").write_text(
-        "import os, signal\n"
-        "import cts.run.judging as judging\n"
-        "real = judging.result_of\n"
-        "def result_of(case, *rest):\n"
-        "    if case.id.endswith('n6]') and 'PYTEST_XDIST_WORKER' in os.environ:\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return real(case, *rest)\n"
-        "judging.result_of = result_of\n",
-        encoding="utf-8",
-    )
-    conftest = checkout.root / "conftest.py"
-    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "dies"'))
-    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
-    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS, PYTHONPATH=path)
-    assert checkout.results().keys() == SMOKE, done.stdout
-    assert {id_: verdict for id_, verdict in checkout.results().items() if verdict != "crash"}.items() <= VERDICTS.items()
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_a_run_in_which_nothing_is_supported_says_so(checkout, more):
+    done = checkout.run("cts", "--report-dir", "out", *more, behaviours=dict.fromkeys(SMOKE, "foretold"))
+    assert "NOTHING WAS TESTED" in done.stdout
+    assert set(checkout.results().values()) == {"not_supported"}
+    assert len(checkout.results()) == len(SMOKE)

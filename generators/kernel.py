@@ -105,6 +105,7 @@ class Kernel:
         draw: what runs the kernel in place of workgroups; None in the compute stage.
         shader_object: what a Vulkan device makes in place of a compute pipeline (VK_EXT_shader_object); None: a pipeline. Other devices
             need the feature, and run the module.
+        rounds: how often a Vulkan device runs each dispatch, each time on the same contents. Other devices run it once.
     """
 
     spirv: bytes
@@ -122,6 +123,7 @@ class Kernel:
     invocations: int | None = None
     draw: Draw | None = None
     shader_object: ShaderObject | None = None
+    rounds: int = 1
 
     def local_size_x(self, subgroup_size: int) -> int:
         """Return the local size in x where subgroups have ``subgroup_size`` invocations."""
@@ -171,7 +173,9 @@ class Outcome:
     Attributes:
         outputs: name of each written buffer -> its contents after the run (uint8).
         stray: writes outside of what the kernel may write.
+        repeats: where the kernel has several rounds, the number of each round (from 2) that left something else, and what it left.
     """
 
     outputs: dict[str, np.ndarray]
     stray: tuple[StrayWrite, ...] = ()
+    repeats: tuple[tuple[int, Outcome], ...] = ()

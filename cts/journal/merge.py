@@ -13,7 +13,7 @@ from cts.journal.run_record import PartRecord, RunRecord
 from generators.digests import digest
 from generators.errors import CtsError
 
-SAME = ("suite_version", "tier", "front_end", "validation", "embedded_mapping", "known_failures", "selection", "repeat")
+SAME = ("suite_version", "tier", "front_end", "validation", "embedded_mapping", "known_failures", "selection", "repeat", "rounds")
 """Keys of ``meta.json`` that all shards of a run have in common."""
 
 

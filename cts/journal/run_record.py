@@ -63,6 +63,7 @@ class RunRecord(TypedDict, total=False):
         units: the devices of the run, where there are several (cts.verdict.verdict.CaseResult).
         merged: what the parts of a merged run say of themselves, in the order of their shards.
         repeat: how many judgements of each case were asked for. ``selected``: how many cases.
+        rounds: how often a GPU ran each dispatch.
     """
 
     suite_version: str
@@ -87,6 +88,7 @@ class RunRecord(TypedDict, total=False):
     started: str
     finished: str
     repeat: Ordinal
+    rounds: Ordinal
     selected: Count
     not_judged: dict[str, Count]
     seconds: Seconds

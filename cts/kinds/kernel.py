@@ -69,18 +69,20 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
         with watch.step("device"):
-            outcomes += device.run(of, plan.dispatches_of(one))
+            outcomes += device.run(replace(of, rounds=effort.rounds), plan.dispatches_of(one))
         for name, seconds in device.last_steps.items():
             watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
         for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
-            mismatches = compare(one, want, before, outcome)
-            if mismatches:
-                wrong.append(WrongSubcase(index, outcome, mismatches))
-            elif unexpected := compare_quality(want, before, outcome):
-                warned.append(WrongSubcase(index, outcome, unexpected))
+            for number, left in ((1, outcome), *outcome.repeats):
+                if mismatches := compare(one, want, before, left):
+                    wrong.append(WrongSubcase(index, left, mismatches, number))
+                    break
+            else:
+                if unexpected := compare_quality(want, before, outcome):
+                    warned.append(WrongSubcase(index, outcome, unexpected))
     policy = _policy(program, plan.expected)
     if wrong:
         with watch.step("diagnose"):
@@ -132,11 +134,12 @@ def arrange(case: BuiltCase) -> Arrangement:
 
 @dataclass(frozen=True)
 class WrongSubcase:
-    """A subcase whose outcome is not allowed; ``index`` counts the case's subcases."""
+    """A subcase whose outcome is not allowed; ``index`` counts the case's subcases, ``round`` the runs of its dispatch."""
 
     index: int
     outcome: Outcome
     mismatches: tuple[Mismatch, ...]
+    round: int = 1
 
 
 def compile_module(program: Program, front_end: FrontEnd) -> bytes:
@@ -296,6 +299,8 @@ def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy
     code = next(code.of() for kind, code in CODES.items() if kind in kinds)
     blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort)
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}" + _first_match(diagnoses)
+    if all(entry.round > 1 for entry in wrong):
+        reason += "; not in the first run of the same dispatch"
     if policy:
         blocks.append(f"This verdict rests on a policy of the suite: {policy}")
     return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
@@ -327,7 +332,8 @@ def _told(
         name = plan.subcases[entry.index].name
         matches = diagnoses[place] if place < len(diagnoses) else ()
         if place < len(diagnoses):
-            blocks.append(f"subcase {name}:")
+            again = "" if entry.round == 1 else f", run {entry.round} of the same dispatch (what came before was right)"
+            blocks.append(f"subcase {name}{again}:")
             # What explains a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
             elements = any(mismatch.matrix for mismatch in entry.mismatches)
             blocks.extend(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
 from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
@@ -26,6 +27,10 @@ DEFAULT_STEP_TIMEOUT = 60.0
 MOST_SECONDS = 1e6
 """Of a step: more than a week. Far beyond, a socket cannot wait that long."""
 MOST_REPEATS = 100_000
+GPU_TYPES = frozenset({"integrated", "discrete", "virtual"})
+"""Types of Vulkan devices that are GPUs."""
+GPU_ROUNDS = 3
+"""How often a GPU runs each dispatch: a race or memory that nobody initialised seldom shows in one run."""
 MOST_ATTEMPTS = 100
 """To open the device."""
 MOST_COUNT = 10**12
@@ -91,8 +96,8 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
 
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
-            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``,
-            ``time_limit``; None or false where not given.
+            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``,
+            ``require_vulkan``,             ``time_limit``; None or false where not given.
         choice: the device, where it has been chosen already; ``device`` then says nothing.
 
     Raises:
@@ -132,8 +137,14 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
             "leave it out (pytest has --isolation on)"
         )
-    settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback)
+    rounds = at_least_one("--rounds", options.get("rounds") or str(_rounds(description)), MOST_REPEATS)
+    settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback, rounds=rounds)
     return replace(settings, limit=beginning_now(seconds)) if seconds else settings
+
+
+def _rounds(description: DeviceDescription) -> int:
+    """Return how often a dispatch runs where nobody says how often: what costs a processor is cheap for a GPU."""
+    return GPU_ROUNDS if description.extra.get("type") in GPU_TYPES else 1
 
 
 def opening_retries(options: Mapping[str, Any]) -> Retries:

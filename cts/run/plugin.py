@@ -49,6 +49,7 @@ _OPTIONS = (
     "resume",
     "retry",
     "repeat",
+    "rounds",
     "time_limit",
     "require_vulkan",
     "embedded_mapping",
@@ -101,6 +102,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="VERDICTS",
     )
     add("repeat", "judge each case N times (default: 1)", metavar="N")
+    add("rounds", "run each dispatch N times, and compare each result (default: 3 on a GPU, else 1)", metavar="N")
     add(
         "time-limit",
         "begin no further case SECONDS after the start; cases that cover most pairs of parameters come first, what was not judged is told, "
@@ -311,6 +313,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "why": settings.why,
             "fallback": settings.fallback,
             "repeat": settings.repeat,
+            "rounds": settings.rounds,
             "tier": settings.tier,
             "front_end": settings.front_end,
             "validation": bool(options["validation"]),

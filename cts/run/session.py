@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import ONCE, DeviceHolder, Retries
@@ -12,9 +12,10 @@ from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec, open_judge
 from cts.run.tally import PASSING, STRICTLY_PASSING
 from cts.run.time_limit import TimeLimit
+from cts.verdict.effort import Budget, Effort
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from cts.verdict.verdict import Verdict
-from generators.casebook import Tier
+from generators.casebook import Case, Tier
 
 LOG_FAILURES = 20
 
@@ -37,6 +38,7 @@ class Settings:
         unit: which of the devices of the run, as its number and what ``--device`` takes; empty where there is one.
         fail_on_quality: whether a quality warning makes the run fail.
         limit: after which no further case begins; None: never.
+        rounds: how often a dispatch runs.
         log_failures: how many failures are announced, and explained at the end.
     """
 
@@ -55,6 +57,11 @@ class Settings:
     limit: TimeLimit | None = None
     unit: str = ""
     log_failures: int = LOG_FAILURES
+    rounds: int = 1
+
+    def effort(self, case: Case, budget: Budget) -> Effort:
+        """Return what is to be spent on a case; see KnownFailures.effort."""
+        return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds)
 
     @property
     def passing(self) -> frozenset[Verdict]:

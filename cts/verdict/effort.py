@@ -42,6 +42,7 @@ class Effort:
             looked for.
         decided: codes, or their beginnings, of failures that are known whatever explains them.
         budget: of the process. It is not asked where the known failures need a diagnosis to decide.
+        rounds: how often a GPU runs each dispatch; a result that differs from the first is compared, too.
         limit: seconds that the device may take for one step, where that is less than the limit of the run; None for no other limit.
     """
 
@@ -49,6 +50,7 @@ class Effort:
     decided: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     limit: float | None = None
+    rounds: int = 1
 
     def spared(self, code: str) -> str:
         """Return why a failure with this code is not diagnosed; empty if it is."""

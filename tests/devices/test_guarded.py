@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.devices.vulkan.guarded import ALIGNMENT, GUARD, fill, judge, lay_out
+from cts.devices.vulkan.guarded import ALIGNMENT, GUARD, UNTOUCHED, fill, judge, judged_rounds, lay_out
 from generators.kernel import BufferSlot, Dispatch, StrayWrite
 
 sizes = st.lists(st.tuples(st.integers(1, 3000), st.booleans()), min_size=1, max_size=5)
@@ -84,3 +84,27 @@ def test_stray_zeros_and_ones_are_seen_in_every_guard_byte():
     for value in (0x00, 0xFF):
         (outcome,) = judge(layout, before, np.full_like(before, value))
         assert sum(stray.count for stray in outcome.stray) == layout.pitch - 700
+
+
+def test_a_later_round_that_left_something_else_is_told_of_its_dispatch_alone():
+    slots = _slots([(8, True), (8, False)])
+    layout = lay_out(slots)
+    before = fill(layout, [_dispatch(slots, 0), _dispatch(slots, 1)])
+    other = before.copy()
+    other[1, layout.offsets[0]] ^= 1
+    first, second = judged_rounds(layout, before, [(before.copy(), UNTOUCHED), (before.copy(), UNTOUCHED), (other, UNTOUCHED)])
+    assert first.repeats == ()
+    ((number, repeated),) = second.repeats
+    assert number == 3
+    assert (second.outputs["b0"][0], repeated.outputs["b0"][0]) == (1, 0)
+
+
+def test_a_stray_byte_in_a_later_round_is_told():
+    slots = _slots([(8, True)])
+    layout = lay_out(slots)
+    before = fill(layout, [_dispatch(slots, 0)])
+    other = before.copy()
+    other[0, layout.offsets[0] + 8] ^= 1
+    (outcome,) = judged_rounds(layout, before, [(before.copy(), UNTOUCHED), (other, UNTOUCHED)])
+    assert (outcome.stray, [number for number, _ in outcome.repeats]) == ((), [2])
+    assert outcome.repeats[0][1].stray == (StrayWrite("b0", "after", 8, 1),)

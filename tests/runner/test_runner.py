@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -81,6 +82,19 @@ def test_a_flipped_bit_fails_with_place_and_record(case, right):
     assert case.subcases[-1][0] in result.message
     assert result.failures[0].subcase == case.subcases[-1][0]
     assert result.failures[0].mismatch.count == 1
+
+
+def test_a_later_run_of_a_dispatch_that_is_wrong_fails_and_says_which_it_was(case, right):
+    def sometimes_wrong(dispatches):
+        outcomes = right(dispatches)
+        (bad,) = right(dispatches)[:1]
+        next(iter(bad.outputs.values()))[0] ^= 1
+        return [replace(outcomes[0], repeats=((3, bad),)), *outcomes[1:]]
+
+    result = judge(case, holding(Scripted(sometimes_wrong)), "spirv", "smoke")
+    assert result.verdict is Verdict.FAIL
+    assert "not in the first run of the same dispatch" in result.reason
+    assert "run 3 of the same dispatch (what came before was right):" in result.message
 
 
 def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):

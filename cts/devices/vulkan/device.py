@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+import numpy as np
+
 from cts.devices import floating_point
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, Finding, Step, ValidationMessage
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
@@ -14,7 +16,7 @@ from cts.devices.requirements import has_sparse_buffers, missing
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.commands import Commands
 from cts.devices.vulkan.executable import Executable
-from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out, write_addresses
+from cts.devices.vulkan.guarded import Layout, fill, judged_rounds, lay_out, write_addresses
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.large import LargeBuffers
 from cts.devices.vulkan.logical_device import create
@@ -22,6 +24,7 @@ from cts.devices.vulkan.matrix_conversion import MatrixConversions
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.opaque import OpaqueBuffers
 from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
+from cts.devices.vulkan.poisoned import Around
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
 from cts.verdict.codes import Reason
@@ -211,12 +214,15 @@ class VulkanDevice:
             with self._step(Step.DISPATCH):
                 memory = self._arena.reserve(before.size)
             write_addresses(layout, before, self._arena.address)
-            mapped = memory.place(before)
-            with self._step(Step.DISPATCH):
-                self._submit(executable, layouts, layout, part, opaque, large)
-            found = judge(layout, before, mapped.copy(), memory.around())
+            left: list[tuple[np.ndarray, Around]] = []
+            for _ in range(kernel.rounds if large is None else 1):
+                mapped = memory.place(before)
+                with self._step(Step.DISPATCH):
+                    self._submit(executable, layouts, layout, part, opaque, large)
+                left.append((mapped.copy(), memory.around()))
+            found = judged_rounds(layout, before, left)
             if opaque is not None:
-                found = [opaque.outcome(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]
+                found = [opaque.with_repeats(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]
             outcomes += found
         return outcomes
 

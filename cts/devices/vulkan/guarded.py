@@ -96,6 +96,25 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
     return outcomes
 
 
+def judged_rounds(layout: Layout, before: np.ndarray, left: Sequence[tuple[np.ndarray, Around]]) -> list[Outcome]:
+    """Return the outcome of each dispatch in the first of some rounds, with those of later rounds that left something else.
+
+    Args:
+        layout, before: as for ``judge``, the same in each round.
+        left: what memory holds after each round, and what was written outside of all ranges.
+    """
+    (after, around), *later = left
+    first = judge(layout, before, after, around)
+    repeats: list[list[tuple[int, Outcome]]] = [[] for _ in first]
+    for number, (again, outside) in enumerate(later, 2):
+        if outside == around and np.array_equal(again, after):
+            continue
+        for place, outcome in enumerate(judge(layout, before, again, outside)):
+            if outcome.stray != first[place].stray or not np.array_equal(again[place], after[place]):
+                repeats[place].append((number, outcome))
+    return [replace(outcome, repeats=tuple(others)) for outcome, others in zip(first, repeats, strict=True)]
+
+
 def _stray(layout: Layout, positions: np.ndarray) -> list[StrayWrite]:
     """Return what the changed bytes at ``positions`` of a dispatch's range are, each told of the buffer nearest to it."""
     slots, offsets = _told_of(layout)

@@ -189,6 +189,11 @@ class OpaqueBuffers:
                     back.append(Conversion(rows, columns, buffer.inner, buffer.outer, *sides[2:], *sides[:2]))
         return there, back
 
+    def with_repeats(self, dispatch: Dispatch, outcome: Outcome) -> Outcome:
+        """Return ``outcome`` of an outcome and of its repeats."""
+        repeats = tuple((number, self.outcome(dispatch, other)) for number, other in outcome.repeats)
+        return replace(self.outcome(dispatch, outcome), repeats=repeats)
+
     def outcome(self, dispatch: Dispatch, outcome: Outcome) -> Outcome:
         """Return an outcome in which matrices are their elements.
 

@@ -83,7 +83,7 @@ def _print(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judge
     if name_open:
         print("\nopen:")
         for entry in found.open:
-            print(f"  {entry.requirement.id:16s} {entry.requirement.text}")
+            print(f"  {entry.requirement.id:16s} {entry.requirement.text} ({entry.requirement.place})")
     if found.todo:
         print("\nto do:")
         for todo in found.todo:
@@ -140,6 +140,7 @@ def _document(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Ju
                 "id": entry.requirement.id,
                 "specification": entry.requirement.specification,
                 "text": entry.requirement.text,
+                "place": entry.requirement.place,
                 "status": entry.status,
                 "families": entry.families,
                 "cases": entry.cases,

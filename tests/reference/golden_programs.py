@@ -127,9 +127,7 @@ def stored(builder: ProgramBuilder, matrix: Matrix) -> None:
     builder.store(matrix, out, builder.literal(0), builder.literal(stride), layout)
 
 
-def loaded(
-    builder: ProgramBuilder, component: ComponentType, bits: np.ndarray, use: Use = Use.ACCUMULATOR
-) -> tuple[Matrix, Subcase]:
+def loaded(builder: ProgramBuilder, component: ComponentType, bits: np.ndarray, use: Use = Use.ACCUMULATOR) -> tuple[Matrix, Subcase]:
     """Return a matrix of ``bits`` (rows, columns) from ``m_in``."""
     source = builder.array("m_in", Pointee(component), bits.size, BUFFER, "input")
     layout, stride = _lines(bits.shape)

@@ -48,6 +48,9 @@ def test_every_place_of_a_requirement_is_a_section_by_name() -> None:
     places = {id_: requirement.place for id_, requirement in load_requirements(CHECKOUT).items()}
     parts = [(id_, part.strip()) for id_, place in places.items() for part in re.split("[;,]", place)]
     assert not [(id_, part) for id_, part in parts if re.fullmatch(r"[0-9.X]+|VUID-[0-9]+.*", part) or re.match(r"[0-9]+\.X", part)]
+    assert not [
+        (id_, part) for id_, part in parts if "VUID" in part and not re.fullmatch(r"VUID-\w+-\w+-[0-9]{5}(?: (?:and|to) .+)?", part)
+    ]
 
 
 def test_every_requirement_that_is_not_testable_has_a_reason() -> None:

@@ -95,7 +95,7 @@ COMPONENT_TYPES: Mapping[str, ComponentType] = MappingProxyType(
 
 
 class Use(enum.IntEnum):
-    """Cooperative Matrix Use (SPV_KHR_cooperative_matrix, 3.X)."""
+    """Cooperative Matrix Use (SPV_KHR_cooperative_matrix)."""
 
     A = 0
     B = 1
@@ -110,7 +110,7 @@ class Scope(enum.IntEnum):
 
 
 class ClampMode(enum.IntEnum):
-    """Tensor Clamp Mode (SPV_NV_tensor_addressing, 3.X)."""
+    """Tensor Clamp Mode (SPV_NV_tensor_addressing)."""
 
     UNDEFINED = 0
     CONSTANT = 1
@@ -120,7 +120,7 @@ class ClampMode(enum.IntEnum):
 
 
 class ReduceMode(enum.IntEnum):
-    """Cooperative Matrix Reduce (SPV_NV_cooperative_matrix2, 3.X): the masks that may be used (CM2-RED-02)."""
+    """Cooperative Matrix Reduce (SPV_NV_cooperative_matrix2): the masks that may be used (CM2-RED-02)."""
 
     ROW = 1
     COLUMN = 2
@@ -137,7 +137,7 @@ class MemoryScope(enum.IntEnum):
 
 
 class Layout(enum.IntEnum):
-    """Cooperative Matrix Layout (SPV_KHR_cooperative_matrix, 3.X)."""
+    """Cooperative Matrix Layout (SPV_KHR_cooperative_matrix)."""
 
     ROW_MAJOR = 0
     COLUMN_MAJOR = 1
@@ -148,7 +148,7 @@ ConversionCommand = Literal["host", "device"]
 
 
 class VectorMatrixLayout(enum.IntEnum):
-    """Cooperative Vector Matrix Layout (SPV_NV_cooperative_vector, 3.X)."""
+    """Cooperative Vector Matrix Layout (SPV_NV_cooperative_vector)."""
 
     ROW_MAJOR = 0
     COLUMN_MAJOR = 1
@@ -163,7 +163,7 @@ class VectorMatrixLayout(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A Component Type operand: how an instruction reads an input vector, a matrix or a bias (SPV_NV_cooperative_vector, 3.X).
+    """A Component Type operand: how an instruction reads an input vector, a matrix or a bias (SPV_NV_cooperative_vector).
 
     Attributes:
         name: the component type's name, or ``s8packed`` or ``u8packed``.
@@ -202,7 +202,7 @@ class StorageClass(enum.Enum):
 
 
 class MatrixOperands(enum.IntFlag):
-    """Cooperative Matrix Operands (SPV_KHR_cooperative_matrix, 3.X)."""
+    """Cooperative Matrix Operands (SPV_KHR_cooperative_matrix)."""
 
     NONE = 0
     A_SIGNED = 0x1

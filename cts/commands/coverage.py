@@ -83,7 +83,7 @@ def _print(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judge
     if name_open:
         print("\nopen:")
         for entry in found.open:
-            print(f"  {entry.requirement.id:16s} {entry.requirement.text}")
+            print(f"  {entry.requirement.id:16s} {entry.requirement.text} ({entry.requirement.place})")
     if found.todo:
         print("\nto do:")
         for todo in found.todo:
@@ -114,16 +114,21 @@ def _described(run: PublishedRun) -> str:
 def _print_markdown(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judged]) -> None:
     for specification in found.totals:
         print(f"## {specification}\n\nJudged by {_judges(found, by, specification)}.\n")
-        print("| Requirement | Families, with the cases of the nightly tier | Judged by |\n|---|---|---|")
+        print("| Requirement | What it says | Families, with the cases of the nightly tier | Judged by |\n|---|---|---|---|")
         for entry in found.requirements:
             if entry.requirement.specification == specification:
                 families = ", ".join(f"`{family}` {count}" for family, count in entry.cases.items())
-                judge = str(by[entry.requirement.id]).replace("|", "\\|")
-                print(f"| {entry.requirement.id} | {families or str(entry.status).replace('_', ' ')} | {' '.join(judge.split())} |")
+                says = _cell(f"{entry.requirement.text} ({entry.requirement.place})")
+                found_in = families or str(entry.status).replace("_", " ")
+                print(f"| {entry.requirement.id} | {says} | {found_in} | {_cell(str(by[entry.requirement.id]))} |")
         print()
     print("## Published runs\n")
     for run in runs:
         print(f"* {_described(run)}")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def _document(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judged]) -> dict[str, object]:
@@ -140,6 +145,7 @@ def _document(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Ju
                 "id": entry.requirement.id,
                 "specification": entry.requirement.specification,
                 "text": entry.requirement.text,
+                "place": entry.requirement.place,
                 "status": entry.status,
                 "families": entry.families,
                 "cases": entry.cases,

@@ -16,7 +16,17 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.commands.context import print_json
-from cts.commands.fuzzing import ARRAY_CONVERSION, DECODE_VECTOR, TENSOR_ADDRESSING, Difference, Fuzzer, Subject, Tally, check_known
+from cts.commands.fuzzing import (
+    ARRAY_CONVERSION,
+    DECODE_VECTOR,
+    MAINTENANCE1,
+    TENSOR_ADDRESSING,
+    Difference,
+    Fuzzer,
+    Subject,
+    Tally,
+    check_known,
+)
 from cts.devices.spec import DeviceSpec
 from cts.exit_codes import BAD_INPUT, interrupted
 from cts.kinds.kernel_reproduction import Again, write_arrangement
@@ -31,7 +41,12 @@ NAME = "fuzz"
 HELP = "run random programs that no case enumerates"
 
 SUBJECTS: Mapping[str, Subject] = MappingProxyType(
-    {"tensor_addressing": TENSOR_ADDRESSING, "decode_vector": DECODE_VECTOR, "array_conversion": ARRAY_CONVERSION}
+    {
+        "tensor_addressing": TENSOR_ADDRESSING,
+        "decode_vector": DECODE_VECTOR,
+        "array_conversion": ARRAY_CONVERSION,
+        "maintenance1": MAINTENANCE1,
+    }
 )
 """What there is to draw."""
 

@@ -24,7 +24,7 @@ from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.errors import CtsError, GeneratorError, NotExpressible
-from generators.fuzz import array_conversions, draws, shrinking, tensor_addressing
+from generators.fuzz import array_conversions, draws, maintenance1, shrinking, tensor_addressing
 from generators.fuzz.tensor_addressing import Written, subcase
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.program import Program
@@ -84,6 +84,15 @@ ARRAY_CONVERSION = Subject(
     array_conversions.size,
     array_conversions.describe,
     array_conversions.DRAWS_PER_FORM,
+)
+MAINTENANCE1 = Subject(
+    maintenance1.draw,
+    maintenance1.write,
+    maintenance1.data,
+    maintenance1.simpler,
+    maintenance1.size,
+    maintenance1.describe,
+    maintenance1.DRAWS_PER_FORM,
 )
 
 

@@ -1,4 +1,4 @@
-"""The state of tensor layouts and views, and what each instruction sets (SPV_NV_tensor_addressing, 3.X)."""
+"""The state of tensor layouts and views, and what each instruction sets (SPV_NV_tensor_addressing, Tensor Layout and View Instructions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where tensor addressing finds each element of a matrix (SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View)."""
+"""Where tensor addressing finds each element of a matrix (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
 
 from __future__ import annotations
 

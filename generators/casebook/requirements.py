@@ -39,8 +39,8 @@ class Requirement:
     Attributes:
         id: for example ``KHR-MAD-06``.
         specification: the extension that states it.
-        text: the statement, in short.
-        place: section or instruction of the specification.
+        text: the statement, a sentence.
+        place: section of the specification, by name, with its number if it has one.
         kinds: how it is tested; several where it has several sides.
         validator: what spirv-val 2026.4 makes of a violation or of the legal form; empty if unknown.
         note: what to look at, or why it cannot be tested; may be empty.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.variables import assignee, value_text
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.values import AnyValue
+from generators.types import ComponentType
+
+_REFUSED_BYTES = 4
 
 
 def emit_bitcast_array(shader: Shader, operation: BitCastArray) -> None:
@@ -24,7 +28,15 @@ def emit_extract_coopmat(shader: Shader, operation: ExtractCoopMat) -> None:
 
 
 def emit_extract_sub_array(shader: Shader, operation: ExtractSubArray) -> None:
-    """Write a call of extractSubArrayQCOM."""
+    """Write a call of extractSubArrayQCOM.
+
+    Raises:
+        NotExpressible: the result has 4 bytes, which glslang 16.6 takes for an error ("the byte size of the target array must be 32").
+    """
+    type_ = operation.result.type
+    assert isinstance(type_.element, ComponentType), "arrays of invocations have scalars"
+    if isinstance(type_.length, int) and type_.length * type_.element.bytes == _REFUSED_BYTES:
+        raise NotExpressible(f"glslang's extractSubArrayQCOM gives no array of {_REFUSED_BYTES} bytes")
     _call(shader, "extractSubArrayQCOM", operation.result, value_text(shader, operation.source), shader.text(operation.start))
 
 

@@ -36,6 +36,23 @@ def test_the_suites_requirements_are_complete() -> None:
     }
 
 
+def test_every_requirement_is_a_sentence() -> None:
+    texts = {id_: requirement.text for id_, requirement in load_requirements(CHECKOUT).items()}
+    name = "max|vk|pSpec|cooperative(?=[A-Z])"
+    assert not {id_: text for id_, text in texts.items() if not re.match(rf"[A-Z]|{name}", text) or not text.endswith(".")}
+    # A notation is no sentence.
+    assert not {id_: text for id_, text in texts.items() if re.search(r" (?:->|iff|w/|<=|>=|=) |\w/[A-Z]", text) or len(text.split()) < 3}
+
+
+def test_every_place_of_a_requirement_is_a_section_by_name() -> None:
+    places = {id_: requirement.place for id_, requirement in load_requirements(CHECKOUT).items()}
+    parts = [(id_, part.strip()) for id_, place in places.items() for part in re.split("[;,]", place)]
+    assert not [(id_, part) for id_, part in parts if re.fullmatch(r"[0-9.X]+|VUID-[0-9]+.*", part) or re.match(r"[0-9]+\.X", part)]
+    assert not [
+        (id_, part) for id_, part in parts if "VUID" in part and not re.fullmatch(r"VUID-\w+-\w+-[0-9]{5}(?: (?:and|to) .+)?", part)
+    ]
+
+
 def test_every_requirement_that_is_not_testable_has_a_reason() -> None:
     assert all(requirement.testable or requirement.why_not_testable for requirement in load_requirements(CHECKOUT).values())
 

@@ -8,7 +8,7 @@ import pytest
 
 from cts.devices.device import DeviceError, MatrixRow
 from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.devices.embedded.profile import PROFILES, load_profile
 from generators.types import COMPONENT_TYPES
 
 SMALL = """\
@@ -107,3 +107,9 @@ def test_a_profile_describes_a_device() -> None:
     assert description.kind == "embedded"
     assert description.subgroup_size == 32
     assert description.features["cooperativeMatrixWorkgroupScope"]
+
+
+@pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_profile_that_stands_in_for_a_device_lists_its_extensions(path: Path) -> None:
+    """Without a list it would have every extension, whose promises it does not keep."""
+    assert (load_profile(path.stem).extensions is None) == (path.stem == "universal")

@@ -12,9 +12,10 @@ from generators.program.float_controls import FloatControl, FloatMode
 from generators.program.load_store import MatrixStore, MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.shape import WorkgroupShape
-from generators.program.values import CooperativeVectorType, MatrixType, Value
+from generators.program.values import ArrayType, CooperativeVectorType, MatrixType, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
+from tests.reference.array_programs import part
 
 SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
 
@@ -138,3 +139,12 @@ def test_a_store_of_a_whole_vector_of_floats_without_arithmetic(name):
     with builder.per_invocation(Value("me", U32), 1):
         vectors.store(vectors.load("vector", type_, source, builder.literal(0)), target, builder.literal(0))
     refused(builder.build(), f"no coopVecStoreNV of {name}")
+
+
+@pytest.mark.parametrize(("element", "length"), [("f16", 2), ("u32", 1)])
+def test_a_part_of_four_bytes(element, length):
+    refused(part(ArrayType(COMPONENT_TYPES[element], 8), length, 0), "extractSubArrayQCOM gives no array of 4 bytes")
+
+
+def test_a_part_of_other_sizes():
+    assert "extractSubArrayQCOM(array, 0, made);" in emit(part(ArrayType(COMPONENT_TYPES["f16"], 8), 4, 0))

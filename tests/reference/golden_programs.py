@@ -40,7 +40,7 @@ from generators.program.values import (
     TensorViewType,
     Value,
 )
-from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, ReduceMode, Scope
+from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, ReduceMode, Scope, Use
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 
 Vector = Mapping[str, Any]
@@ -120,18 +120,18 @@ def in_order(matrix: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(matrix if _lines(matrix.shape)[0] is Layout.ROW_MAJOR else matrix.T)
 
 
-def _stored(builder: ProgramBuilder, matrix: Matrix) -> None:
+def stored(builder: ProgramBuilder, matrix: Matrix) -> None:
     """Store a matrix to ``d_out``."""
     layout, stride = _lines(matrix.type.shape)
     out = builder.array("d_out", Pointee(matrix.type.component), math.prod(matrix.type.shape), BUFFER, "output")
     builder.store(matrix, out, builder.literal(0), builder.literal(stride), layout)
 
 
-def _loaded(builder: ProgramBuilder, component: ComponentType, bits: np.ndarray) -> tuple[Matrix, Subcase]:
+def loaded(builder: ProgramBuilder, component: ComponentType, bits: np.ndarray, use: Use = Use.ACCUMULATOR) -> tuple[Matrix, Subcase]:
     """Return a matrix of ``bits`` (rows, columns) from ``m_in``."""
     source = builder.array("m_in", Pointee(component), bits.size, BUFFER, "input")
     layout, stride = _lines(bits.shape)
-    matrix = builder.load("m", matrix_type(component, *bits.shape), source, builder.literal(0), builder.literal(stride), layout)
+    matrix = builder.load("m", matrix_type(component, *bits.shape, use), source, builder.literal(0), builder.literal(stride), layout)
     return matrix, Subcase("one", {"m_in": as_bytes(in_order(bits))})
 
 
@@ -158,29 +158,29 @@ def tensor_load(vector: Vector) -> tuple[Program, Subcase]:
         groups = function_of(vector["group"], vector.get("group_block", vector["block"]), vector["tensor"]["rank"])
     matrix = Value("m", type_)
     builder.add(TensorLoad(matrix, array, builder.literal(0), before, layout, view, decode=decode, decode_vector=groups))
-    _stored(builder, matrix)
+    stored(builder, matrix)
     return builder.build(), Subcase("one", {"m_in": data})
 
 
 def tensor_store(vector: Vector) -> tuple[Program, Subcase]:
     """Return a program that stores ``rows`` by tensor addressing to ``d_out``, which is as long as ``memory``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["tensor"]["type"]]
-    matrix, subcase = _loaded(builder, component, as_bits(vector["rows"], component))
+    matrix, subcase = loaded(builder, component, as_bits(vector["rows"], component))
     out = builder.array("d_out", Pointee(component), len(vector["memory"]), BUFFER, "output")
     builder.add(TensorStore(matrix, out, builder.literal(0), *_layout(builder, vector)))
     return builder.build(), subcase
 
 
-def reduction(vector: Vector) -> tuple[Program, Subcase]:
+def reduction(vector: Vector, maintenance1: bool = False) -> tuple[Program, Subcase]:
     """Return a program that reduces ``rows`` to a matrix of the shape of ``result``."""
-    builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["type"]]
-    matrix, subcase = _loaded(builder, component, as_bits(vector["rows"], component))
+    builder, component = ProgramBuilder(Scope.SUBGROUP, maintenance1=maintenance1), COMPONENT_TYPES[vector["type"]]
+    matrix, subcase = loaded(builder, component, as_bits(vector["rows"], component))
     a, b = Value("a", component), Value("b", component)
     assert vector["function"] in get_args(Operator)
     function = element_function("combine", (a, b), Binary(vector["function"], a, b))
     result = Value("r", matrix_type(component, len(vector["result"]), len(vector["result"][0])))
     builder.add(Reduce(result, matrix, ReduceMode[vector["mode"]], function))
-    _stored(builder, result)
+    stored(builder, result)
     return builder.build(), subcase
 
 
@@ -188,7 +188,7 @@ def conversion(vector: Vector) -> tuple[Program, Subcase]:
     """Return a program that converts the row ``from``."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = (COMPONENT_TYPES[name] for name in vector["types"])
-    matrix, subcase = _loaded(builder, source, as_bits([vector["from"]], source))
+    matrix, subcase = loaded(builder, source, as_bits([vector["from"]], source))
     converted = builder.convert("r", matrix, target, Conversion(vector["conversion"]), vector.get("saturating", False))
-    _stored(builder, converted)
+    stored(builder, converted)
     return builder.build(), subcase

@@ -1,4 +1,4 @@
-"""Hand-worked indices of tensor views: SPV_NV_cooperative_matrix2, 3.X, matrixCoordToTensorElementWithView."""
+"""Hand-worked indices of tensor views: SPV_NV_cooperative_matrix2, Tensor Layout and View, matrixCoordToTensorElementWithView."""
 
 import numpy as np
 import pytest

@@ -116,7 +116,7 @@ def test_a_failure_page_tells_how_to_run_the_case_again(pages):
 
 def test_a_failure_page_has_the_text_of_its_requirements(pages):
     text = next(text for name, text in pages.items() if name.startswith("load_store"))
-    assert re.search(r"KHR-LOAD-03</dt><dd>RowMajor", text)
+    assert re.search(r"KHR-LOAD-03</dt><dd>With RowMajorKHR .*\(Cooperative Matrix Layout\)", text)
 
 
 def test_a_failure_page_has_the_positions_that_its_verdict_rests_on(pages):

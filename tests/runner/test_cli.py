@@ -247,5 +247,5 @@ def test_coverage_says_what_judges_each_requirement(capsys):
     assert {one["judged"]["by"] for one in document["requirements"]} <= {"devices", "embedded", "validators", "nothing"}
     assert run("coverage", *tensors, "--markdown") == 0
     table = capsys.readouterr().out
-    assert all(f"| {one['id']} |" in table for one in document["requirements"])
+    assert all(f"| {one['id']} | {one['text']} ({one['place']}) |" in table for one in document["requirements"])
     assert all(f"* {one['name']}, " in table for one in document["runs"])

@@ -1,4 +1,4 @@
-"""DecodeFunc and DecodeVectorFunc of OpCooperativeMatrixLoadTensorNV (SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View;
+"""DecodeFunc and DecodeVectorFunc of OpCooperativeMatrixLoadTensorNV (SPV_NV_cooperative_matrix2, Tensor Layout and View;
 SPV_NV_cooperative_matrix_decode_vector, 3.49.8).
 
 A function is called once for each element that is inside of the tensor. It is not called for elements that the view clips, which keep the

@@ -1,5 +1,5 @@
 """Where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
-SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View, for all elements of a matrix at once.
+SPV_NV_cooperative_matrix2, Tensor Layout and View, for all elements of a matrix at once.
 
 The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits, with 64-bit indexing 64 in
 tensorCoordToLinear for the tensor (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more counts as broken (F-TA-6, F-TA-7).

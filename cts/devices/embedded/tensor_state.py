@@ -1,4 +1,4 @@
-"""Instructions that make tensor layouts and views (SPV_NV_tensor_addressing, 3.X Tensor Layout and View Instructions).
+"""Instructions that make tensor layouts and views (SPV_NV_tensor_addressing, Tensor Layout and View Instructions).
 
 Each makes a copy with other contents: values are never changed in place (TA-CPY-01). All numbers are kept as u32 bits, as in ``values``;
 only the offsets of a layout are read as signed. They may differ between invocations until a load or store needs uniform ones.

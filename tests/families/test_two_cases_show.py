@@ -1,0 +1,36 @@
+"""Where no driver can tell, two cases show each known mistake: a mask in one of them hides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from cts.defects.glossary import glossary
+from generators.casebook import Tier
+from tests.families.kill_table import Choice, kill_table
+
+SHOWN_BY = {
+    "decode_vector": ("decode_vector", "decode_vector_choice"),
+    "array_conversion": ("array_conversion", "bitcast_arrays", "sub_arrays", "array_chain"),
+    "coordinate": ("get_coordinate",),
+    "use": ("maintenance1", "maintenance1_conversion"),
+    "reduce": ("maintenance1_reduce",),
+    "per_element": ("maintenance1_per_element", "maintenance1_bodies"),
+}
+"""Areas of the glossary, and families whose smoke tier shows their mistakes."""
+
+ELSEWHERE = frozenset({"use.transposition_left_out"})
+"""Mistakes of what these specifications do not have: transpositions are instructions of SPV_NV_cooperative_matrix2 alone."""
+
+
+@pytest.mark.parametrize("area", SHOWN_BY)
+def test_two_cases_show_each_mistake(area: str) -> None:
+    shown: Counter[str] = Counter(
+        dict.fromkeys((id_ for id_ in glossary().entries if id_.startswith(f"{area}.") and id_ not in ELSEWHERE), 0)
+    )
+    assert shown
+    for family in SHOWN_BY[area]:
+        for _, kind, _, seen, _ in kill_table(family, Choice(Tier.SMOKE, word=f"{area}.", enough=2)):
+            shown[kind.partition("[")[0]] += seen
+    assert {id_: count for id_, count in shown.items() if count < 2} == {}

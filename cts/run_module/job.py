@@ -14,7 +14,7 @@ import yaml
 from cts.devices.embedded.interface import Binding, Interface
 from generators.errors import CtsError
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.types import SCALAR_TYPES, ComponentType
 
 _MOST_BYTES = 1 << 30
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -200,9 +200,9 @@ def _need_buffer(document: JobDocument, name: str, where: str) -> None:
 
 
 def _component(name: str, where: str) -> ComponentType:
-    if name not in COMPONENT_TYPES:
-        raise JobError(f"{where}: no type '{name}'; one of {', '.join(COMPONENT_TYPES)}")
-    return COMPONENT_TYPES[name]
+    if name not in SCALAR_TYPES:
+        raise JobError(f"{where}: no type '{name}'; one of {', '.join(SCALAR_TYPES)}")
+    return SCALAR_TYPES[name]
 
 
 def _bits(component: ComponentType, value: Any) -> int:

@@ -12,10 +12,11 @@ from cts.devices.embedded.access import CALLBACK_STORE, SCALAR_ALIGNMENT
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.ordering import SHARED
+from cts.devices.embedded.pointers import BytePointer, Part
 from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import UNDEFINED, Value, spread, to_signed
+from cts.devices.embedded.values import UNDEFINED, Value, blend, settle, spread, to_signed
 from cts.devices.embedded.variables import not_writable
 from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
 
@@ -119,7 +120,16 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
     forbidden = not_writable(translation, pointer) if writes else ""
 
     def run() -> Value:
-        place = values[pointer].resolve(machine)
+        parts: list[Part] = values[pointer].parts(machine)
+        if len(parts) == 1:
+            return change(parts[0][0])
+        result: Value = UNDEFINED
+        for place, mask in parts:
+            with machine.only(mask):
+                result = blend(number, mask, change(place), result)
+        return settle(result, machine.mask)
+
+    def change(place: BytePointer) -> Value:
         memory = place.memory
         if writes:
             if machine.callback and (op not in _REPEATABLE or machine.element_accesses is None):

@@ -15,7 +15,7 @@ from cts.devices.embedded.type_rules import RULES
 from generators.kernel import Kernel, Specialization
 from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction, read_instructions, read_string
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.types import SCALAR_TYPES, ComponentType
 
 _BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform)
 
@@ -169,7 +169,7 @@ def _members(translation: Translation, block: int) -> tuple[tuple[str, int, str,
     found = []
     for number, (member, offset) in enumerate(zip(type_.members, type_.offsets, strict=True)):
         element = _element(member)
-        size = COMPONENT_TYPES[element].bytes if element else 8
+        size = SCALAR_TYPES[element].bytes if element else 8
         found.append((names.get(number, f"member{number}"), offset, element or "u64", max(size_of(member) // size, 1)))
     return tuple(found)
 
@@ -181,7 +181,7 @@ def _constants(translation: Translation) -> tuple[Constant, ...]:
         if Decoration.SpecId not in decorations or not isinstance(type_, Number | Bool):
             continue
         value = translation.constant(id_)
-        component = COMPONENT_TYPES["u32"] if isinstance(type_, Bool) else type_.component
+        component = SCALAR_TYPES["u32"] if isinstance(type_, Bool) else type_.component
         bits = int(value.view(component.bits_dtype)) if isinstance(type_, Number) and type_.is_float else int(value)
         which = decorations[Decoration.SpecId][0]
         if which not in found or not found[which].name:

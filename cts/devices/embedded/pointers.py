@@ -32,6 +32,10 @@ def blend_offsets(mask: Mask, new: Offset, old: Offset) -> Offset:
     return np.where(mask, new, old).astype(np.int64)
 
 
+Part = tuple["BytePointer", Mask]
+"""A place in one memory, and the invocations that access it there."""
+
+
 class BytePointer:
     """A place in a buffer, workgroup variable or push-constant block.
 
@@ -51,6 +55,10 @@ class BytePointer:
     def resolve(self, _: Machine) -> BytePointer:
         """Return the pointer itself."""
         return self
+
+    def parts(self, machine: Machine) -> list[Part]:
+        """Return the pointer itself."""
+        return [(self, machine.mask)]
 
     def blend(self, mask: Mask, old: Value) -> Value:
         """See ``values.blend``."""
@@ -80,6 +88,11 @@ class ChosenPointer:
         if len(which) > 1:
             raise Unsupported("one access with pointers to different variables")
         return self.places[int(which[0])]
+
+    def parts(self, machine: Machine) -> list[Part]:
+        """Return the place of the invocations that execute, in each memory that one of them accesses."""
+        which = np.unique(self.which[machine.mask]).tolist()
+        return [(self.places[number], machine.mask & (self.which == number)) for number in which]
 
     def blend(self, mask: Mask, old: Value) -> Value:
         """See ``values.blend``."""
@@ -145,6 +158,25 @@ class AddressPointer:
         if self.space.find(int(active.min())) is not memory or self.space.find(int(active.max())) is not memory:
             raise Unsupported("one access with addresses in several buffers")
         return BytePointer(memory, self.address - memory.base)
+
+    def parts(self, machine: Machine) -> list[Part]:
+        """Return the place of the invocations that execute, in each memory that one of them accesses.
+
+        Raises:
+            Violation: an address is in none.
+        """
+        if isinstance(self.address, np.ndarray):
+            active = self.address[machine.mask]
+            if self.space.find(int(active.min())) is not self.space.find(int(active.max())):
+                return self._by_memory(machine, self.address)
+        return [(self.resolve(machine), machine.mask)]
+
+    def _by_memory(self, machine: Machine, addresses: np.ndarray) -> list[Part]:
+        masks: dict[Memory, Mask] = {}
+        for lane in np.flatnonzero(machine.mask).tolist():
+            memory = self.space.find(int(addresses[lane]))
+            masks.setdefault(memory, np.zeros(len(machine.mask), bool))[lane] = True
+        return [(BytePointer(memory, addresses - memory.base), mask) for memory, mask in masks.items()]
 
     def blend(self, mask: Mask, old: Value) -> Value:
         """See ``values.blend``."""

@@ -60,6 +60,8 @@ def _in_bytes(type_: Type) -> None:
                 _in_bytes(member)
         case PointerType() if not is_physical(type_):
             raise Unsupported(f"a pointer to {type_.storage.name} storage in memory")
+        case Number() if type_.bits % 8:
+            raise Violation("SPV_EXT_ocp_microscaling_types 2.16.11", f"a {type_text(type_)} in memory that has bytes")
         case Number() | Bool() | PointerType():
             return
         case _:

@@ -170,6 +170,16 @@ class _Declarations:
     def _decorate_member(self, words: Words) -> None:
         self._module.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
 
+    def _decorate_by_group(self, words: Words) -> None:
+        group = self._module.decorations.get(words[0], {})
+        for target in words[1:]:
+            self._module.decorations.setdefault(target, {}).update(group)
+
+    def _decorate_members_by_group(self, words: Words) -> None:
+        group = self._module.decorations.get(words[0], {})
+        for target, member in zip(words[1::2], words[2::2], strict=True):
+            self._module.member_decorations.setdefault((target, member), {}).update(group)
+
     def _capability(self, words: Words) -> None:
         self._module.capabilities.add(words[0])
 
@@ -313,6 +323,8 @@ _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType
         Op.Decorate: _Declarations._decorate,
         Op.DecorateId: _Declarations._decorate,
         Op.MemberDecorate: _Declarations._decorate_member,
+        Op.GroupDecorate: _Declarations._decorate_by_group,
+        Op.GroupMemberDecorate: _Declarations._decorate_members_by_group,
         Op.MemoryModel: _Declarations._memory_model,
         Op.EntryPoint: _Declarations._entry_point,
         Op.ExecutionMode: _Declarations._execution_mode,

@@ -259,9 +259,7 @@ class Pipeline:
             elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform):
                 self._buffer_variables.append((id_, name))
                 contents = types[pointee]
-                if id_ in self._translation.descriptor_arrays and isinstance(contents, Array):
-                    if contents.length is None:
-                        raise Unsupported("an array of descriptors without a length")
+                if id_ in self._translation.descriptor_arrays and isinstance(contents, Array) and contents.length is not None:
                     self._descriptor_counts[id_] = contents.length
             elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
@@ -360,7 +358,8 @@ class Pipeline:
             # Where nothing is bound, any access is out of bounds.
             nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
             if id_ in translation.descriptor_arrays:
-                count = self._descriptor_counts[id_]
+                # An array without a length has as many descriptors as are bound.
+                count = self._descriptor_counts.get(id_, max(descriptors, default=-1) + 1)
                 constants[id_] = DescriptorArray(tuple(descriptors.get(element, nothing) for element in range(count)))
             else:
                 constants[id_] = descriptors.get(0, nothing)

@@ -1,4 +1,7 @@
-"""Instructions of the active invocations of a subgroup (OpGroupNonUniform*)."""
+"""Instructions of the active invocations of a subgroup: OpGroupNonUniform*, and those of SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote.
+
+The latter have no operand for the scope; a 0 stands in its place here.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,6 +23,7 @@ from cts.devices.embedded.values import Value, spread
 from generators.spirv.enumerants import GroupOperation, Op, Scope
 
 _Groups = list[np.ndarray]
+_Result = TypeVar("_Result")
 
 
 def _groups(translation: Translation) -> _Groups:
@@ -29,7 +34,7 @@ def _groups(translation: Translation) -> _Groups:
 
 
 def _check_scope(translation: Translation, words: Words) -> None:
-    if translation.constant(words[2]) != Scope.Subgroup:
+    if words[2] and translation.constant(words[2]) != Scope.Subgroup:
         raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation that is not of Subgroup scope")
 
 
@@ -284,8 +289,10 @@ def _arithmetic(how: _Combination) -> Handler:
         _check_scope(translation, words)
         operation = words[3]
         is_clustered = operation == GroupOperation.ClusteredReduce and len(words) > 5
-        if operation not in _LOOKED_AT and not is_clustered:
+        is_partitioned = operation in _PARTITIONED and len(words) > 5
+        if operation not in _LOOKED_AT and not is_clustered and not is_partitioned:
             raise Unsupported(f"group operation {enumerant_text(GroupOperation, operation)}")
+        operation = _PARTITIONED[operation] if is_partitioned else operation
         cluster = int(translation.constant(words[5])) if is_clustered else 0
         type_ = _component(translation, words[4])
         lanes = translation.machine.lanes
@@ -296,7 +303,8 @@ def _arithmetic(how: _Combination) -> Handler:
                 assert isinstance(type_, Number)
                 operand = operand.view(type_.signed_dtype)
             result = np.zeros(lanes, operand.dtype)
-            for group in _clusters(_groups(translation), cluster):
+            groups = _partitions(translation, words[5]) if is_partitioned else _clusters(_groups(translation), cluster)
+            for group in groups:
                 totals = list(accumulate((operand[lane : lane + 1] for lane in group), how.combine))
                 match operation:
                     case GroupOperation.Reduce | GroupOperation.ClusteredReduce:
@@ -313,6 +321,73 @@ def _arithmetic(how: _Combination) -> Handler:
     return handler
 
 
+_PARTITIONED: Mapping[int, GroupOperation] = MappingProxyType(
+    {
+        GroupOperation.PartitionedReduceEXT: GroupOperation.Reduce,
+        GroupOperation.PartitionedInclusiveScanEXT: GroupOperation.InclusiveScan,
+        GroupOperation.PartitionedExclusiveScanEXT: GroupOperation.ExclusiveScan,
+    }
+)
+"""Group operations of the invocations that a ballot names, and what each does with them."""
+
+
+def _partitions(translation: Translation, ballot: int) -> _Groups:
+    """Return the active invocations of each subset of a subgroup that a ballot names."""
+    found: _Groups = []
+    machine = translation.machine
+    for group in _groups(translation):
+        own = group % machine.subgroup_size
+        members = _votes(translation, ballot, group)[:, own]
+        if not members.diagonal().all() or (members != members.T).any():
+            machine.forbid("SPIR-V 3.42.24", "the ballots do not say to which subset each invocation belongs")
+        rows = {row.tobytes(): row for row in members}
+        found += [group[row] for row in rows.values() if row.any()]
+    return found
+
+
+def _partition(translation: Translation, words: Words) -> Run:
+    """Return what gives each invocation a ballot of those with its value (OpGroupNonUniformPartitionEXT)."""
+    values, machine = translation.values, translation.machine
+    type_ = _component(translation, words[2])
+    is_vector = isinstance(translation.type_of[words[2]], Vector)
+
+    def run() -> Value:
+        parts = values[words[2]] if is_vector else (values[words[2]],)
+        operands = np.stack([spread(type_, part, machine.lanes) for part in parts])
+        result = np.zeros((4, machine.lanes), np.uint32)
+        for group in _groups(translation):
+            numbers = (group % machine.subgroup_size).tolist()
+            for lane in group:
+                alike = (operands[:, group] == operands[:, lane, None]).all(axis=0)
+                bits = sum(1 << number for number, same in zip(numbers, alike, strict=True) if same)
+                result[:, lane] = [bits >> 32 * word & 0xFFFFFFFF for word in range(4)]
+        return tuple(result)
+
+    return run
+
+
+def _quad_vote(vote: Callable[[np.ndarray], Value]) -> Handler:
+    """Return the handler of a vote of four neighbours (SPV_KHR_quad_control)."""
+
+    def handler(translation: Translation, words: Words) -> Run:
+        values, machine = translation.values, translation.machine
+
+        def run() -> Value:
+            predicate, result = spread(Bool(), values[words[2]], machine.lanes), np.zeros(machine.lanes, bool)
+            for group in _clusters(_groups(translation), _QUAD):
+                result[group] = vote(predicate[group])
+            return result
+
+        return run
+
+    return handler
+
+
+def without_scope(handle: Callable[[Translation, Words], _Result]) -> Callable[[Translation, Words], _Result]:
+    """Return what handles an instruction that has no operand for the scope, from what handles one that has."""
+    return lambda translation, words: handle(translation, (*words[:2], 0, *words[2:]))
+
+
 def _clusters(groups: _Groups, size: int) -> _Groups:
     """Return the active invocations of each cluster of ``size`` neighbours; 0: of each subgroup."""
     if not size:
@@ -323,6 +398,15 @@ def _clusters(groups: _Groups, size: int) -> _Groups:
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         **{op: _arithmetic(how) for op, how in _COMBINE.items()},
+        Op.SubgroupAllKHR: without_scope(_per_group(lambda x, _: x.all())),
+        Op.SubgroupAnyKHR: without_scope(_per_group(lambda x, _: x.any())),
+        Op.SubgroupAllEqualKHR: without_scope(_all_equal),
+        Op.SubgroupFirstInvocationKHR: without_scope(_per_group(_broadcast_first)),
+        Op.SubgroupReadInvocationKHR: without_scope(_from_lane(lambda _, index: index)),
+        Op.SubgroupBallotKHR: without_scope(_ballot),
+        Op.GroupNonUniformPartitionEXT: _partition,
+        Op.GroupNonUniformQuadAllKHR: _quad_vote(np.all),
+        Op.GroupNonUniformQuadAnyKHR: _quad_vote(np.any),
         Op.GroupNonUniformElect: _elect,
         Op.GroupNonUniformAll: _per_group(lambda x, _: x.all()),
         Op.GroupNonUniformAny: _per_group(lambda x, _: x.any()),

@@ -1,4 +1,7 @@
-"""Modules as applications have them run on the embedded device: shaders/, with jobs beside them. What they must leave is from lavapipe."""
+"""Modules as applications have them run on the embedded device: shaders/, with jobs beside them.
+
+What they must leave is from lavapipe; where that lacks something (images, microscaling, nv_matrices), it was computed with numpy.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +64,21 @@ def test_the_template_of_a_module_is_a_job_for_it(name, tmp_path, capsys) -> Non
     spirv = path.read_bytes()
     made = make_job(spirv, read_document(job), read_interface(spirv, "main"), tmp_path)
     assert {slot.binding for slot in made.kernel.buffers} >= {0}
+
+
+def test_images_are_told_from_buffers(tmp_path, capsys) -> None:
+    job = tmp_path / "job.yaml"
+    text = (HERE / "shaders/images.yaml").read_text()
+    image, shader = "image: {format: r32ui, size: [2]}", str(HERE / "shaders/images.spv")
+    for before, after, told in (
+        (image, "bytes: 8", "is an image or a sampler, so give it 'image'"),
+        ("type: f32, bytes: 2048", image, "binding 3 of set 0 is no image"),
+        ("r32ui", "r33ui", "no format 'r33ui'"),
+        ("size: [2]", "size: [2, 2, 2, 2]", "a size in 4 directions"),
+    ):
+        job.write_text(text.replace(before, after, 1).replace("file: images", f"file: {HERE / 'shaders/images'}"))
+        assert main(["run-module", shader, str(job)]) == 2
+        assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
     is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
-    if translation.storage(pointer) not in SHARED_STORAGE and not is_buffer:
+    if translation.storage(pointer) not in SHARED_STORAGE | {StorageClass.Image} and not is_buffer:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
     writes = op is not Op.AtomicLoad

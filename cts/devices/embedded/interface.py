@@ -9,7 +9,7 @@ from cts.devices.embedded.diagnostics import Malformed, NotSupported, NotValidSp
 from cts.devices.embedded.faults import NO_FAULTS
 from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.limits import Exhausted, Limits
-from cts.devices.embedded.spirv_types import Array, Bool, Number, Struct, Type, Vector, size_of
+from cts.devices.embedded.spirv_types import Array, Bool, ImageType, Number, SampledImageType, SamplerType, Struct, Type, Vector, size_of
 from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.type_rules import RULES
 from generators.kernel import Kernel, Specialization
@@ -17,7 +17,7 @@ from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageC
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction, read_instructions, read_string
 from generators.types import SCALAR_TYPES, ComponentType
 
-_BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform)
+_BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant)
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Binding:
         is_written: whether the module may write it.
         element: component type of its first array, or of its first member; None if it has no numbers.
         bytes: its size without a runtime array at its end. ``stride``: bytes of an element of that array, 0 where there is none.
+        is_image: whether it is an image, a sampler or both.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Binding:
     element: str | None
     bytes: int
     stride: int
+    is_image: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,15 +124,18 @@ def _bindings(translation: Translation) -> tuple[Binding, ...]:
         is_uniform = storage is StorageClass.Uniform and not translation.has_buffer_blocks
         read_only = id_ in translation.read_only or (isinstance(block, Struct) and len(block.read_only) == len(block.members))
         before = found.get(place)
-        is_written = not is_uniform and not read_only
+        is_image = isinstance(block, ImageType | SamplerType | SampledImageType)
+        is_storage = isinstance(block, ImageType) and block.is_storage
+        is_written = is_storage and not read_only if is_image else not is_uniform and not read_only
         found[place] = Binding(
             before.name if before else _name(translation, id_, data, f"binding{place[1]}"),
             *place,
             is_uniform,
             is_written or (before is not None and before.is_written),
             before.element if before and before.element else _element(block),
-            max(size_of(block), before.bytes if before else 0),
+            0 if is_image else max(size_of(block), before.bytes if before else 0),
             _stride(block),
+            is_image,
         )
     return tuple(found[place] for place in sorted(found))
 

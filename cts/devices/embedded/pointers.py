@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
@@ -21,6 +24,7 @@ from cts.devices.embedded.values import (
     settle,
     varies,
 )
+from generators.images import ImageSlot
 
 Offset = int | np.ndarray
 
@@ -105,12 +109,30 @@ class ChosenPointer:
         return ChosenPointer((*self.places, *old.places), np.where(mask, self.which, old.which + len(self.places)))
 
 
+class ImagePlace:
+    """What a descriptor of an image or a sampler leads to, and what a load of it gives."""
+
+    __slots__ = ("memory", "slot")
+
+    def __init__(self, slot: ImageSlot, memory: Memory) -> None:
+        self.slot = slot
+        self.memory = memory
+
+    def moved(self, _: Offset) -> ImagePlace:
+        """Return the place itself: an image has no parts that pointers lead to."""
+        return self
+
+    def sampled_like(self, sampler: ImagePlace) -> ImagePlace:
+        """Return the image with the sampler of another descriptor."""
+        return ImagePlace(replace(self.slot, filter=sampler.slot.filter, address=sampler.slot.address), self.memory)
+
+
 class DescriptorArray:
     """A variable that is an array of descriptors: the buffers that are bound to them."""
 
     __slots__ = ("places",)
 
-    def __init__(self, places: tuple[BytePointer, ...]) -> None:
+    def __init__(self, places: tuple[Any, ...]) -> None:
         self.places = places
 
     def chosen(self, machine: Machine, which: Offset, is_non_uniform: bool) -> BytePointer | ChosenPointer:
@@ -125,7 +147,10 @@ class DescriptorArray:
             beyond = int(active[(active < 0) | (active >= count)][0])
             raise Violation("VK-DES-01", f"descriptor {beyond} of {count}")
         if not isinstance(which, np.ndarray) or (active == active[0]).all():
-            return self.places[int(active[0])]
+            one: BytePointer = self.places[int(active[0])]
+            return one
+        if any(isinstance(place, ImagePlace) for place in self.places):
+            raise Unsupported("invocations that choose different images")
         if not is_non_uniform:
             machine.forbid("VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform")
         return ChosenPointer(self.places, np.where(machine.mask, which, active[0]))

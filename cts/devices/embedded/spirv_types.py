@@ -125,6 +125,29 @@ class PointerType:
 
 
 @dataclass(frozen=True)
+class ImageType:
+    """OpTypeImage: ``sampled`` is the type of a component, ``dim`` a Dim; a storage image is read and written without a sampler."""
+
+    sampled: Type
+    dim: int
+    is_arrayed: bool
+    is_multisampled: bool
+    is_storage: bool
+
+
+@dataclass(frozen=True)
+class SamplerType:
+    """OpTypeSampler."""
+
+
+@dataclass(frozen=True)
+class SampledImageType:
+    """OpTypeSampledImage."""
+
+    image: ImageType
+
+
+@dataclass(frozen=True)
 class FunctionType:
     """OpTypeFunction."""
 
@@ -181,7 +204,8 @@ def _state(arrays: int, dim: int, scalars: int) -> Struct:
     return Struct(members, natural_offsets(members))
 
 
-Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType | TensorLayoutType | TensorViewType
+Opaque = ImageType | SamplerType | SampledImageType
+Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType | TensorLayoutType | TensorViewType | Opaque
 
 ADDRESS_BYTES = 8
 
@@ -255,7 +279,7 @@ def has_matrix(type_: Type) -> bool:
 def has_no_bytes(type_: Type) -> bool:
     """Return whether the type is or contains one without bytes: a cooperative matrix or vector, a tensor layout or a tensor view."""
     match type_:
-        case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector():
+        case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector() | ImageType() | SamplerType() | SampledImageType():
             return True
         case Array() | Vector():
             return has_no_bytes(type_.element)

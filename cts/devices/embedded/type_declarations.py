@@ -13,9 +13,12 @@ from cts.devices.embedded.spirv_types import (
     Bool,
     CooperativeVector,
     FunctionType,
+    ImageType,
     MatrixType,
     Number,
     PointerType,
+    SampledImageType,
+    SamplerType,
     StridedVector,
     Struct,
     Type,
@@ -39,6 +42,9 @@ from generators.spirv.enumerants import (
 from generators.types import Scope, Use
 
 _PLAIN_COMPONENTS = 4
+_STORAGE_IMAGE = 2
+"""Sampled, of OpTypeImage."""
+
 _WIDTHS = (8, 16, 32, 64)
 _FLOATS = {
     (16,): "f16",
@@ -90,6 +96,15 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
             return _vector(translation, words[1], translation.values[words[2]])
         case Op.TypeCooperativeVectorNV if Capability.CooperativeVectorNV in translation.capabilities:
             return _cooperative_vector(translation, words)
+        case Op.TypeImage:
+            return ImageType(translation.types[words[1]], words[2], bool(words[4]), bool(words[5]), words[6] == _STORAGE_IMAGE)
+        case Op.TypeSampler:
+            return SamplerType()
+        case Op.TypeSampledImage:
+            image = translation.types[words[1]]
+            need(isinstance(image, ImageType), f"a sampled image of a {type_text(image)}")
+            assert isinstance(image, ImageType)
+            return SampledImageType(image)
         case Op.TypeMatrix:
             return _columns(translation.types[words[1]], words[2])
         case Op.TypeArray | Op.TypeRuntimeArray:

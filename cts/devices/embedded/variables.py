@@ -219,6 +219,8 @@ def _load(translation: Translation, words: Words) -> Run:
             return settle(value, machine.mask) if isinstance(value, Partly | tuple) else value
 
         return from_cell
+    if storage is StorageClass.UniformConstant:
+        return lambda: values[pointer]
     space, stored = translation.space, translation.stored.get(pointer, type_)
 
     def from_memory() -> Value:

@@ -12,9 +12,12 @@ from cts.devices.embedded.spirv_types import (
     Bool,
     CooperativeVector,
     FunctionType,
+    ImageType,
     MatrixType,
     Number,
     PointerType,
+    SampledImageType,
+    SamplerType,
     Struct,
     Type,
     Vector,
@@ -25,7 +28,7 @@ from cts.devices.embedded.spirv_types import (
 )
 from cts.devices.embedded.translation import Rule, Translation, Words
 from cts.devices.embedded.type_rules.constants import constant_integer
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import Op, StorageClass
 
 
 def _pointer(translation: Translation, id_: int, what: str = "the pointer") -> PointerType:
@@ -43,7 +46,9 @@ def _movable(storage: object, type_: Type) -> None:
     """Refuse types without values, and types without bytes in storage that has bytes."""
     if isinstance(type_, Void):
         raise Malformed("void has no value")
-    if storage not in CELL_STORAGE:
+    if storage is StorageClass.UniformConstant:
+        need(isinstance(type_, ImageType | SamplerType | SampledImageType), f"a {type_text(type_)} in UniformConstant storage")
+    elif storage not in CELL_STORAGE:
         _in_bytes(type_)
 
 

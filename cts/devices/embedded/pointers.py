@@ -142,10 +142,14 @@ class DescriptorArray:
             Violation: there is no such descriptor, or invocations choose different ones and the shader does not say that they may.
         """
         count = len(self.places)
+        if not count:
+            raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")
+        beyond = (np.asarray(which) < 0) | (np.asarray(which) >= count)
+        if np.any(beyond & machine.mask):
+            first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])
+            machine.forbid("VK-DES-01", f"descriptor {first} of {count}", beyond if beyond.ndim else None)
+            which = np.where(beyond, 0, which) if isinstance(which, np.ndarray) else 0
         active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
-        if ((active < 0) | (active >= count)).any():
-            beyond = int(active[(active < 0) | (active >= count)][0])
-            raise Violation("VK-DES-01", f"descriptor {beyond} of {count}")
         if not isinstance(which, np.ndarray) or (active == active[0]).all():
             one: BytePointer = self.places[int(active[0])]
             return one

@@ -6,21 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
+import numpy as np
 
-from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_CAPABILITIES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
+from cts.devices.capabilities import (
+    CAPABILITY_FEATURES,
+    FLOAT_CAPABILITIES,
+    FLOAT_MODES,
+    SPIRV_EXTENSIONS,
+    STORES_IN_STAGE,
+    SUBGROUP_OPERATIONS,
+)
 from cts.devices.module_needs import ModuleNeeds
 from cts.devices.module_reading import read_needs
 from cts.repro.feature_structures import FeatureStructure, feature_structures, structure_of
 from generators.errors import NotExpressible
 from generators.kernel import Dispatch, Kernel
+from generators.spirv.assemble import assemble
+from generators.spirv.covering_triangle import CORNERS, COVERING_TRIANGLE
+from generators.stages import Draw
 from generators.types import Scope
 
 PROGRAM = "repro.c"
 
 _IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExtendedTypes", "scalarBlockLayout")
 """Features that a program enables where the device has them."""
+
+_NO_CONSTANT = "UINT32_MAX"
+"""In place of a SpecId: that of no constant."""
 
 _ROBUST = ("cooperativeMatrixRobustBufferAccess", "pipelineRobustness")
 
@@ -69,6 +84,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     pushed = -(-first.push_constant_bytes // 4) * 4
     return _template().render(
         id=id_,
+        **_stage(first.draw),
         about=about,
         structures=used.structures,
         extension_room=max(1, sum(bool(one.extension) for one in used.structures)),
@@ -81,7 +97,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
         addresses=any(slot.address_offset is not None for slot in first.buffers),
         push_constant_bytes=pushed,
         buffers=first.buffers,
-        local_size_id=first.local_size_constant_id,
+        local_size_id=_NO_CONSTANT if first.draw is not None else first.local_size_constant_id,
         constants=[
             {"id": constant.constant_id, "offset": offset, "bytes": constant.component.bytes}
             for constant, offset in zip(first.specialization, offsets, strict=True)
@@ -110,10 +126,34 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     )
 
 
+def _stage(draw: Draw | None) -> dict[str, Any]:
+    """Return what depends on the stage; of a draw also its sizes and the vertex shader of its triangle."""
+    if draw is None:
+        return {
+            "draw": None,
+            "stage_bit": "VK_SHADER_STAGE_COMPUTE_BIT",
+            "pipeline_stage": "VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT",
+            "bind_point": "VK_PIPELINE_BIND_POINT_COMPUTE",
+            "queue_bit": "VK_QUEUE_COMPUTE_BIT",
+        }
+    in_fragments = draw.stage == "fragment"
+    words = np.frombuffer(assemble(COVERING_TRIANGLE), "<u4")
+    return {
+        "draw": draw,
+        "extent": (draw.width, draw.height) if in_fragments else (1, 1),
+        "vertices": CORNERS if in_fragments else draw.width,
+        "triangle": ", ".join(map(hex, words.tolist())),
+        "stage_bit": f"VK_SHADER_STAGE_{draw.stage.upper()}_BIT",
+        "pipeline_stage": f"VK_PIPELINE_STAGE_{draw.stage.upper()}_SHADER_BIT",
+        "bind_point": "VK_PIPELINE_BIND_POINT_GRAPHICS",
+        "queue_bit": "VK_QUEUE_GRAPHICS_BIT",
+    }
+
+
 def _refuse(runs: Sequence[Run]) -> None:
     first = runs[0].kernel
-    if first.draw is not None:
-        raise NotExpressible("it draws, and the C program only dispatches")
+    if first.draw is not None and (first.pipeline_cache or first.shader_object is not None or first.robust):
+        raise NotExpressible("it draws with a pipeline cache, a shader object or robust access, and the C program does not")
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible("it has matrices in a layout of the device's, and the C program converts none")
     if any(slot.windows is not None for slot in first.buffers):
@@ -188,6 +228,8 @@ class _Features:
             self._require(("cooperativeMatrixWorkgroupScope",))
         if needs.local_size_mode:
             self._require(("maintenance4",))
+        if kernel.draw is not None and any(slot.written for slot in kernel.buffers):
+            self._require((STORES_IN_STAGE[kernel.draw.stage],))
         if kernel.required_subgroup_size is not None:
             self._require(("subgroupSizeControl",))
         if kernel.shader_object is not None:

@@ -82,7 +82,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     used = _Features(first, needs)
     offsets = _offsets(first)
     pushed = -(-first.push_constant_bytes // 4) * 4
-    return _template().render(
+    return template("kernel.c.jinja").render(
         id=id_,
         **_stage(first.draw),
         about=about,
@@ -272,7 +272,8 @@ class _Features:
 
 
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return the template ``name`` of this folder: C, with ``@{…}@`` for values and ``//%`` before statements."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         variable_start_string="@{",
@@ -284,4 +285,4 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    return environment.get_template("kernel.c.jinja")
+    return environment.get_template(name)

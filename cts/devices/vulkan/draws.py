@@ -85,7 +85,7 @@ class Draws:
         inputs = ffi.new(
             "VkPipelineVertexInputStateCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO}
         )
-        topology = vulkan.VK_PRIMITIVE_TOPOLOGYCOVERING_TRIANGLE_LIST if in_fragments else vulkan.VK_PRIMITIVE_TOPOLOGY_POINT_LIST
+        topology = vulkan.VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST if in_fragments else vulkan.VK_PRIMITIVE_TOPOLOGY_POINT_LIST
         assembly = ffi.new(
             "VkPipelineInputAssemblyStateCreateInfo*",
             {"sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO, "topology": topology},

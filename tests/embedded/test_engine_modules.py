@@ -105,6 +105,16 @@ OpBranch %after
     assert np.count_nonzero(left) == 4
 
 
+def test_a_pointer_into_such_a_matrix_is_not_passed_on(forbidden) -> None:
+    body = """
+%at = OpAccessChain %column_pointer %data %s32_0 %s32_0 %u32_1
+%other = OpCopyObject %column_pointer %at
+%column = OpLoad %f32x4 %other
+"""
+    module = shader(body, MATRICES + WRITE_COLUMN, DECORATIONS.replace(*ROWS), capabilities=("Matrix",))
+    assert "a pointer into a matrix with gaps or by rows" in forbidden(module)
+
+
 GUARDED = """
 %small = OpULessThan %bool %n %u32_4
 OpSelectionMerge %after None

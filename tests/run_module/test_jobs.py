@@ -13,6 +13,7 @@ import pytest
 from cts.cli import main
 from cts.devices.embedded.interface import read_interface
 from cts.run_module.job import make_job, read_document
+from tests.hostile_driver.building import lavapipe
 
 HERE = Path(__file__).parent
 JOBS = sorted((HERE / "shaders").glob("*.yaml"))
@@ -29,6 +30,21 @@ def test_a_module_runs_as_on_a_real_driver_and_nothing_is_wrong_with_it(job: Pat
     out = capsys.readouterr().out
     assert "no undefined behaviour and no broken rule" in out
     assert code == 0, out
+
+
+@pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
+@pytest.mark.parametrize("name", ["matrices", "older_votes", "references", "subgroup_sets"])
+def test_a_driver_leaves_what_the_embedded_device_leaves(name, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
+    code = run("shaders", name, "--device", "llvmpipe", "--against", "embedded")
+    assert code == 0, capsys.readouterr().out
+
+
+@pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
+def test_a_driver_gets_no_images(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
+    assert run("shaders", "images", "--device", "llvmpipe") == 1
+    assert "not supported: images; the embedded device alone has them" in capsys.readouterr().out
 
 
 def test_all_mistakes_of_a_run_are_told_with_their_source_lines(capsys) -> None:

@@ -230,6 +230,19 @@ _ATOMIC_INTS = (
     *(Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax),
 )
 
+_PASSED_ON = frozenset({Op.FunctionCall, Op.Select, Op.CopyObject, Op.Bitcast})
+
+
+def check_passed_on(translation: Translation, op: Op, words: Words) -> None:
+    """Refuse to pass on a pointer into a matrix with gaps or by rows: what uses it elsewhere does not know how the matrix lies there.
+
+    Raises:
+        Unsupported: see above.
+    """
+    if translation.stored and op in _PASSED_ON and not translation.stored.keys().isdisjoint(words[2:]):
+        raise Unsupported("a pointer into a matrix with gaps or by rows that is not just accessed")
+
+
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {
         Op.Variable: _variable,

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from generators.images import ImageSlot
 from generators.stages import Draw, ShaderObject
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 from generators.windows import Windows
@@ -51,6 +52,7 @@ class BufferSlot:
         windows: the bytes that a dispatch gives and gets back of a large buffer; None for all. What the others hold is not known.
         descriptor_set: the descriptor set of the binding.
         is_uniform: whether the descriptor is of a uniform buffer; it is of a storage buffer otherwise.
+        image: the image whose texels the bytes are; None for a buffer.
         addresses: byte offsets in this buffer where a device writes the address of another one, each with that buffer's name.
     """
 
@@ -65,6 +67,7 @@ class BufferSlot:
     descriptor_set: int = 0
     is_uniform: bool = False
     addresses: tuple[tuple[int, str], ...] = ()
+    image: ImageSlot | None = None
 
     @property
     def span(self) -> int:

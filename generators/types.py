@@ -40,8 +40,8 @@ class ComponentType:
 
     @property
     def bytes(self) -> int:
-        """Width in bytes."""
-        return self.bits // 8
+        """Width in bytes; a narrower number takes a byte."""
+        return -(-self.bits // 8)
 
     @property
     def is_float(self) -> bool:
@@ -92,6 +92,22 @@ COMPONENT_TYPES: Mapping[str, ComponentType] = MappingProxyType(
         )
     }
 )
+
+MICROSCALING_TYPES: Mapping[str, ComponentType] = MappingProxyType(
+    {
+        component.name: component
+        for component in (
+            _component("e2m1", "float", 4, ml_dtypes.float4_e2m1fn, 1000672002, 2),
+            _component("e2m3", "float", 6, ml_dtypes.float6_e2m3fn, 1000672000, 4),
+            _component("e3m2", "float", 6, ml_dtypes.float6_e3m2fn, 1000672001, 3),
+            _component("ue8m0", "float", 8, ml_dtypes.float8_e8m0fnu, 1000672003, 1),
+        )
+    }
+)
+"""Scalars of SPV_EXT_ocp_microscaling_types. No cooperative type has them as components, and they can only be moved and converted."""
+
+SCALAR_TYPES: Mapping[str, ComponentType] = MappingProxyType({**COMPONENT_TYPES, **MICROSCALING_TYPES})
+"""All scalar numbers of modules, by name."""
 
 
 class Use(enum.IntEnum):

@@ -8,11 +8,8 @@ they are the source of the next conversion, and the last form of a case is one t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +22,6 @@ from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
 from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported, one_line
 from cts.reference.layout_conversion import Elements, evaluate, placed
-from cts.repro.folder import CONVERSIONS, README, heading, writing
 from cts.verdict.codes import Code
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
 from cts.verdict.effort import Effort
@@ -50,7 +46,7 @@ _GENEROUS = 192
 _LARGEST = 1 << 28
 """Bytes that no matrix of a case needs, whatever the layout."""
 
-_MATRIX, _SOURCE = "matrix", "source"
+MATRIX, _SOURCE = "matrix", "source"
 _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 
@@ -168,7 +164,7 @@ class _Run:
         if place == 0 and case.between == "zeros":
             return [np.zeros(needed, np.uint8) for _ in matrices]
         command = case.commands[place]
-        expected = _expected_at(case, self._elements, place + 1)
+        expected = expected_at(case, self._elements, place + 1)
         before = [self._destination(place + 1, expected, number, needed) for number in range(case.count)]
         sources = [_guarded(matrix) for matrix in matrices]
         if command == "host" and case.capacity == "short":
@@ -270,7 +266,7 @@ class _Run:
         outside = np.ones(len(old), bool)
         outside[inside] = False
         found = [
-            _stray(name.replace(_MATRIX, _SOURCE), "the source", *source),
+            _stray(name.replace(MATRIX, _SOURCE), "the source", *source),
             _stray(name, "memory around the matrix", np.where(outside, old, 0), np.where(outside, new, 0)),
         ]
         if expected is not None:
@@ -330,16 +326,16 @@ def given(case: LayoutConversion) -> list[np.ndarray]:
     return matrices
 
 
-def _expected_at(case: LayoutConversion, elements: tuple[Elements, ...], place: int) -> Expected | None:
+def expected_at(case: LayoutConversion, elements: tuple[Elements, ...], place: int) -> Expected | None:
     """Return what may be in the memory of the matrices in a form; None where nobody can read them."""
     form = case.forms[place]
     if form.layout.is_optimal:
         return None
-    return Expected(tuple(placed(elements[place], form, str(form), _MATRIX)))
+    return Expected(tuple(placed(elements[place], form, str(form), MATRIX)))
 
 
 def _name_of(case: LayoutConversion, number: int) -> str:
-    return f"{_MATRIX} {number}" if case.count > 1 else _MATRIX
+    return f"{MATRIX} {number}" if case.count > 1 else MATRIX
 
 
 def _where(case: LayoutConversion, place: int) -> str:
@@ -390,7 +386,7 @@ def digests(case: Case) -> tuple[str, str, str]:
     """Return digests of the given and of the expected matrices; a conversion has no module."""
     conversion = build_conversion(case)
     elements = evaluate(conversion)
-    expected = [_expected_at(conversion, elements, place) for place in range(1, len(conversion.forms))]
+    expected = [expected_at(conversion, elements, place) for place in range(1, len(conversion.forms))]
     said = [part.encode() for part in (*map(str, conversion.forms), *conversion.commands, conversion.capacity, conversion.between)]
     return "-", digest([*said, array_bytes(conversion.data)]), digest_expected(one for one in expected if one is not None)
 
@@ -439,53 +435,3 @@ def _matrices(title: str, matrices: Iterable[Iterable[Iterable[float]]]) -> Iter
         yield f"  matrix {number}"
         for row in matrix:
             yield "   " + " ".join(f"{value:g}" for value in row)
-
-
-def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
-    """Write the given matrices, the fields of each conversion, and the expected matrices of each form that everybody can read.
-
-    Raises:
-        CtsError: the folder cannot be written.
-    """
-    conversion = build_conversion(case)
-    elements = evaluate(conversion)
-    description = {
-        "case": case.id,
-        "matrices": conversion.count,
-        "capacity": conversion.capacity,
-        "between": conversion.between,
-        "steps": [_step(conversion, *at) for at in enumerate(pairwise(conversion.forms))],
-    }
-    text = f"{heading(case.id)}\n\n{_README}\n\n    cts repro '{case.id}' DIR --device DEVICE\n"
-    with writing(folder):
-        for number, matrix in enumerate(given(conversion)):
-            _write(folder / "0-given" / f"{number}.bin", matrix)
-        for place, form in enumerate(conversion.forms):
-            expected = _expected_at(conversion, elements, place) if place else None
-            for number, one in enumerate(expected.placed if expected is not None else ()):
-                memory = background(form.whole_bytes(conversion.rows, conversion.columns)).copy()
-                scatter(memory, one.offsets[0], one.expected.bits[0])
-                _write(folder / f"{place}-expected" / f"{number}.bin", memory)
-        (folder / CONVERSIONS).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        (folder / README).write_text(text, encoding="utf-8")
-
-
-def _write(path: Path, matrix: np.ndarray) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(matrix.tobytes())
-
-
-def _step(conversion: LayoutConversion, place: int, forms: tuple[MatrixForm, MatrixForm]) -> Json:
-    """Return the fields of VkConvertCooperativeVectorMatrixInfoNV that a case decides."""
-    fields: Json = {"command": COMMANDS[conversion.commands[place]], "numRows": conversion.rows, "numColumns": conversion.columns}
-    for which, form in zip(("src", "dst"), forms, strict=True):
-        fields |= {f"{which}ComponentType": form.component.vk, f"{which}Layout": int(form.layout), f"{which}Stride": form.stride}
-    return fields
-
-
-_README = """`0-given/N.bin` has matrix N as it is given, bytes between rows or columns included. `conversions.json` has the fields of each
-VkConvertCooperativeVectorMatrixInfoNV in the order of the conversions: the bytes that one has written are the source of the next.
-`K-expected/N.bin` has matrix N after conversion K (from 1 on), where its layout is row-major or column-major; bytes between rows or columns
-there are only a pattern, and a conversion may leave anything in them.
-
-A size query (dstData null) comes before each conversion. With the suite, which says what came back:"""

@@ -16,6 +16,7 @@ from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.repro import element_sets
+from cts.repro.amber import SCRIPT, SUBGROUP_SIZE, amber_script
 from cts.repro.c_program import PROGRAM, Run, c_program
 from cts.repro.folder import DESCRIPTION, README, heading, writing
 from cts.verdict.elements import scatter
@@ -107,7 +108,8 @@ def write_arrangement(
         description = describe(id_, built, plan)
         (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         without = _write_program(id_, grounds, plan, built.spirv, folder)
-        (folder / README).write_text(_readme(id_, again, front_end, description, grounds, without), encoding="utf-8")
+        amber = _write_script(id_, plan, built.spirv, folder)
+        (folder / README).write_text(_readme(id_, again, front_end, description, grounds, without, amber), encoding="utf-8")
 
 
 def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, folder: Path) -> str:
@@ -119,6 +121,17 @@ def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, 
             text = element_sets.HEADING + "".join(f"{line}\n" for line in element_sets.lines(expected))
             (folder / name / "expected" / element_sets.FILE).write_text(text, encoding="utf-8")
         (folder / PROGRAM).write_text(c_program(id_, about, runs, grounds.disputed), encoding="utf-8")
+    except NotExpressible as why:
+        return str(why)
+    return ""
+
+
+def _write_script(id_: str, plan: Arrangement, spirv: bytes, folder: Path) -> str:
+    """Write the AmberScript; return why there is none, empty if there is one."""
+    runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
+    try:
+        expected = [element_sets.lines(one) for one in plan.expected]
+        (folder / SCRIPT).write_text(amber_script(id_, runs, expected), encoding="utf-8")
     except NotExpressible as why:
         return str(why)
     return ""
@@ -355,16 +368,25 @@ needs.
 _NO_PROGRAM = """There is no `repro.c`: {without}. `kernel.json` says how to write one.
 """
 
+_SCRIPT = f"""
+`repro.amber` has the same for Amber, for subgroups of {SUBGROUP_SIZE}: its constants are in the module. It checks elements, and no stray
+writes. Amber must enable the features that `repro.c` enables.
+"""
+
+_NO_SCRIPT = """
+Amber cannot express the case: {amber}.
+"""
+
 _LISTED_SUBCASES = 8
 """Subcases in the README, which fits on a screen."""
 
 
-def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any], grounds: Grounds, without: str) -> str:
+def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any], grounds: Grounds, without: str, amber: str) -> str:
     stage: Stage = description["draw"]["stage"] if "draw" in description else "compute"
     text = _README.format(
         heading=heading(id_),
         rules="\n".join(f"* {line}" for line in grounds.rules) or "Every element must be as `expected/` says.",
-        program=_NO_PROGRAM.format(without=without) if without else _PROGRAM,
+        program=(_NO_PROGRAM.format(without=without) if without else _PROGRAM) + (_NO_SCRIPT.format(amber=amber) if amber else _SCRIPT),
         again=again.command,
         again_what=again.what,
         front_end=front_end,

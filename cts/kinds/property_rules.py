@@ -287,6 +287,7 @@ class PropertyRule:
         broken: tells how a device breaks it, a line each.
         feature: without which the rule says nothing; empty where it always does.
         without_command: whether the rule is about a device that may lack the command's feature, and never calls the command.
+        required: combinations of component types that must be listed, by Vulkan's numbers; empty where the rule asks for none.
     """
 
     words: str
@@ -294,6 +295,7 @@ class PropertyRule:
     broken: Callable[[Commanded], Iterator[str]]
     feature: str = ""
     without_command: bool = False
+    required: tuple[tuple[int, ...], ...] = ()
 
 
 _COUNT = "without an array for the count n"
@@ -358,7 +360,12 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
         "vector_values": PropertyRule(
             "every member has a value that it may have, and only inputInterpretation is packed", _ALL, _vector_values
         ),
-        "vector_required": PropertyRule("the six combinations that every device must support are listed", _ALL, _vector_required),
+        "vector_required": PropertyRule(
+            "the six combinations that every device must support are listed",
+            _ALL,
+            _vector_required,
+            required=tuple(tuple(INTERPRETATIONS[name].vk for name in one.split(".")) for one in _REQUIRED),
+        ),
         "vector_stages": PropertyRule(
             "cooperative vectors are for compute shaders, at least, where a queue computes",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from cts.devices.device import DeviceDescription
@@ -11,12 +12,15 @@ from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, Prop
 from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
+from cts.repro.c_program import PROGRAM
 from cts.repro.folder import README, heading, writing
+from cts.repro.query_program import query_program
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
+from generators.errors import NotExpressible
 from generators.property_query import MatrixInfo, PropertyQuery
 from generators.types import Scope
 
@@ -127,6 +131,13 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
         poison=POISON,
     )
     with writing(folder):
+        try:
+            about = wrap(f"Calls: {_calls(query)}.", _COMMENT_WIDTH)
+            program = query_program(case.id, query, rule.words, rule.feature, rule.required, about)
+            (folder / PROGRAM).write_text(program, encoding="utf-8")
+            text += _PROGRAM
+        except NotExpressible as why:
+            text += _NO_PROGRAM.format(why=why)
         (folder / README).write_text(text, encoding="utf-8")
 
 
@@ -142,4 +153,17 @@ what the command writes is seen. Nothing else is created on the physical device.
 With the suite, which says what came back:
 
     cts repro '{id}' DIR --device DEVICE
+"""
+
+_COMMENT_WIDTH = 130
+
+_PROGRAM = """
+Without the suite: `repro.c` needs a C compiler, Vulkan's headers and its loader. Its last line is the verdict. It ends with 0 if the rule
+is kept, 1 if not, 2 if it cannot run, and 77 if no device has what the rule is about.
+
+    cc -o repro repro.c -lvulkan && ./repro
+"""
+
+_NO_PROGRAM = """
+There is no `repro.c`: {why}.
 """

@@ -9,6 +9,7 @@ from cts.devices.device import Device, DeviceDescription, Judge
 from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.property_commands import AnswersQueries
 from cts.kinds import conversion, kernel, kernel_digests, kernel_show, query, static
+from cts.kinds.conversion_reproduction import write_conversion
 from cts.kinds.kernel_reproduction import write_reproduction
 from cts.kinds.kind import Kind
 from cts.validators.validator import Validator
@@ -51,7 +52,7 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             conversion.digests,
             conversion.show,
             conversion.lines,
-            conversion.reproduce,
+            write_conversion,
         ),
     }
 )

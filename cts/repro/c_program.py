@@ -6,21 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
+import numpy as np
 
-from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_CAPABILITIES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
+from cts.devices.capabilities import (
+    CAPABILITY_FEATURES,
+    FLOAT_CAPABILITIES,
+    FLOAT_MODES,
+    SPIRV_EXTENSIONS,
+    STORES_IN_STAGE,
+    SUBGROUP_OPERATIONS,
+)
 from cts.devices.module_needs import ModuleNeeds
 from cts.devices.module_reading import read_needs
 from cts.repro.feature_structures import FeatureStructure, feature_structures, structure_of
 from generators.errors import NotExpressible
 from generators.kernel import Dispatch, Kernel
+from generators.spirv.assemble import assemble
+from generators.spirv.covering_triangle import CORNERS, COVERING_TRIANGLE
+from generators.stages import Draw
 from generators.types import Scope
 
 PROGRAM = "repro.c"
 
 _IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExtendedTypes", "scalarBlockLayout")
 """Features that a program enables where the device has them."""
+
+_NO_CONSTANT = "UINT32_MAX"
+"""In place of a SpecId: that of no constant."""
 
 _ROBUST = ("cooperativeMatrixRobustBufferAccess", "pipelineRobustness")
 
@@ -64,16 +79,14 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     _refuse(runs)
     kernels = list(dict.fromkeys(run.kernel for run in runs))
     needs = read_needs(first.spirv, first.entry_point)
-    used = _Features(first, needs)
+    used = _features(first, needs)
     offsets = _offsets(first)
     pushed = -(-first.push_constant_bytes // 4) * 4
-    return _template().render(
+    return template("kernel.c.jinja").render(
         id=id_,
+        **_stage(first.draw),
         about=about,
-        structures=used.structures,
-        extension_room=max(1, sum(bool(one.extension) for one in used.structures)),
-        required=used.required,
-        enabled=used.enabled,
+        **used.chained(),
         robust=first.robust,
         shader_object=first.shader_object,
         pipeline_cache=first.pipeline_cache,
@@ -81,7 +94,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
         addresses=any(slot.address_offset is not None for slot in first.buffers),
         push_constant_bytes=pushed,
         buffers=first.buffers,
-        local_size_id=first.local_size_constant_id,
+        local_size_id=_NO_CONSTANT if first.draw is not None else first.local_size_constant_id,
         constants=[
             {"id": constant.constant_id, "offset": offset, "bytes": constant.component.bytes}
             for constant, offset in zip(first.specialization, offsets, strict=True)
@@ -110,10 +123,34 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     )
 
 
+def _stage(draw: Draw | None) -> dict[str, Any]:
+    """Return what depends on the stage; of a draw also its sizes and the vertex shader of its triangle."""
+    if draw is None:
+        return {
+            "draw": None,
+            "stage_bit": "VK_SHADER_STAGE_COMPUTE_BIT",
+            "pipeline_stage": "VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT",
+            "bind_point": "VK_PIPELINE_BIND_POINT_COMPUTE",
+            "queue_bit": "VK_QUEUE_COMPUTE_BIT",
+        }
+    in_fragments = draw.stage == "fragment"
+    words = np.frombuffer(assemble(COVERING_TRIANGLE), "<u4")
+    return {
+        "draw": draw,
+        "extent": (draw.width, draw.height) if in_fragments else (1, 1),
+        "vertices": CORNERS if in_fragments else draw.width,
+        "triangle": ", ".join(map(hex, words.tolist())),
+        "stage_bit": f"VK_SHADER_STAGE_{draw.stage.upper()}_BIT",
+        "pipeline_stage": f"VK_PIPELINE_STAGE_{draw.stage.upper()}_SHADER_BIT",
+        "bind_point": "VK_PIPELINE_BIND_POINT_GRAPHICS",
+        "queue_bit": "VK_QUEUE_GRAPHICS_BIT",
+    }
+
+
 def _refuse(runs: Sequence[Run]) -> None:
     first = runs[0].kernel
-    if first.draw is not None:
-        raise NotExpressible("it draws, and the C program only dispatches")
+    if first.draw is not None and (first.pipeline_cache or first.shader_object is not None or first.robust):
+        raise NotExpressible("it draws with a pipeline cache, a shader object or robust access, and the C program does not")
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible("it has matrices in a layout of the device's, and the C program converts none")
     if any(slot.windows is not None for slot in first.buffers):
@@ -144,8 +181,11 @@ def _constant_bytes(kernel: Kernel) -> bytes:
     )
 
 
-class _Features:
-    """The features of a device that a kernel needs, as the program asks for them.
+class Features:
+    """The features of a device that a case needs, as a program asks for them.
+
+    Args:
+        extensions: of Vulkan.
 
     Attributes:
         structures: that the program chains, in order.
@@ -153,60 +193,46 @@ class _Features:
         enabled: which members are set, and to what.
     """
 
-    def __init__(self, kernel: Kernel, needs: ModuleNeeds) -> None:
-        self._extensions = {SPIRV_EXTENSIONS[name] for name in needs.extensions if name in SPIRV_EXTENSIONS}
-        self._used: set[FeatureStructure] = {one for one in feature_structures() if one.extension in self._extensions or not one.extension}
+    def __init__(self, extensions: set[str]) -> None:
+        self._extensions = extensions
+        self._used: set[FeatureStructure] = {one for one in feature_structures() if one.extension in extensions or not one.extension}
         self.required: list[Condition] = []
         self.enabled: list[dict[str, str]] = []
+
+    @property
+    def structures(self) -> list[FeatureStructure]:
+        """Return the structures that are used, in the order of the chain."""
+        return [one for one in feature_structures() if one in self._used]
+
+    def chained(self) -> dict[str, Any]:
+        """Return what device.c.jinja and structures.c.jinja ask for."""
+        return {
+            "structures": self.structures,
+            "extension_room": max(1, sum(bool(one.extension) for one in self.structures)),
+            "required": self.required,
+            "enabled": self.enabled,
+        }
+
+    def require_extensions(self) -> None:
+        """Require all extensions."""
         for extension in sorted(self._extensions):
             name = next(one.name for one in feature_structures() if one.extension == extension)
             self.required.append(Condition(f"has->{name}.sType", f"extension {extension}"))
-        self._modes(needs)
-        self._capabilities(needs)
-        self._pipelines(kernel, needs)
-        self.structures = [one for one in feature_structures() if one in self._used]
 
-    def _modes(self, needs: ModuleNeeds) -> None:
-        for mode, width in needs.float_modes:
-            name = f"{FLOAT_MODES[mode]}{width}"
-            self.required.append(Condition(f"floats.{name}", name))
+    def require_of_pipeline(self, feature: str) -> None:
+        """Require a feature that a pipeline asks for, and the device does not enable."""
+        structure = self._structure(feature)
+        assert structure is not None, "it is a feature"
+        self.required.append(Condition(f"has->{structure.path(feature)}", f"feature {feature}"))
 
-    def _capabilities(self, needs: ModuleNeeds) -> None:
-        for capability in needs.capabilities:
-            if needs.float_modes and capability in FLOAT_CAPABILITIES:
-                continue
-            if capability in SUBGROUP_OPERATIONS:
-                bit, name = SUBGROUP_OPERATIONS[capability]
-                self.required.append(Condition(f"subgroups.supportedOperations & {bit:#x}", f"subgroupSupportedOperations ({name})"))
-                continue
-            for alternatives in CAPABILITY_FEATURES[capability]:
-                self._require(alternatives)
-
-    def _pipelines(self, kernel: Kernel, needs: ModuleNeeds) -> None:
-        specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
-        if any(needs.value(matrix.scope, specialization) == Scope.WORKGROUP for matrix in needs.matrices.values()):
-            self._require(("cooperativeMatrixWorkgroupScope",))
-        if needs.local_size_mode:
-            self._require(("maintenance4",))
-        if kernel.required_subgroup_size is not None:
-            self._require(("subgroupSizeControl",))
-        if kernel.shader_object is not None:
-            self._require(("shaderObject",))
-        if kernel.robust:
-            for feature in _ROBUST:
-                self._require((feature,))
-            # A pipeline asks for it, and the device does not enable it.
-            structure = self._structure("robustBufferAccess2")
-            assert structure is not None, "it is a feature"
-            self.required.append(Condition(f"has->{structure.path('robustBufferAccess2')}", "feature robustBufferAccess2"))
-        # Sizes beyond the rows of exact sizes are those of flexible rows.
-        flexible = ("cooperativeMatrixFlexibleDimensions",) if needs.matrices else ()
-        for feature in (*_IF_THERE, *flexible):
+    def enable_what_is_there(self, further: Sequence[str] = ()) -> None:
+        """Enable features that every program enables where the device has them, and ``further`` ones."""
+        for feature in (*_IF_THERE, *further):
             structure = self._structure(feature)
             assert structure is not None, "it is a feature"
             self._enable(structure.path(feature), f"has.{structure.path(feature)}")
 
-    def _require(self, alternatives: Sequence[str]) -> None:
+    def require(self, alternatives: Sequence[str]) -> None:
         """Require one of some features, and enable all of them that there are."""
         found = [(name, self._structure(name)) for name in alternatives]
         conditions = [f"floats.{name}" if one is None else f"has->{one.path(name)}" for name, one in found]
@@ -229,8 +255,49 @@ class _Features:
             self.enabled.append({"path": path, "value": value})
 
 
+def _features(kernel: Kernel, needs: ModuleNeeds) -> Features:
+    """Return what a kernel needs."""
+    used = Features({SPIRV_EXTENSIONS[name] for name in needs.extensions if name in SPIRV_EXTENSIONS})
+    used.require_extensions()
+    for mode, width in needs.float_modes:
+        name = f"{FLOAT_MODES[mode]}{width}"
+        used.required.append(Condition(f"floats.{name}", name))
+    _require_capabilities(used, needs)
+    specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
+    if any(needs.value(matrix.scope, specialization) == Scope.WORKGROUP for matrix in needs.matrices.values()):
+        used.require(("cooperativeMatrixWorkgroupScope",))
+    if needs.local_size_mode:
+        used.require(("maintenance4",))
+    if kernel.draw is not None and any(slot.written for slot in kernel.buffers):
+        used.require((STORES_IN_STAGE[kernel.draw.stage],))
+    if kernel.required_subgroup_size is not None:
+        used.require(("subgroupSizeControl",))
+    if kernel.shader_object is not None:
+        used.require(("shaderObject",))
+    if kernel.robust:
+        for feature in _ROBUST:
+            used.require((feature,))
+        used.require_of_pipeline("robustBufferAccess2")
+    # Sizes beyond the rows of exact sizes are those of flexible rows.
+    used.enable_what_is_there(("cooperativeMatrixFlexibleDimensions",) if needs.matrices else ())
+    return used
+
+
+def _require_capabilities(used: Features, needs: ModuleNeeds) -> None:
+    for capability in needs.capabilities:
+        if needs.float_modes and capability in FLOAT_CAPABILITIES:
+            continue
+        if capability in SUBGROUP_OPERATIONS:
+            bit, name = SUBGROUP_OPERATIONS[capability]
+            used.required.append(Condition(f"subgroups.supportedOperations & {bit:#x}", f"subgroupSupportedOperations ({name})"))
+            continue
+        for alternatives in CAPABILITY_FEATURES[capability]:
+            used.require(alternatives)
+
+
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return the template ``name`` of this folder: C, with ``@{…}@`` for values and ``//%`` before statements."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         variable_start_string="@{",
@@ -242,4 +309,4 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    return environment.get_template("kernel.c.jinja")
+    return environment.get_template(name)

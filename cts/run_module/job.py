@@ -13,8 +13,9 @@ import yaml
 
 from cts.devices.embedded.interface import Binding, Interface
 from generators.errors import CtsError
+from generators.images import AddressMode, Filter, ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.types import SCALAR_TYPES, ComponentType
 
 _MOST_BYTES = 1 << 30
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -45,13 +46,23 @@ class Tolerance(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     relative: float = 0.0
 
 
+class ImageJob(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """An image, or a sampler. See docs/run_module.md."""
+
+    format: str = "rgba32f"
+    size: list[_Count] = []
+    filter: Filter = "nearest"
+    address: AddressMode = "clamp_to_edge"
+
+
 class BufferJob(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One buffer. See docs/run_module.md."""
 
-    type: str = "u32"
+    type: str | None = None
     binding: _Count | None = None
     set: _Count = 0
     element: _Count = 0
+    image: ImageJob | None = None
     data: list[_Number] | Values | None = None
     bytes: _Count | None = None
     written: bool | None = None
@@ -139,7 +150,11 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
     """
     bindings = {(one.descriptor_set, one.binding): one for one in interface.bindings}
     for name, buffer in document.buffers.items():
-        if buffer.binding is not None and (buffer.set, buffer.binding) not in bindings:
+        bound_to = None if buffer.binding is None else bindings.get((buffer.set, buffer.binding))
+        if bound_to is not None and bound_to.is_image is not (buffer.image is not None):
+            what = "an image or a sampler, so give it 'image'" if bound_to.is_image else "no image"
+            raise JobError(f"buffer '{name}': binding {buffer.binding} of set {buffer.set} is {what}")
+        if buffer.binding is not None and bound_to is None:
             known = ", ".join(f"{one.binding} ({one.name})" for one in interface.bindings) or "none"
             raise JobError(f"buffer '{name}': the module has no binding {buffer.binding} in set {buffer.set}; it has {known}")
         for other in buffer.addresses.values():
@@ -166,7 +181,7 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
         required_subgroup_size=document.subgroup_size,
         robust=document.robust,
     )
-    components = {name: _component(buffer.type, f"buffer '{name}'") for name, buffer in document.buffers.items()}
+    components = {name: _type(name, buffer) for name, buffer in document.buffers.items()}
     expected = {}
     for name, buffer in document.buffers.items():
         if buffer.expected is not None:
@@ -191,7 +206,25 @@ def _slot(name: str, buffer: BufferJob, size: int, binding: Binding | None, addr
         descriptor_set=buffer.set,
         is_uniform=binding is not None and binding.is_uniform,
         addresses=tuple(buffer.addresses.items()),
+        image=_image(name, buffer),
     )
+
+
+def _image(name: str, buffer: BufferJob) -> ImageSlot | None:
+    """Return the image of which a job gives the texels; a sampler alone has none."""
+    if buffer.image is None:
+        return None
+    given, where = buffer.image, f"buffer '{name}': image"
+    found = format_named(given.format)
+    if found is None:
+        raise JobError(f"{where}: no format '{given.format}'; give one as GLSL names it, such as rgba32f, r32ui, rg16f or rgba8")
+    if len(given.size) > 3:
+        raise JobError(f"{where}: a size in {len(given.size)} directions; at most 3")
+    x, y, z = (*given.size, *[1] * (3 - len(given.size))) if given.size else (0, 0, 0)
+    slot = ImageSlot(found, (x, y, z), given.filter, given.address)
+    if slot.bytes > _MOST_BYTES:
+        raise JobError(f"{where}: {slot.bytes:,} bytes; at most {_MOST_BYTES:,}")
+    return slot
 
 
 def _need_buffer(document: JobDocument, name: str, where: str) -> None:
@@ -199,10 +232,18 @@ def _need_buffer(document: JobDocument, name: str, where: str) -> None:
         raise JobError(f"{where}: there is no buffer '{name}'; the job has {', '.join(document.buffers) or 'none'}")
 
 
+def _type(name: str, buffer: BufferJob) -> ComponentType:
+    """Return the type of a buffer's numbers: the job's, else that of an image's channels, else u32."""
+    image = _image(name, buffer)
+    if buffer.type is None and image is not None:
+        return image.format.component
+    return _component(buffer.type or "u32", f"buffer '{name}'")
+
+
 def _component(name: str, where: str) -> ComponentType:
-    if name not in COMPONENT_TYPES:
-        raise JobError(f"{where}: no type '{name}'; one of {', '.join(COMPONENT_TYPES)}")
-    return COMPONENT_TYPES[name]
+    if name not in SCALAR_TYPES:
+        raise JobError(f"{where}: no type '{name}'; one of {', '.join(SCALAR_TYPES)}")
+    return SCALAR_TYPES[name]
 
 
 def _bits(component: ComponentType, value: Any) -> int:
@@ -295,13 +336,14 @@ def _from_file(path: Path, component: ComponentType, where: str) -> np.ndarray:
 def _contents(name: str, buffer: BufferJob, folder: Path) -> np.ndarray:
     """Return what a buffer holds before the run: uint8, zeros after its data."""
     where = f"buffer '{name}'"
-    component = _component(buffer.type, where)
-    if buffer.data is None and buffer.bytes is None:
+    component, image = _type(name, buffer), _image(name, buffer)
+    given = buffer.bytes if image is None else image.bytes
+    if buffer.data is None and given is None:
         raise JobError(f"{where}: needs data, bytes, or both")
     data = np.zeros(0, np.uint8)
     if buffer.data is not None:
-        data = np.ascontiguousarray(_numbers(buffer.data, component, buffer.bytes, folder, f"{where}: data")).view(np.uint8).ravel()
-    size = data.size if buffer.bytes is None else buffer.bytes
+        data = np.ascontiguousarray(_numbers(buffer.data, component, given, folder, f"{where}: data")).view(np.uint8).ravel()
+    size = data.size if given is None else given
     if size > _MOST_BYTES:
         raise JobError(f"{where}: {size:,} bytes; at most {_MOST_BYTES:,}")
     if data.size > size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.devices.embedded.interface import Constant, Interface
-from generators.types import COMPONENT_TYPES
+from generators.types import SCALAR_TYPES
 
 _ELEMENTS = 256
 
@@ -25,7 +25,10 @@ def template(interface: Interface) -> str:
     for one in interface.bindings:
         size = one.bytes + one.stride * _ELEMENTS
         place = f"binding: {one.binding}" + (f", set: {one.descriptor_set}" if one.descriptor_set else "")
-        is_float = one.element is not None and COMPONENT_TYPES[one.element].is_float
+        if one.is_image:
+            lines.append(f"  {one.name}: {{{place}, image: {{format: rgba32f, size: [16, 16], filter: nearest}}, data: {{random: 1}}}}")
+            continue
+        is_float = one.element is not None and SCALAR_TYPES[one.element].is_float
         limits = "" if is_float else ", low: 0, high: 9"
         values = "" if one.is_written else f"data: {{random: 1{limits}}}, "
         lines.append(f"  {one.name}: {{{place}, type: {one.element or 'u32'}, {values}bytes: {max(size, 4)}}}")

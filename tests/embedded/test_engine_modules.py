@@ -69,9 +69,50 @@ def test_a_matrix_in_a_buffer_is_read_by_columns(body, result) -> None:
     assert result(of_matrices(body), given, 16).tolist() == [4, 5, 6, 7]
 
 
-@pytest.mark.parametrize(("before", "after"), [("ColMajor", "RowMajor"), ("MatrixStride 16", "MatrixStride 32")])
-def test_a_matrix_with_gaps_or_by_rows_is_not_read_wrong(before, after, forbidden) -> None:
-    assert "columns that follow one another" in forbidden(of_matrices(READ_COMPONENT, DECORATIONS.replace(before, after)))
+GAPS, ROWS = ("MatrixStride 16", "MatrixStride 24"), ("ColMajor", "RowMajor")
+"""Two columns with 8 bytes between them, and four rows of two components, 16 bytes from one to the next."""
+
+
+@pytest.mark.parametrize("body", [READ_COMPONENT, READ_WHOLE])
+@pytest.mark.parametrize(("change", "want"), [(GAPS, [6, 7, 8, 9]), (ROWS, [1, 5, 9, 13])])
+def test_a_matrix_with_gaps_or_by_rows_is_read_where_it_lies(body, change, want, result) -> None:
+    given = np.arange(16, dtype=np.float32).view(np.uint8)
+    assert result(of_matrices(body, DECORATIONS.replace(*change).replace("ArrayStride 32", "ArrayStride 64")), given, 16).tolist() == want
+
+
+WRITE_COLUMN = """
+%column_pointer = OpTypePointer StorageBuffer %f32x4
+"""
+
+
+@pytest.mark.parametrize(("change", "want"), [(GAPS, range(6, 10)), (ROWS, (1, 5, 9, 13))])
+def test_a_column_is_stored_where_it_lies(change, want) -> None:
+    decorations = DECORATIONS.replace(*change).replace("Binding 0", "Binding 1").replace("0 NonWritable", "0 Coherent")
+    body = """
+%at = OpAccessChain %column_pointer %data %s32_0 %s32_0 %u32_1
+%column = OpCompositeConstruct %f32x4 %f32_1 %f32_2 %f32_3 %f32_4
+%first = OpIEqual %bool %lane %u32_0
+OpSelectionMerge %after None
+OpBranchConditional %first %inside %after
+%inside = OpLabel
+OpStore %at %column
+OpBranch %after
+%after = OpLabel
+"""
+    outcome = conftest.run(shader(body, MATRICES + WRITE_COLUMN, decorations, capabilities=("Matrix",)), None, 64)
+    left = outcome.outputs["output"].view(np.float32)
+    assert [left[place] for place in want] == [1, 2, 3, 4]
+    assert np.count_nonzero(left) == 4
+
+
+def test_a_pointer_into_such_a_matrix_is_not_passed_on(forbidden) -> None:
+    body = """
+%at = OpAccessChain %column_pointer %data %s32_0 %s32_0 %u32_1
+%other = OpCopyObject %column_pointer %at
+%column = OpLoad %f32x4 %other
+"""
+    module = shader(body, MATRICES + WRITE_COLUMN, DECORATIONS.replace(*ROWS), capabilities=("Matrix",))
+    assert "a pointer into a matrix with gaps or by rows" in forbidden(module)
 
 
 GUARDED = """

@@ -238,3 +238,89 @@ def test_bit_fields(value, offset, count) -> None:
 
 def test_a_bit_field_beyond_the_word(forbidden) -> None:
     assert "ends beyond bit 32" in forbidden(shader(LOADED + "%u = OpBitFieldUExtract %u32 %x %u32_30 %u32_3"))
+
+
+BALLOTS = "%u32x4 = OpTypeVector %u32 4"
+BY_PARITY = """
+%part = OpBitwiseAnd %u32 %lane %u32_1
+%alike = OpGroupNonUniformPartitionEXT %u32x4 %part
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "want"),
+    [
+        ("PartitionedReduceEXT", [5, 10, 5, 10, 80, 160, 80, 160]),
+        ("PartitionedInclusiveScanEXT", [1, 2, 5, 10, 16, 32, 80, 160]),
+        ("PartitionedExclusiveScanEXT", [0, 0, 1, 2, 0, 0, 16, 32]),
+    ],
+)
+def test_subsets_of_a_subgroup_combine_their_values(operation, want, result) -> None:
+    body = f"{LOADED}{BY_PARITY}%y = OpGroupNonUniformIAdd %u32 %u32_3 {operation} %x %alike\n{store('%y')}"
+    assert result(shader(body, BALLOTS), words(*(1 << i for i in range(8))), 32, subgroups=2).tolist() == want
+
+
+def test_ballots_that_are_no_partition_are_refused(forbidden) -> None:
+    own = "%own = OpCompositeConstruct %u32x4 %lane %u32_0 %u32_0 %u32_0"
+    body = f"{own}\n%y = OpGroupNonUniformIAdd %u32 %u32_3 PartitionedReduceEXT %lane %own\n"
+    assert "to which subset each invocation belongs" in forbidden(shader(body, BALLOTS))
+
+
+VOTES = """
+%low = OpULessThan %bool %lane %u32_2
+%here = OpULessThan %bool %lane %u32_3
+"""
+
+
+@pytest.mark.parametrize(
+    ("instruction", "want"),
+    [
+        ("%v = OpSubgroupAllKHR %bool %low", [0, 0, 0]),
+        ("%v = OpSubgroupAnyKHR %bool %low", [1, 1, 1]),
+        ("%v = OpSubgroupAllEqualKHR %bool %here", [1, 1, 1]),
+        ("%v = OpGroupNonUniformQuadAllKHR %bool %here", [1, 1, 1]),
+        ("%v = OpGroupNonUniformQuadAnyKHR %bool %low", [1, 1, 1]),
+    ],
+)
+def test_votes_of_the_invocations_that_execute(instruction, want, result) -> None:
+    body = f"""{VOTES}
+OpSelectionMerge %after None
+OpBranchConditional %here %inside %after
+%inside = OpLabel
+{instruction}
+%y = OpSelect %u32 %v %u32_1 %u32_0
+{store("%y")}
+OpBranch %after
+%after = OpLabel
+"""
+    assert result(shader(body), output=16).tolist() == [*want, 0]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "want"),
+    [
+        ("%y = OpSubgroupFirstInvocationKHR %u32 %x", [1] * 4),
+        ("%y = OpSubgroupReadInvocationKHR %u32 %x %u32_2", [4] * 4),
+        ("%b = OpSubgroupBallotKHR %u32x4 %low\n%y = OpCompositeExtract %u32 %b 0", [3] * 4),
+    ],
+)
+def test_instructions_of_the_older_extension(instruction, want, result) -> None:
+    module = shader(f"{LOADED}{VOTES}{instruction}\n{store('%y')}", BALLOTS)
+    assert result(module, words(1, 2, 4, 8), 16).tolist() == want
+
+
+def test_carries_of_vectors(result) -> None:
+    declared = "%u32x2 = OpTypeVector %u32 2\n%both = OpTypeStruct %u32x2 %u32x2"
+    body = f"""
+{LOADED}
+%pair = OpCompositeConstruct %u32x2 %x %u32_1
+%ones = OpCompositeConstruct %u32x2 %u32_1 %u32_2
+%sum = OpIAddCarry %both %pair %ones
+%less = OpISubBorrow %both %pair %ones
+%carry = OpCompositeExtract %u32 %sum 1 0
+%borrow = OpCompositeExtract %u32 %less 1 1
+%twice = OpIMul %u32 %borrow %u32_2
+%y = OpIAdd %u32 %carry %twice
+{store("%y")}
+"""
+    assert result(shader(body, declared), words(0, 2**32 - 1, 1, 2**32 - 1), 16).tolist() == [2, 3, 2, 3]

@@ -19,7 +19,8 @@ from cts.devices.embedded.profile import load_profile
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, Region, missing_for
 from cts.devices.spec import DeviceSpec
-from cts.kinds.conversion import digests, judge, lines, reproduce, show
+from cts.kinds.conversion import digests, judge, lines, show
+from cts.kinds.conversion_reproduction import write_conversion
 from cts.kinds.kind import Judgement, Stopwatch
 from cts.repro.folder import CONVERSIONS, README
 from cts.verdict.effort import Effort
@@ -437,14 +438,14 @@ def test_a_case_is_shown_and_reproduced(tmp_path):
     assert "vkConvertCooperativeVectorMatrixNV to e4m3 inferencing-optimal" in text
     assert "matrix 0" in text
     assert "no shader" in text
-    reproduce(case, tmp_path / "it", "spirv")
+    write_conversion(case, tmp_path / "it", "spirv")
     steps = json.loads((tmp_path / "it" / CONVERSIONS).read_text())["steps"]
     fields = "srcComponentType", "dstComponentType", "dstLayout"
     assert [tuple(step[field] for field in fields) for step in steps] == [(0, 1000491002, 2), (1000491002, 0, 0)]
     assert (tmp_path / "it" / "0-given" / "0.bin").stat().st_size == steps[0]["numRows"] * steps[0]["srcStride"]
     assert (tmp_path / "it" / "2-expected" / "0.bin").exists()
     assert (tmp_path / "it" / README).read_text().startswith(f"# {case.id}")
-    reproduce(case, tmp_path / "it", "spirv")
+    write_conversion(case, tmp_path / "it", "spirv")
 
 
 def test_digests_differ_with_what_a_case_does():

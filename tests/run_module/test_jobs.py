@@ -1,4 +1,7 @@
-"""Modules as applications have them run on the embedded device: shaders/, with jobs beside them. What they must leave is from lavapipe."""
+"""Modules as applications have them run on the embedded device: shaders/, with jobs beside them.
+
+What they must leave is from lavapipe; where that lacks something (images, microscaling, nv_matrices), it was computed with numpy.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 from cts.cli import main
 from cts.devices.embedded.interface import read_interface
 from cts.run_module.job import make_job, read_document
+from tests.hostile_driver.building import lavapipe
 
 HERE = Path(__file__).parent
 JOBS = sorted((HERE / "shaders").glob("*.yaml"))
@@ -26,6 +30,21 @@ def test_a_module_runs_as_on_a_real_driver_and_nothing_is_wrong_with_it(job: Pat
     out = capsys.readouterr().out
     assert "no undefined behaviour and no broken rule" in out
     assert code == 0, out
+
+
+@pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
+@pytest.mark.parametrize("name", ["matrices", "older_votes", "references", "subgroup_sets"])
+def test_a_driver_leaves_what_the_embedded_device_leaves(name, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
+    code = run("shaders", name, "--device", "llvmpipe", "--against", "embedded")
+    assert code == 0, capsys.readouterr().out
+
+
+@pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
+def test_a_driver_gets_no_images(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
+    assert run("shaders", "images", "--device", "llvmpipe") == 1
+    assert "not supported: images; the embedded device alone has them" in capsys.readouterr().out
 
 
 def test_all_mistakes_of_a_run_are_told_with_their_source_lines(capsys) -> None:
@@ -61,6 +80,21 @@ def test_the_template_of_a_module_is_a_job_for_it(name, tmp_path, capsys) -> Non
     spirv = path.read_bytes()
     made = make_job(spirv, read_document(job), read_interface(spirv, "main"), tmp_path)
     assert {slot.binding for slot in made.kernel.buffers} >= {0}
+
+
+def test_images_are_told_from_buffers(tmp_path, capsys) -> None:
+    job = tmp_path / "job.yaml"
+    text = (HERE / "shaders/images.yaml").read_text()
+    image, shader = "image: {format: r32ui, size: [2]}", str(HERE / "shaders/images.spv")
+    for before, after, told in (
+        (image, "bytes: 8", "is an image or a sampler, so give it 'image'"),
+        ("type: f32, bytes: 2048", image, "binding 3 of set 0 is no image"),
+        ("r32ui", "r33ui", "no format 'r33ui'"),
+        ("size: [2]", "size: [2, 2, 2, 2]", "a size in 4 directions"),
+    ):
+        job.write_text(text.replace(before, after, 1).replace("file: images", f"file: {HERE / 'shaders/images'}"))
+        assert main(["run-module", shader, str(job)]) == 2
+        assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

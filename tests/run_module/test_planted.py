@@ -31,10 +31,13 @@ def observed(case: dict[str, Any], text: str) -> tuple[Observation, ...]:
     module = shader(
         body,
         (MATRICES if matrices else "") + case.get("declarations", ""),
+        decorations=case.get("decorations", ""),
+        functions=case.get("functions", ""),
         capabilities=(*case.get("capabilities", ()), *(["CooperativeMatrixKHR"] if matrices else ())),
         imports=case.get("imports", ""),
     )
-    slots = (BufferSlot("input", 16, False, 0), BufferSlot("output", case.get("output", 64), True, 1))
+    inputs = (BufferSlot(f"input{i}", 16, False, 0, element=i) for i in range(1, case.get("descriptors", 1)))
+    slots = (BufferSlot("input", 16, False, 0), *inputs, BufferSlot("output", case.get("output", 64), True, 1))
     kernel = Kernel(module, slots, subgroups=case.get("subgroups", 1), robust=case.get("robust", False))
     observations = Observations()
     device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=4), observations=observations)
@@ -43,8 +46,42 @@ def observed(case: dict[str, Any], text: str) -> tuple[Observation, ...]:
     return observations.all()
 
 
-def test_there_are_sixty_of_each() -> None:
+def test_there_are_sixty_of_each_and_some_of_every_severity() -> None:
     assert len({case["what"] for case in PLANTED}) >= 60
+    assert {Severity[case.get("severity", "UNDEFINED")] for case in PLANTED} == set(Severity)
+
+
+ALL_AT_ONCE = """
+    %beyond = OpIAdd %u32 %lane %u32_1
+    %in = OpAccessChain %ptr_in %input %s32_0 %beyond
+    %loaded = OpLoad %u32 %in
+    %quotient = OpUDiv %u32 %u32_64 %lane
+    %total = OpGroupNonUniformIAdd %u32 %u32_2 Reduce %loaded
+    %to = OpAccessChain %ptr_out %output %s32_0 %s32_0
+    OpCooperativeMatrixStoreKHR %to %zeros %u32_0 %u32_4
+    OpControlBarrier %u32_2 %u32_2 %u32_24648
+    %sum = OpIAdd %u32 %quotient %total
+"""
+
+
+def test_mistakes_of_every_severity_are_told_in_one_run_the_worst_first() -> None:
+    capabilities = ["GroupNonUniform", "GroupNonUniformArithmetic"]
+    declared = "%wide = OpTypeCooperativeMatrixKHR %u32 %u32_3 %u32_4 %u32_8 %u32_2\n%zeros = OpConstantNull %wide"
+    case = {
+        "body": ALL_AT_ONCE + "{}",
+        "matrices": True,
+        "declarations": declared,
+        "robust": True,
+        "capabilities": capabilities,
+        "output": 80,
+    }
+    found = observed(case, "")
+    assert [(one.severity, one.rule) for one in found] == [
+        (Severity.UNDEFINED, "SPIR-V 3.42.13"),
+        (Severity.RULE, "VUID-StandaloneSpirv-None-04642"),
+        (Severity.ROBUSTNESS, "KHR-MEM-02"),
+        (Severity.POSITION, "F-KHR-1"),
+    ]
 
 
 @pytest.mark.parametrize("case", PLANTED, ids=lambda case: case["what"])

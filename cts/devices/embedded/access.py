@@ -9,21 +9,22 @@ from cts.devices.embedded.machine import Machine
 from cts.devices.embedded.memory import AddressSpace, Memory
 from cts.devices.embedded.memory_operands import Access
 from cts.devices.embedded.ordering import Manner
-from cts.devices.embedded.pointers import AddressPointer, BytePointer, Offset
+from cts.devices.embedded.pointers import AddressPointer, BytePointer, Offset, Part
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
     Number,
     PointerType,
+    StridedVector,
     Struct,
     Type,
     Vector,
     constituent_count,
-    constituent_type,
     number,
     size_of,
+    stored_constituent,
 )
-from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, expand, partly, settle, wide
+from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, blend, expand, partly, settle, wide
 from generators.kernel import StrayWrite, Where
 
 _U64 = number("u64")
@@ -35,6 +36,8 @@ CALLBACK_STORE = "a function that is called for elements writes memory, but how 
 def member_offset(type_: Type, index: int) -> int:
     """Return the bytes from the start of a composite to its constituent ``index``."""
     match type_:
+        case StridedVector():
+            return index * type_.stride
         case Vector():
             return index * size_of(type_.element)
         case Array():
@@ -70,6 +73,34 @@ def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, acc
     _store(machine, pointer, type_, value, access.manner)
 
 
+def load_parts(machine: Machine, pointer: Value, type_: Type, access: Access, space: AddressSpace) -> Value:
+    """Return the values at a pointer that may lead each invocation into another memory; see ``load``."""
+    if pointer.__class__ is BytePointer:
+        return load(machine, pointer, type_, access, space)
+    parts: list[Part] = pointer.parts(machine)
+    if len(parts) == 1:
+        return load(machine, parts[0][0], type_, access, space)
+    result: Value = UNDEFINED
+    for place, mask in parts:
+        with machine.only(mask):
+            result = blend(type_, mask, load(machine, place, type_, access, space), result)
+    return settle(result, machine.mask)
+
+
+def store_parts(machine: Machine, pointer: Value, type_: Type, value: Value, access: Access) -> None:
+    """Write to a pointer that may lead each invocation into another memory; see ``store``."""
+    if pointer.__class__ is BytePointer:
+        store(machine, pointer, type_, value, access)
+        return
+    parts: list[Part] = pointer.parts(machine)
+    for place, mask in parts:
+        if len(parts) == 1:
+            store(machine, place, type_, value, access)
+            continue
+        with machine.only(mask):
+            store(machine, place, type_, value, access)
+
+
 def _check_alignment(machine: Machine, pointer: BytePointer, alignment: int) -> None:
     if alignment > 1:
         misaligned = (pointer.memory.base + pointer.offset) % alignment != 0
@@ -88,7 +119,7 @@ def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, s
     if isinstance(type_, PointerType):
         return AddressPointer(space, wide(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
     return tuple(
-        _load(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), manner, space)
+        _load(machine, pointer.moved(member_offset(type_, i)), stored_constituent(type_, i), manner, space)
         for i in range(constituent_count(type_))
     )
 
@@ -113,7 +144,7 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
         return
     count = constituent_count(type_)
     for i, part in enumerate(expand(value, count)):
-        _store(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), part, manner)
+        _store(machine, pointer.moved(member_offset(type_, i)), stored_constituent(type_, i), part, manner)
 
 
 def _store_undefined(machine: Machine, pointer: BytePointer, type_: Number, value: Undefined, manner: Manner) -> None:

@@ -148,7 +148,7 @@ def _exchange(translation: Translation, matrix: Type, array: Type, op: str, rule
         Violation: the document does not allow them.
     """
     _demand(translation, op)
-    if not isinstance(matrix, MatrixType):
+    if not isinstance(matrix, MatrixType) or matrix.use is None:
         raise Violation(rules["array"], f"{op} of a {type_text(matrix)}, not a cooperative matrix")
     if matrix.scope is not Scope.SUBGROUP:
         raise Violation("QC-CC-02", f"{op} of a matrix of scope {matrix.scope.name.lower()}")

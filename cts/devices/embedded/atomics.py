@@ -12,10 +12,11 @@ from cts.devices.embedded.access import CALLBACK_STORE, SCALAR_ALIGNMENT
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.ordering import SHARED
+from cts.devices.embedded.pointers import BytePointer, Part
 from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import UNDEFINED, Value, spread, to_signed
+from cts.devices.embedded.values import UNDEFINED, Value, blend, settle, spread, to_signed
 from cts.devices.embedded.variables import not_writable
 from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
 
@@ -112,14 +113,23 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
     is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
-    if translation.storage(pointer) not in SHARED_STORAGE and not is_buffer:
+    if translation.storage(pointer) not in SHARED_STORAGE | {StorageClass.Image} and not is_buffer:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
     writes = op is not Op.AtomicLoad
     forbidden = not_writable(translation, pointer) if writes else ""
 
     def run() -> Value:
-        place = values[pointer].resolve(machine)
+        parts: list[Part] = values[pointer].parts(machine)
+        if len(parts) == 1:
+            return change(parts[0][0])
+        result: Value = UNDEFINED
+        for place, mask in parts:
+            with machine.only(mask):
+                result = blend(number, mask, change(place), result)
+        return settle(result, machine.mask)
+
+    def change(place: BytePointer) -> Value:
         memory = place.memory
         if writes:
             if machine.callback and (op not in _REPEATABLE or machine.element_accesses is None):

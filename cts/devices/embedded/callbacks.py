@@ -39,7 +39,7 @@ from generators.types import Scope
 
 RULE = "F-CM2-10"
 
-_NOT_TANGLED = frozenset({Op.CooperativeMatrixLengthKHR, Op.CooperativeMatrixGetCoordinateEXT})
+_NOT_TANGLED = frozenset({Op.CooperativeMatrixLengthKHR, Op.CooperativeMatrixLengthNV, Op.CooperativeMatrixGetCoordinateEXT})
 _TANGLED_PREFIXES = ("Group", "Subgroup", "ControlBarrier", "CooperativeMatrix", "DPdx", "DPdy", "Fwidth")
 _TANGLED_ON_MATRICES = (
     MATRIX_ARITHMETIC | MATRIX_CONVERSIONS | {Op.MatrixTimesScalar, Op.CompositeConstruct, Op.CompositeConstructReplicateEXT}

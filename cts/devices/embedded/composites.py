@@ -181,7 +181,7 @@ def _undefined(translation: Translation, words: Words) -> Run:
 def _length(translation: Translation, words: Words) -> Run:
     result, type_ = translation.types[words[0]], translation.types[words[2]]
     if not isinstance(type_, MatrixType):
-        raise Violation("KHR-LEN-01", "OpCooperativeMatrixLengthKHR of a type that is not a cooperative matrix")
+        raise Violation("KHR-LEN-01", "the length of a type that is not a cooperative matrix")
     if not isinstance(result, Number) or result.component.name != "u32":
         raise Violation("KHR-LEN-01", "the length of a cooperative matrix is a 32-bit unsigned integer")
     instances = translation.machine.instances(type_.scope)
@@ -243,6 +243,7 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CopyLogical: _copy,
         Op.Undef: _undefined,
         Op.CooperativeMatrixLengthKHR: _length,
+        Op.CooperativeMatrixLengthNV: _length,
         Op.CooperativeMatrixGetCoordinateEXT: _coordinate,
     }
 )

@@ -17,6 +17,7 @@ SPECIALIZABLE = frozenset(
         *LOGIC,
         *(Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic, Op.SConvert, Op.UConvert, Op.FConvert, Op.Select),
         *(Op.VectorShuffle, Op.CompositeExtract, Op.CompositeInsert, Op.QuantizeToF16, Op.Bitcast, Op.CooperativeMatrixLengthKHR),
+        Op.CooperativeMatrixLengthNV,
         *(Op.CooperativeMatrixLengthNV, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertFToU, Op.ConvertUToF, *SAME_FLOAT),
     }
 ) - {Op.BitCount, Op.BitReverse}

@@ -11,7 +11,7 @@ from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, 
 from cts.devices.embedded.float_modes import note_mode
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
-from cts.devices.embedded.references import EXTENDED
+from cts.devices.embedded.references import EXTENDED, LENGTHS
 from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, has_cooperative_vector, has_matrix, has_no_bytes
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
@@ -31,6 +31,7 @@ _VARIABLES = frozenset(
         StorageClass.Input,
         StorageClass.Output,
         StorageClass.Uniform,
+        StorageClass.UniformConstant,
         StorageClass.Workgroup,
         StorageClass.Private,
         StorageClass.PushConstant,
@@ -38,6 +39,10 @@ _VARIABLES = frozenset(
     }
 )
 """Storage classes of variables that are declared outside of functions."""
+
+
+_MADE = frozenset({Op.SpecConstantOp, Op.SpecConstantComposite, Op.SpecConstantCompositeReplicateEXT})
+"""Constants that are made of others that specialization may change."""
 
 
 def declare(translation: Translation, subgroup_size: int) -> None:
@@ -60,6 +65,7 @@ class _Declarations:
         self._model: int | None = None
         self._modes: set[int] = set()
         self._late: list[tuple[int, Op, Words]] = []
+        self._late_ids: set[int] = set()
 
     def run(self, subgroup_size: int) -> None:
         """Evaluate them all."""
@@ -170,6 +176,16 @@ class _Declarations:
     def _decorate_member(self, words: Words) -> None:
         self._module.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
 
+    def _decorate_by_group(self, words: Words) -> None:
+        group = self._module.decorations.get(words[0], {})
+        for target in words[1:]:
+            self._module.decorations.setdefault(target, {}).update(group)
+
+    def _decorate_members_by_group(self, words: Words) -> None:
+        group = self._module.decorations.get(words[0], {})
+        for target, member in zip(words[1::2], words[2::2], strict=True):
+            self._module.member_decorations.setdefault((target, member), {}).update(group)
+
     def _capability(self, words: Words) -> None:
         self._module.capabilities.add(words[0])
 
@@ -228,7 +244,7 @@ class _Declarations:
             storage in (StorageClass.StorageBuffer, StorageClass.Uniform)
             and isinstance(contents, Array)
             and isinstance(contents.element, Struct)
-        ):
+        ) or (storage is StorageClass.UniformConstant and isinstance(contents, Array)):
             self._module.descriptor_arrays.add(id_)
         if Decoration.NonWritable in self._module.decorations.get(id_, {}):
             self._module.read_only.add(id_)
@@ -236,13 +252,16 @@ class _Declarations:
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
         if has_cooperative_vector(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("CV-TYPE-05", f"a cooperative vector in {storage.name} storage; only Function and Private may have one")
-        if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function):
+        if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function, StorageClass.UniformConstant):
             raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
         self._module.variables.append((id_, storage, data, initializer))
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
+        """Evaluate a constant, or note it if it needs the number of invocations: a matrix, a matrix's length, or what is made of these."""
         self._module.set_type(words[1], words[0])
-        if has_matrix(self._module.type_of[words[1]]):
+        is_length = op is Op.SpecConstantOp and words[2] in LENGTHS
+        if is_length or has_matrix(self._module.type_of[words[1]]) or not self._late_ids.isdisjoint(words[2:] if op in _MADE else ()):
+            self._late_ids.add(words[1])
             self._late.append((self._module.index, op, words))
         else:
             self._constant(op, words)
@@ -313,6 +332,8 @@ _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType
         Op.Decorate: _Declarations._decorate,
         Op.DecorateId: _Declarations._decorate,
         Op.MemberDecorate: _Declarations._decorate_member,
+        Op.GroupDecorate: _Declarations._decorate_by_group,
+        Op.GroupMemberDecorate: _Declarations._decorate_members_by_group,
         Op.MemoryModel: _Declarations._memory_model,
         Op.EntryPoint: _Declarations._entry_point,
         Op.ExecutionMode: _Declarations._execution_mode,

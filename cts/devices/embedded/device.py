@@ -31,7 +31,8 @@ from cts.devices.embedded.matrix_conversion import MatrixConverter
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
 from cts.devices.embedded.observations import Observations, static_severity
-from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
+from cts.devices.embedded.ordering import Kind
+from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.recovery import UNDEFINED_RULE, Recovery
@@ -256,12 +257,10 @@ class Pipeline:
                 self._push_constants.append(id_)
             elif storage is StorageClass.Workgroup:
                 self._connect_workgroup(id_, pointee, bool(initializer))
-            elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform):
+            elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant):
                 self._buffer_variables.append((id_, name))
                 contents = types[pointee]
-                if id_ in self._translation.descriptor_arrays and isinstance(contents, Array):
-                    if contents.length is None:
-                        raise Unsupported("an array of descriptors without a length")
+                if id_ in self._translation.descriptor_arrays and isinstance(contents, Array) and contents.length is not None:
                     self._descriptor_counts[id_] = contents.length
             elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
@@ -324,19 +323,22 @@ class Pipeline:
         translation.space.clear()
         memories = []
         pointed_to = {name for slot in self.kernel.buffers for _, name in slot.addresses}
-        bound: dict[tuple[int, int], dict[int, BytePointer]] = {}
+        bound: dict[tuple[int, int], dict[int, BytePointer | ImagePlace]] = {}
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             data = contents.copy() if slot.written else contents
             if slot.opaque is not None:
                 data = translation.matrix_layouts.put_in(slot.opaque, contents)
             base = translation.space.place(data.size if slot.windows is None else slot.windows.span)
             robust = self.kernel.robust and slot.binding is not None
+            kind: Kind = "buffer" if slot.image is None else "image"
             memory = Memory(
-                slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust, windows=slot.windows, forbid=forbid
+                slot.name, data, kind, base, slot.written, strict=self._strict, robust=robust, windows=slot.windows, forbid=forbid
             )
             memories.append(memory)
             if slot.binding is not None:
-                bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = BytePointer(memory, 0)
+                bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = (
+                    BytePointer(memory, 0) if slot.image is None else ImagePlace(slot.image, memory)
+                )
             if slot.opaque is not None:
                 pitch = translation.matrix_layouts.pitch(slot.opaque)
                 memory.opaque = OpaqueMemory(slot.opaque, pitch)
@@ -360,7 +362,8 @@ class Pipeline:
             # Where nothing is bound, any access is out of bounds.
             nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
             if id_ in translation.descriptor_arrays:
-                count = self._descriptor_counts[id_]
+                # An array without a length has as many descriptors as are bound.
+                count = self._descriptor_counts.get(id_, max(descriptors, default=-1) + 1)
                 constants[id_] = DescriptorArray(tuple(descriptors.get(element, nothing) for element in range(count)))
             else:
                 constants[id_] = descriptors.get(0, nothing)

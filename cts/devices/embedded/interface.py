@@ -9,15 +9,15 @@ from cts.devices.embedded.diagnostics import Malformed, NotSupported, NotValidSp
 from cts.devices.embedded.faults import NO_FAULTS
 from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.limits import Exhausted, Limits
-from cts.devices.embedded.spirv_types import Array, Bool, Number, Struct, Type, Vector, size_of
+from cts.devices.embedded.spirv_types import Array, Bool, ImageType, Number, SampledImageType, SamplerType, Struct, Type, Vector, size_of
 from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.type_rules import RULES
 from generators.kernel import Kernel, Specialization
 from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction, read_instructions, read_string
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.types import SCALAR_TYPES, ComponentType
 
-_BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform)
+_BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant)
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Binding:
         is_written: whether the module may write it.
         element: component type of its first array, or of its first member; None if it has no numbers.
         bytes: its size without a runtime array at its end. ``stride``: bytes of an element of that array, 0 where there is none.
+        is_image: whether it is an image, a sampler or both.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Binding:
     element: str | None
     bytes: int
     stride: int
+    is_image: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,15 +124,18 @@ def _bindings(translation: Translation) -> tuple[Binding, ...]:
         is_uniform = storage is StorageClass.Uniform and not translation.has_buffer_blocks
         read_only = id_ in translation.read_only or (isinstance(block, Struct) and len(block.read_only) == len(block.members))
         before = found.get(place)
-        is_written = not is_uniform and not read_only
+        is_image = isinstance(block, ImageType | SamplerType | SampledImageType)
+        is_storage = isinstance(block, ImageType) and block.is_storage
+        is_written = is_storage and not read_only if is_image else not is_uniform and not read_only
         found[place] = Binding(
             before.name if before else _name(translation, id_, data, f"binding{place[1]}"),
             *place,
             is_uniform,
             is_written or (before is not None and before.is_written),
             before.element if before and before.element else _element(block),
-            max(size_of(block), before.bytes if before else 0),
+            0 if is_image else max(size_of(block), before.bytes if before else 0),
             _stride(block),
+            is_image,
         )
     return tuple(found[place] for place in sorted(found))
 
@@ -169,7 +174,7 @@ def _members(translation: Translation, block: int) -> tuple[tuple[str, int, str,
     found = []
     for number, (member, offset) in enumerate(zip(type_.members, type_.offsets, strict=True)):
         element = _element(member)
-        size = COMPONENT_TYPES[element].bytes if element else 8
+        size = SCALAR_TYPES[element].bytes if element else 8
         found.append((names.get(number, f"member{number}"), offset, element or "u64", max(size_of(member) // size, 1)))
     return tuple(found)
 
@@ -181,7 +186,7 @@ def _constants(translation: Translation) -> tuple[Constant, ...]:
         if Decoration.SpecId not in decorations or not isinstance(type_, Number | Bool):
             continue
         value = translation.constant(id_)
-        component = COMPONENT_TYPES["u32"] if isinstance(type_, Bool) else type_.component
+        component = SCALAR_TYPES["u32"] if isinstance(type_, Bool) else type_.component
         bits = int(value.view(component.bits_dtype)) if isinstance(type_, Number) and type_.is_float else int(value)
         which = decorations[Decoration.SpecId][0]
         if which not in found or not found[which].name:

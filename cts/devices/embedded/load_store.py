@@ -18,7 +18,7 @@ from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import AddressPointer, ChosenPointer, Offset
 from cts.devices.embedded.remembering import remember_small
 from cts.devices.embedded.shapes import SHARED_STORAGE
-from cts.devices.embedded.spirv_types import MatrixType, Number, Vector, size_of
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Partly, Undefined, Value, partly, settle, signed_index
 from cts.devices.embedded.variables import not_writable
@@ -70,24 +70,40 @@ def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size:
     return row * stride + column * size if row_major else column * stride + row * size
 
 
-def _operands(translation: Translation, words: Words, matrix: MatrixType, pointer: int, what: str, writes: bool) -> _Operands:
-    """Read and check the operands; ``words`` begin with the layout."""
-    storage = translation.storage(pointer)
-    if storage not in SHARED_STORAGE:
-        raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"a pointer to {storage.name} storage")
-    unit, scalar_bytes = _units(translation, pointer, matrix)
-    layout = translation.constant(words[0])
+def _row_major(translation: Translation, id_: int) -> bool:
+    """Return whether a Cooperative Matrix Layout is RowMajorKHR."""
+    layout = translation.constant(id_)
     if layout.__class__ is not int:
         raise Violation("KHR-LOAD-02", "the layout is not a constant")
     if layout not in (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR):
         raise Violation("KHR-LOAD-02", f"layout {layout} is not a Cooperative Matrix Layout")
-    if len(words) < 2:
+    return bool(layout == Layout.ROW_MAJOR)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an instruction accesses a matrix: ids of the pointer and, if there is one, the stride; the layout; the Memory Operands."""
+
+    pointer: int
+    stride: int | None
+    row_major: bool
+    memory: Words
+
+
+def _operands(translation: Translation, place: Place, matrix: MatrixType, what: str, writes: bool) -> _Operands:
+    """Read and check the operands."""
+    pointer, stride = place.pointer, place.stride
+    storage = translation.storage(pointer)
+    if storage not in SHARED_STORAGE:
+        raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"a pointer to {storage.name} storage")
+    unit, scalar_bytes = _units(translation, pointer, matrix)
+    if stride is None:
         raise Violation("KHR-LOAD-06", f"{what} without a stride")
-    stride_type = translation.type_of[words[1]]
+    stride_type = translation.type_of[stride]
     if not isinstance(stride_type, Number) or stride_type.is_float:
         raise Violation("KHR-LOAD-07", "the stride is not a scalar integer")
-    access = memory_operands(translation, words[2:], storage, writes, what)
-    return _Operands(matrix, pointer, words[1], stride_type, unit, scalar_bytes, layout == Layout.ROW_MAJOR, access)
+    access = memory_operands(translation, place.memory, storage, writes, what)
+    return _Operands(matrix, pointer, stride, stride_type, unit, scalar_bytes, place.row_major, access)
 
 
 def _units(translation: Translation, pointer: int, matrix: MatrixType) -> tuple[int, int]:
@@ -180,12 +196,20 @@ def _bytes_of(places: np.ndarray, size: int) -> np.ndarray:
     return (np.unique(places)[:, None] + np.arange(size)).ravel()
 
 
+def _place(translation: Translation, pointer: int, words: Words) -> Place:
+    """Return the place of which ``words`` are the layout, the stride if there is one, and the Memory Operands."""
+    return Place(pointer, words[1] if len(words) > 1 else None, _row_major(translation, words[0]), words[2:])
+
+
 def _load(translation: Translation, words: Words) -> Run:
-    what = "OpCooperativeMatrixLoadKHR"
-    matrix = translation.types[words[0]]
+    return load_matrix(translation, translation.types[words[0]], _place(translation, words[2], words[3:]), "OpCooperativeMatrixLoadKHR")
+
+
+def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: str) -> Run:
+    """Return what loads a matrix with the instruction ``what``."""
     if not isinstance(matrix, MatrixType):
         raise Violation("KHR-LOAD-01", "the result is not a cooperative matrix")
-    operands = _operands(translation, words[3:], matrix, words[2], what, writes=False)
+    operands = _operands(translation, place_of, matrix, what, writes=False)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
@@ -276,11 +300,14 @@ def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarr
 
 
 def _store(translation: Translation, words: Words) -> Run:
-    what = "OpCooperativeMatrixStoreKHR"
-    pointer, object_ = words[0], words[1]
+    return store_matrix(translation, words[1], _place(translation, words[0], words[2:]), "OpCooperativeMatrixStoreKHR")
+
+
+def store_matrix(translation: Translation, object_: int, place_of: Place, what: str) -> Run:
+    """Return what stores the matrix ``object_`` with the instruction ``what``."""
     matrix = translation.matrix_type(object_, "KHR-STORE-03", "the object")
-    operands = _operands(translation, words[2:], matrix, pointer, what, writes=True)
-    forbidden = not_writable(translation, pointer)
+    operands = _operands(translation, place_of, matrix, what, writes=True)
+    forbidden = not_writable(translation, place_of.pointer)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes

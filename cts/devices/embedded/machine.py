@@ -234,6 +234,16 @@ class Machine:
         finally:
             self._is_quiet = outer
 
+    @contextmanager
+    def only(self, mask: Mask) -> Iterator[None]:
+        """Let only the invocations of ``mask`` execute for a while."""
+        outer = self.mask, self.full
+        self.mask, self.full = mask, bool(mask.all())
+        try:
+            yield
+        finally:
+            self.mask, self.full = outer
+
     def instances(self, scope: Scope) -> int:
         """Return how many instances of a scope the workgroup has."""
         return self.subgroups if scope is Scope.SUBGROUP else 1

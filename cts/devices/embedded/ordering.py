@@ -28,7 +28,7 @@ import numpy as np
 Location = tuple[str, int]
 """A buffer's name and a byte in it."""
 
-Kind = Literal["workgroup", "buffer"]
+Kind = Literal["workgroup", "buffer", "image"]
 
 _LANE = 0x7FF
 _PRIVATE = 1 << 11
@@ -152,7 +152,7 @@ class Clock:
         """Begin another workgroup, which no barrier orders with the earlier ones."""
         self.serial += 1
         self.start = self.serial
-        self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups)}
+        self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups), "image": _Floors(self._groups)}
         self._acquired = {}
         self._acquired_by = {}
         self._fences, self._awaited = [], []
@@ -354,7 +354,7 @@ class Clock:
             floor = np.minimum(floor, np.where(reach >= needed, _NEVER, floors.available[group]))
             floor = np.minimum(floor, np.where(manner.visible >= needed, _NEVER, floors.visible[group]))
         unordered = ~this_workgroup | (serial >= floor)
-        if kind == "buffer":
+        if kind != "workgroup":
             for span, lane in self._known():
                 ordered = (serial >= span.start) & (serial < span.end)
                 if span.lane:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
@@ -21,6 +24,7 @@ from cts.devices.embedded.values import (
     settle,
     varies,
 )
+from generators.images import ImageSlot
 
 Offset = int | np.ndarray
 
@@ -30,6 +34,10 @@ def blend_offsets(mask: Mask, new: Offset, old: Offset) -> Offset:
     if not varies(new) and not varies(old) and new == old:
         return new
     return np.where(mask, new, old).astype(np.int64)
+
+
+Part = tuple["BytePointer", Mask]
+"""A place in one memory, and the invocations that access it there."""
 
 
 class BytePointer:
@@ -51,6 +59,10 @@ class BytePointer:
     def resolve(self, _: Machine) -> BytePointer:
         """Return the pointer itself."""
         return self
+
+    def parts(self, machine: Machine) -> list[Part]:
+        """Return the pointer itself."""
+        return [(self, machine.mask)]
 
     def blend(self, mask: Mask, old: Value) -> Value:
         """See ``values.blend``."""
@@ -81,6 +93,11 @@ class ChosenPointer:
             raise Unsupported("one access with pointers to different variables")
         return self.places[int(which[0])]
 
+    def parts(self, machine: Machine) -> list[Part]:
+        """Return the place of the invocations that execute, in each memory that one of them accesses."""
+        which = np.unique(self.which[machine.mask]).tolist()
+        return [(self.places[number], machine.mask & (self.which == number)) for number in which]
+
     def blend(self, mask: Mask, old: Value) -> Value:
         """See ``values.blend``."""
         if isinstance(old, Undefined):
@@ -92,12 +109,30 @@ class ChosenPointer:
         return ChosenPointer((*self.places, *old.places), np.where(mask, self.which, old.which + len(self.places)))
 
 
+class ImagePlace:
+    """What a descriptor of an image or a sampler leads to, and what a load of it gives."""
+
+    __slots__ = ("memory", "slot")
+
+    def __init__(self, slot: ImageSlot, memory: Memory) -> None:
+        self.slot = slot
+        self.memory = memory
+
+    def moved(self, _: Offset) -> ImagePlace:
+        """Return the place itself: an image has no parts that pointers lead to."""
+        return self
+
+    def sampled_like(self, sampler: ImagePlace) -> ImagePlace:
+        """Return the image with the sampler of another descriptor."""
+        return ImagePlace(replace(self.slot, filter=sampler.slot.filter, address=sampler.slot.address), self.memory)
+
+
 class DescriptorArray:
     """A variable that is an array of descriptors: the buffers that are bound to them."""
 
     __slots__ = ("places",)
 
-    def __init__(self, places: tuple[BytePointer, ...]) -> None:
+    def __init__(self, places: tuple[Any, ...]) -> None:
         self.places = places
 
     def chosen(self, machine: Machine, which: Offset, is_non_uniform: bool) -> BytePointer | ChosenPointer:
@@ -107,12 +142,19 @@ class DescriptorArray:
             Violation: there is no such descriptor, or invocations choose different ones and the shader does not say that they may.
         """
         count = len(self.places)
+        if not count:
+            raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")
+        beyond = (np.asarray(which) < 0) | (np.asarray(which) >= count)
+        if np.any(beyond & machine.mask):
+            first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])
+            machine.forbid("VK-DES-01", f"descriptor {first} of {count}", beyond if beyond.ndim else None)
+            which = np.where(beyond, 0, which) if isinstance(which, np.ndarray) else 0
         active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
-        if ((active < 0) | (active >= count)).any():
-            beyond = int(active[(active < 0) | (active >= count)][0])
-            raise Violation("VK-DES-01", f"descriptor {beyond} of {count}")
         if not isinstance(which, np.ndarray) or (active == active[0]).all():
-            return self.places[int(active[0])]
+            one: BytePointer = self.places[int(active[0])]
+            return one
+        if any(isinstance(place, ImagePlace) for place in self.places):
+            raise Unsupported("invocations that choose different images")
         if not is_non_uniform:
             machine.forbid("VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform")
         return ChosenPointer(self.places, np.where(machine.mask, which, active[0]))
@@ -145,6 +187,25 @@ class AddressPointer:
         if self.space.find(int(active.min())) is not memory or self.space.find(int(active.max())) is not memory:
             raise Unsupported("one access with addresses in several buffers")
         return BytePointer(memory, self.address - memory.base)
+
+    def parts(self, machine: Machine) -> list[Part]:
+        """Return the place of the invocations that execute, in each memory that one of them accesses.
+
+        Raises:
+            Violation: an address is in none.
+        """
+        if isinstance(self.address, np.ndarray):
+            active = self.address[machine.mask]
+            if self.space.find(int(active.min())) is not self.space.find(int(active.max())):
+                return self._by_memory(machine, self.address)
+        return [(self.resolve(machine), machine.mask)]
+
+    def _by_memory(self, machine: Machine, addresses: np.ndarray) -> list[Part]:
+        masks: dict[Memory, Mask] = {}
+        for lane in np.flatnonzero(machine.mask).tolist():
+            memory = self.space.find(int(addresses[lane]))
+            masks.setdefault(memory, np.zeros(len(machine.mask), bool))[lane] = True
+        return [(BytePointer(memory, addresses - memory.base), mask) for memory, mask in masks.items()]
 
     def blend(self, mask: Mask, old: Value) -> Value:
         """See ``values.blend``."""

@@ -38,8 +38,10 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.TypeVector: "type",
         Op.TypeVectorIdEXT: "type constant",
         Op.TypeMatrix: "type",
-        Op.TypeArray: "type constant",
-        Op.TypeRuntimeArray: "type",
+        Op.TypeImage: "type",
+        Op.TypeSampledImage: "type",
+        Op.TypeArray: "member constant",
+        Op.TypeRuntimeArray: "member",
         Op.TypeStruct: "member",
         Op.TypePointer: "pointee",
         Op.TypeForwardPointer: "any",
@@ -147,6 +149,7 @@ _PLAIN = frozenset(
     {
         *(Op.TypeVoid, Op.TypeBool, Op.TypeInt, Op.TypeFloat, Op.Constant, Op.ConstantTrue, Op.ConstantFalse, Op.ConstantNull),
         Op.TypeUntypedPointerKHR,
+        Op.TypeSampler,
         *(Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse, Op.FunctionParameter, Op.FunctionEnd, Op.Label, Op.Phi),
     }
 )
@@ -156,6 +159,9 @@ NON_SEMANTIC = ("NonSemantic.", "OpenCL.DebugInfo.")
 
 EXTENDED = frozenset({Op.ExtInst, Op.ExtInstWithForwardRefsKHR})
 """Instructions of extended instruction sets."""
+
+LENGTHS = frozenset({Op.CooperativeMatrixLengthKHR, Op.CooperativeMatrixLengthNV})
+"""Instructions that give the number of an invocation's components of a matrix type."""
 
 TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Kill, Op.Unreachable})
 """Instructions that end a block."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Malformed, Violation
 from generators.spirv.enumerants import StorageClass, TensorClampMode
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
+from generators.types import SCALAR_TYPES, ComponentType, Scope, Use
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Number:
 @cache
 def number(name: str) -> Number:
     """Return the type of the component ``name``."""
-    component = COMPONENT_TYPES[name]
+    component = SCALAR_TYPES[name]
     dtype = component.dtype if component.is_float else component.bits_dtype
     return Number(component, dtype, np.dtype(f"i{component.bytes}"), (1 << component.bits) - 1)
 
@@ -66,6 +66,13 @@ class Vector:
 
     element: Type
     count: int
+
+
+@dataclass(frozen=True)
+class StridedVector(Vector):
+    """A column of a row-major matrix in memory: its components are ``stride`` bytes apart."""
+
+    stride: int
 
 
 @dataclass(frozen=True)
@@ -95,11 +102,13 @@ class Array:
 
 @dataclass(frozen=True)
 class Struct:
-    """OpTypeStruct: a tuple of its members. ``offsets`` in bytes; ``read_only`` names members decorated NonWritable."""
+    """OpTypeStruct: a tuple of its members. ``offsets`` in bytes; ``read_only`` names members decorated NonWritable; ``stored`` are the
+    members as they lie in memory, where matrices may have gaps between their columns or go by rows; empty if all lie there as values."""
 
     members: tuple[Type, ...]
     offsets: tuple[int, ...]
     read_only: frozenset[int] = frozenset()
+    stored: tuple[Type, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,29 @@ class PointerType:
 
 
 @dataclass(frozen=True)
+class ImageType:
+    """OpTypeImage: ``sampled`` is the type of a component, ``dim`` a Dim; a storage image is read and written without a sampler."""
+
+    sampled: Type
+    dim: int
+    is_arrayed: bool
+    is_multisampled: bool
+    is_storage: bool
+
+
+@dataclass(frozen=True)
+class SamplerType:
+    """OpTypeSampler."""
+
+
+@dataclass(frozen=True)
+class SampledImageType:
+    """OpTypeSampledImage."""
+
+    image: ImageType
+
+
+@dataclass(frozen=True)
 class FunctionType:
     """OpTypeFunction."""
 
@@ -125,16 +157,17 @@ class FunctionType:
 
 @dataclass(frozen=True)
 class MatrixType:
-    """OpTypeCooperativeMatrixKHR: an array of shape (instances of the scope, rows, columns)."""
+    """OpTypeCooperativeMatrixKHR: an array of shape (instances of the scope, rows, columns). ``use`` is None for
+    OpTypeCooperativeMatrixNV, which has none."""
 
     number: Number
     scope: Scope
     rows: int
     columns: int
-    use: Use
+    use: Use | None
 
     def __str__(self) -> str:
-        return f"{self.rows}x{self.columns} {self.number.component.name} matrix {self.use.name}"
+        return f"{self.rows}x{self.columns} {self.number.component.name} matrix {self.use.name if self.use is not None else 'without use'}"
 
 
 @dataclass(frozen=True)
@@ -171,7 +204,8 @@ def _state(arrays: int, dim: int, scalars: int) -> Struct:
     return Struct(members, natural_offsets(members))
 
 
-Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType | TensorLayoutType | TensorViewType
+Opaque = ImageType | SamplerType | SampledImageType
+Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType | TensorLayoutType | TensorViewType | Opaque
 
 ADDRESS_BYTES = 8
 
@@ -186,12 +220,16 @@ def size_of(type_: Type) -> int:
             return type_.bytes
         case Bool():
             return 1
+        case StridedVector():
+            return (type_.count - 1) * type_.stride + size_of(type_.element)
         case Vector():
             return type_.count * size_of(type_.element)
+        case Array(StridedVector(), int() as columns):
+            return (columns - 1) * type_.stride + size_of(type_.element)
         case Array():
             return 0 if type_.length is None else type_.stride * type_.length
         case Struct():
-            return max((o + size_of(m) for o, m in zip(type_.offsets, type_.members, strict=True)), default=0)
+            return max((o + size_of(m) for o, m in zip(type_.offsets, type_.stored or type_.members, strict=True)), default=0)
         case PointerType():
             return ADDRESS_BYTES
         case _:
@@ -241,7 +279,7 @@ def has_matrix(type_: Type) -> bool:
 def has_no_bytes(type_: Type) -> bool:
     """Return whether the type is or contains one without bytes: a cooperative matrix or vector, a tensor layout or a tensor view."""
     match type_:
-        case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector():
+        case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector() | ImageType() | SamplerType() | SampledImageType():
             return True
         case Array() | Vector():
             return has_no_bytes(type_.element)
@@ -285,6 +323,11 @@ def constituent_type(type_: Type, index: int) -> Type:
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
             raise Malformed(f"constituent {index} of a {type_text(type_)}")
+
+
+def stored_constituent(type_: Type, index: int) -> Type:
+    """Return the type of constituent ``index`` of a composite as it lies in memory; see ``constituent_type``."""
+    return type_.stored[index] if isinstance(type_, Struct) and type_.stored else constituent_type(type_, index)
 
 
 def constituent_count(type_: Type) -> int:

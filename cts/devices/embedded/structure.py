@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple, NoReturn
 
 from cts.devices.embedded.flow import Flow
-from cts.devices.embedded.references import EXTENDED, NON_SEMANTIC, TERMINATORS, USES, Place, place_of
+from cts.devices.embedded.references import EXTENDED, LENGTHS, NON_SEMANTIC, TERMINATORS, USES, Place, place_of
 from generators.spirv.enumerants import Op
 from generators.spirv.grammar import GRAMMAR, Patterns
 from generators.spirv.operands import LiteralWidths, split_operands
@@ -116,6 +116,9 @@ def _ids(instruction: Instruction, shape: _Shape, widths: LiteralWidths) -> list
     return [words[operand.at] for operand in split_operands(instruction, widths) if operand.kind == "id"]
 
 
+_OF_TYPE = ("type",)
+"""The use of the operand of a length, also where a constant is one."""
+
 _CONSTANTS = frozenset({Op.Constant, Op.SpecConstant})
 
 
@@ -187,7 +190,8 @@ class _Structure:
                     if home not in (0, block):
                         self._elsewhere(id_, home, instruction)
             else:
-                self._mention(instruction, ids, shape.uses or ())
+                is_length = op is Op.SpecConstantOp and words[2] in LENGTHS
+                self._mention(instruction, ids, _OF_TYPE if is_length else shape.uses or ())
             if shape.result >= 0:
                 id_ = words[shape.result]
                 if not 0 < id_ < bound or id_ in homes or id_ in kinds:

@@ -1,12 +1,13 @@
-"""Instructions of the active invocations of a subgroup (OpGroupNonUniform*)."""
+"""Instructions of the active invocations of a subgroup: OpGroupNonUniform*, and those of SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote.
+
+The latter have no operand for the scope; a 0 stands in its place here.
+"""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import accumulate
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,22 +19,28 @@ from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, spread
 from generators.spirv.enumerants import GroupOperation, Op, Scope
 
-_Groups = list[np.ndarray]
+Groups = list[np.ndarray]
+_Result = TypeVar("_Result")
 
 
-def _groups(translation: Translation) -> _Groups:
+def groups_of(translation: Translation) -> Groups:
     """Return the active invocations of each subgroup that has any."""
     machine = translation.machine
     lanes = np.flatnonzero(machine.mask)
     return [g for s in range(machine.subgroups) if (g := lanes[lanes // machine.subgroup_size == s]).size]
 
 
-def _check_scope(translation: Translation, words: Words) -> None:
-    if translation.constant(words[2]) != Scope.Subgroup:
+def check_scope(translation: Translation, words: Words) -> None:
+    """Refuse a group operation of another scope than Subgroup.
+
+    Raises:
+        Violation: it has another one.
+    """
+    if words[2] and translation.constant(words[2]) != Scope.Subgroup:
         raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation that is not of Subgroup scope")
 
 
-def _component(translation: Translation, id_: int) -> Number | Bool:
+def component_of(translation: Translation, id_: int) -> Number | Bool:
     """Return the type of a scalar, or of the components of a vector."""
     type_ = element_of(translation.type_of[id_])
     if isinstance(type_, Number | Bool):
@@ -41,7 +48,7 @@ def _component(translation: Translation, id_: int) -> Number | Bool:
     raise Unsupported("a group operation on what is neither a scalar nor a vector")
 
 
-def _of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
+def of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
     """Return what computes with a scalar, or with each component of a vector."""
     values = translation.values
     if isinstance(translation.type_of[id_], Vector):
@@ -53,19 +60,19 @@ def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
     """Return the handler of an instruction with one result for each subgroup."""
 
     def handler(translation: Translation, words: Words) -> Run:
-        _check_scope(translation, words)
-        type_, result_type = _component(translation, words[3]), element_of(translation.types[words[0]])
+        check_scope(translation, words)
+        type_, result_type = component_of(translation, words[3]), element_of(translation.types[words[0]])
         lanes = translation.machine.lanes
         assert isinstance(result_type, Number | Bool)
 
         def compute(value: Value) -> Value:
             operand = spread(type_, value, lanes)
             result = np.zeros(lanes, result_type.dtype)
-            for group in _groups(translation):
+            for group in groups_of(translation):
                 result[group] = function(operand[group], group)
             return result
 
-        return _of_parts(translation, words[3], compute)
+        return of_parts(translation, words[3], compute)
 
     return handler
 
@@ -81,11 +88,11 @@ def _all_equal(translation: Translation, words: Words) -> Run:
 
 
 def _elect(translation: Translation, words: Words) -> Run:
-    _check_scope(translation, words)
+    check_scope(translation, words)
 
     def run() -> Value:
         result = np.zeros(translation.machine.lanes, bool)
-        for group in _groups(translation):
+        for group in groups_of(translation):
             result[group[0]] = True
         return result
 
@@ -100,11 +107,11 @@ def _from_lane(pick: _Pick, wraps: bool = False) -> Handler:
     """Return the handler of an instruction that reads the value of another invocation; ``wraps``: numbers beyond the last begin again."""
 
     def handler(translation: Translation, words: Words) -> Run:
-        _check_scope(translation, words)
-        index_type = _component(translation, words[4])
+        check_scope(translation, words)
+        index_type = component_of(translation, words[4])
         size = int(translation.constant(words[5])) if len(words) > 5 else 0
         values, machine = translation.values, translation.machine
-        type_ = _component(translation, words[3])
+        type_ = component_of(translation, words[3])
 
         def sources() -> np.ndarray:
             lane = np.arange(machine.lanes)
@@ -130,13 +137,13 @@ def _from_lane(pick: _Pick, wraps: bool = False) -> Handler:
     return handler
 
 
-_QUAD = 4
+QUAD = 4
 _SWAPS = (1, 2, 3)
 """By the direction of a swap in a quad (horizontal, vertical, diagonal), what an invocation's number is combined with."""
 
 
 def _quad_broadcast(own: np.ndarray, index: np.ndarray) -> np.ndarray:
-    found: np.ndarray = own // _QUAD * _QUAD + index
+    found: np.ndarray = own // QUAD * QUAD + index
     return found
 
 
@@ -150,14 +157,14 @@ def _broadcast_first(operand: np.ndarray, _: np.ndarray) -> Value:
 
 
 def _ballot(translation: Translation, words: Words) -> Run:
-    _check_scope(translation, words)
+    check_scope(translation, words)
     values, machine = translation.values, translation.machine
     assert isinstance(translation.types[words[0]], Vector)
 
     def run() -> Value:
         predicate = spread(Bool(), values[words[3]], machine.lanes)
         result = np.zeros((4, machine.lanes), np.uint32)
-        for group in _groups(translation):
+        for group in groups_of(translation):
             bits = sum(1 << int(lane % machine.subgroup_size) for lane in group if predicate[lane])
             for word in range(4):
                 result[word, group] = bits >> 32 * word & 0xFFFFFFFF
@@ -166,7 +173,7 @@ def _ballot(translation: Translation, words: Words) -> Run:
     return run
 
 
-def _votes(translation: Translation, id_: int, group: np.ndarray) -> np.ndarray:
+def votes_of(translation: Translation, id_: int, group: np.ndarray) -> np.ndarray:
     """Return for a subgroup which invocations have their bit set, (invocations of ``group``, subgroup size); bits beyond are ignored."""
     machine = translation.machine
     words = np.stack([spread(_WORD, part, machine.lanes)[group] for part in translation.values[id_]]).astype(np.uint32)
@@ -181,18 +188,18 @@ def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Hand
     """
 
     def handler(translation: Translation, words: Words) -> Run:
-        _check_scope(translation, words)
+        check_scope(translation, words)
         operation = words[3] if len(words) == 5 else GroupOperation.Reduce
-        if operation not in _LOOKED_AT:
+        if operation not in LOOKED_AT:
             raise Unsupported(f"group operation {enumerant_text(GroupOperation, operation)}")
         machine, ballot = translation.machine, words[-1]
 
         def run() -> Value:
             result = np.zeros(machine.lanes, np.uint32)
             bits = np.arange(machine.subgroup_size)
-            for group in _groups(translation):
+            for group in groups_of(translation):
                 own = group[:, None] % machine.subgroup_size
-                result[group] = function(_votes(translation, ballot, group), _LOOKED_AT[operation](bits, own))
+                result[group] = function(votes_of(translation, ballot, group), LOOKED_AT[operation](bits, own))
             return result
 
         return run
@@ -202,7 +209,7 @@ def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Hand
 
 def _ballot_bit(translation: Translation, words: Words) -> Run:
     """Return what reads a bit of a ballot: the one that an operand numbers, or the invocation's own."""
-    _check_scope(translation, words)
+    check_scope(translation, words)
     values, machine = translation.values, translation.machine
     index = words[4] if len(words) > 4 else 0
 
@@ -212,8 +219,8 @@ def _ballot_bit(translation: Translation, words: Words) -> Run:
         beyond = wanted >= machine.subgroup_size
         if (beyond & machine.mask).any():
             machine.forbid("SPIR-V 3.42.24", "a bit of a ballot beyond the subgroup is read")
-        for group in _groups(translation):
-            votes = _votes(translation, words[3], group)
+        for group in groups_of(translation):
+            votes = votes_of(translation, words[3], group)
             result[group] = votes[np.arange(group.size), np.where(beyond, 0, wanted)[group].astype(np.int64)]
         return result
 
@@ -221,7 +228,7 @@ def _ballot_bit(translation: Translation, words: Words) -> Run:
 
 
 _WORD = number("u32")
-_LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
+LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
     {
         GroupOperation.Reduce: lambda bits, own: np.broadcast_to(True, np.broadcast_shapes(bits.shape, own.shape)),
         GroupOperation.InclusiveScan: lambda bits, own: bits <= own,
@@ -231,98 +238,19 @@ _LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = Mappi
 """By group operation: the bits of a ballot that an invocation looks at."""
 
 
-def _least(dtype: np.dtype) -> Value:
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def _greatest(dtype: np.dtype) -> Value:
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-
-
-@dataclass(frozen=True)
-class _Combination:
-    """How values are combined.
-
-    Attributes:
-        combine: takes two values.
-        identity: the value for a dtype that changes no other.
-        signed: whether the values are signed integers.
-    """
-
-    combine: Callable[[Value, Value], Value]
-    identity: Callable[[np.dtype], Value] = lambda _: 0
-    signed: bool = False
-
-
-_MULTIPLY = _Combination(operator.mul, lambda _: 1)
-_AND = _Combination(operator.and_, lambda dtype: True if dtype.kind == "b" else np.iinfo(dtype).max)
-_COMBINE: Mapping[Op, _Combination] = MappingProxyType(
-    {
-        Op.GroupNonUniformIAdd: _Combination(operator.add),
-        Op.GroupNonUniformFAdd: _Combination(operator.add),
-        Op.GroupNonUniformIMul: _MULTIPLY,
-        Op.GroupNonUniformFMul: _MULTIPLY,
-        Op.GroupNonUniformUMin: _Combination(np.minimum, _greatest),
-        Op.GroupNonUniformUMax: _Combination(np.maximum, _least),
-        Op.GroupNonUniformSMin: _Combination(np.minimum, _greatest, signed=True),
-        Op.GroupNonUniformSMax: _Combination(np.maximum, _least, signed=True),
-        Op.GroupNonUniformFMin: _Combination(np.minimum, _greatest),
-        Op.GroupNonUniformFMax: _Combination(np.maximum, _least),
-        Op.GroupNonUniformBitwiseAnd: _AND,
-        Op.GroupNonUniformBitwiseOr: _Combination(operator.or_),
-        Op.GroupNonUniformBitwiseXor: _Combination(operator.xor),
-        Op.GroupNonUniformLogicalAnd: _AND,
-        Op.GroupNonUniformLogicalOr: _Combination(operator.or_),
-        Op.GroupNonUniformLogicalXor: _Combination(operator.xor),
-    }
-)
-"""By opcode."""
-
-
-def _arithmetic(how: _Combination) -> Handler:
-    def handler(translation: Translation, words: Words) -> Run:
-        _check_scope(translation, words)
-        operation = words[3]
-        is_clustered = operation == GroupOperation.ClusteredReduce and len(words) > 5
-        if operation not in _LOOKED_AT and not is_clustered:
-            raise Unsupported(f"group operation {enumerant_text(GroupOperation, operation)}")
-        cluster = int(translation.constant(words[5])) if is_clustered else 0
-        type_ = _component(translation, words[4])
-        lanes = translation.machine.lanes
-
-        def compute(value: Value) -> Value:
-            operand = spread(type_, value, lanes)
-            if how.signed:
-                assert isinstance(type_, Number)
-                operand = operand.view(type_.signed_dtype)
-            result = np.zeros(lanes, operand.dtype)
-            for group in _clusters(_groups(translation), cluster):
-                totals = list(accumulate((operand[lane : lane + 1] for lane in group), how.combine))
-                match operation:
-                    case GroupOperation.Reduce | GroupOperation.ClusteredReduce:
-                        result[group] = totals[-1]
-                    case GroupOperation.InclusiveScan:
-                        result[group] = np.concatenate(totals)
-                    case _:
-                        first = np.array([how.identity(operand.dtype)], operand.dtype)
-                        result[group] = np.concatenate([first, *totals[:-1]])
-            return result.view(type_.dtype)
-
-        return _of_parts(translation, words[4], compute)
-
-    return handler
-
-
-def _clusters(groups: _Groups, size: int) -> _Groups:
-    """Return the active invocations of each cluster of ``size`` neighbours; 0: of each subgroup."""
-    if not size:
-        return groups
-    return [group[group // size == number] for group in groups for number in np.unique(group // size)]
+def without_scope(handle: Callable[[Translation, Words], _Result]) -> Callable[[Translation, Words], _Result]:
+    """Return what handles an instruction that has no operand for the scope, from what handles one that has."""
+    return lambda translation, words: handle(translation, (*words[:2], 0, *words[2:]))
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
-        **{op: _arithmetic(how) for op, how in _COMBINE.items()},
+        Op.SubgroupAllKHR: without_scope(_per_group(lambda x, _: x.all())),
+        Op.SubgroupAnyKHR: without_scope(_per_group(lambda x, _: x.any())),
+        Op.SubgroupAllEqualKHR: without_scope(_all_equal),
+        Op.SubgroupFirstInvocationKHR: without_scope(_per_group(_broadcast_first)),
+        Op.SubgroupReadInvocationKHR: without_scope(_from_lane(lambda _, index: index)),
+        Op.SubgroupBallotKHR: without_scope(_ballot),
         Op.GroupNonUniformElect: _elect,
         Op.GroupNonUniformAll: _per_group(lambda x, _: x.all()),
         Op.GroupNonUniformAny: _per_group(lambda x, _: x.any()),

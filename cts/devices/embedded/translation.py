@@ -81,6 +81,7 @@ class Translation:
         extents: by id of a type, how large it is.
         functions: by id; filled when they are prepared. ``function_types``: by id of a function.
         limits: how much the kernel may take. ``budget``: the memory that is left.
+        stored: by id of a pointer, the type of what it leads to as that lies in memory, where this is not its pointee.
         read_only: ids of pointers through which nothing may be written.
         specialized: by SpecId, the kernel's value. ``local_size``: invocations in x, y, z.
         private_model: whether accesses are private unless they say otherwise (the Vulkan memory model).
@@ -142,6 +143,7 @@ class Translation:
         self.function_types: dict[int, FunctionType] = {}
         self.limits = limits
         self.budget = Budget(limits.memory)
+        self.stored: dict[int, Type] = {}
         self.read_only: set[int] = set()
         self.instruction_sets: dict[int, str] = {}
         self.private_model = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
@@ -12,9 +13,13 @@ from cts.devices.embedded.spirv_types import (
     Bool,
     CooperativeVector,
     FunctionType,
+    ImageType,
     MatrixType,
     Number,
     PointerType,
+    SampledImageType,
+    SamplerType,
+    StridedVector,
     Struct,
     Type,
     Vector,
@@ -37,6 +42,9 @@ from generators.spirv.enumerants import (
 from generators.types import Scope, Use
 
 _PLAIN_COMPONENTS = 4
+_STORAGE_IMAGE = 2
+"""Sampled, of OpTypeImage."""
+
 _WIDTHS = (8, 16, 32, 64)
 _FLOATS = {
     (16,): "f16",
@@ -45,6 +53,10 @@ _FLOATS = {
     (16, FPEncoding.BFloat16KHR): "bf16",
     (8, FPEncoding.Float8E4M3EXT): "e4m3",
     (8, FPEncoding.Float8E5M2EXT): "e5m2",
+    (4, FPEncoding.Float4E2M1EXT): "e2m1",
+    (6, FPEncoding.Float6E2M3EXT): "e2m3",
+    (6, FPEncoding.Float6E3M2EXT): "e3m2",
+    (8, FPEncoding.Float8UnsignedE8M0EXT): "ue8m0",
 }
 """Component names of floats, by width and encoding."""
 
@@ -84,6 +96,15 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
             return _vector(translation, words[1], translation.values[words[2]])
         case Op.TypeCooperativeVectorNV if Capability.CooperativeVectorNV in translation.capabilities:
             return _cooperative_vector(translation, words)
+        case Op.TypeImage:
+            return ImageType(translation.types[words[1]], words[2], bool(words[4]), bool(words[5]), words[6] == _STORAGE_IMAGE)
+        case Op.TypeSampler:
+            return SamplerType()
+        case Op.TypeSampledImage:
+            image = translation.types[words[1]]
+            need(isinstance(image, ImageType), f"a sampled image of a {type_text(image)}")
+            assert isinstance(image, ImageType)
+            return SampledImageType(image)
         case Op.TypeMatrix:
             return _columns(translation.types[words[1]], words[2])
         case Op.TypeArray | Op.TypeRuntimeArray:
@@ -97,7 +118,7 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
         case Op.TypeFunction:
             need(not any(isinstance(translation.types[w], Void) for w in words[2:]), "a parameter of type void")
             return FunctionType(translation.types[words[1]], tuple(translation.types[w] for w in words[2:]))
-        case Op.TypeCooperativeMatrixKHR:
+        case Op.TypeCooperativeMatrixKHR | Op.TypeCooperativeMatrixNV:
             return _matrix(translation, words)
         case Op.TypeTensorLayoutNV:
             return tensor_layout_type(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
@@ -193,43 +214,51 @@ def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
     ends_open = isinstance(last, Array) and last.length is None
     need(all(map(_is_part, members[:-1] if ends_open else members)), "a member that no structure has")
     decorated = [translation.member_decorations.get((id_, i), {}) for i in range(len(members))]
-    for member, decorations in zip(members, decorated, strict=True):
-        _check_columns(member, decorations)
+    stored = tuple(_stored(member, decorations) for member, decorations in zip(members, decorated, strict=True))
     if members and all(Decoration.Offset in d for d in decorated):
         offsets = tuple(d[Decoration.Offset][0] for d in decorated)
     else:
         offsets = natural_offsets(members)
-    return Struct(members, offsets, frozenset(i for i, d in enumerate(decorated) if Decoration.NonWritable in d))
+    read_only = frozenset(i for i, d in enumerate(decorated) if Decoration.NonWritable in d)
+    return Struct(members, offsets, read_only, () if stored == members else stored)
 
 
-def _check_columns(member: Type, decorations: Mapping[int, Words]) -> None:
-    """Refuse matrices that are not laid out like an array of their columns.
+def _stored(member: Type, decorations: Mapping[int, Words]) -> Type:
+    """Return a member as it lies in memory, where MatrixStride and RowMajor say how a matrix does, or an array of matrices.
 
     Raises:
-        Unsupported: rows follow one another, or columns have gaps between them.
+        Malformed: it is neither.
     """
     stride = decorations.get(Decoration.MatrixStride)
     if stride is None:
-        return
-    while isinstance(member, Array) and isinstance(member.element, Array):
-        member = member.element
-    if Decoration.RowMajor in decorations or not isinstance(member, Array) or member.stride != stride[0]:
-        raise Unsupported("a matrix in memory without columns that follow one another")
+        return member
+    need(isinstance(member, Array), f"MatrixStride of a {type_text(member)}")
+    assert isinstance(member, Array)
+    if isinstance(member.element, Array):
+        return replace(member, element=_stored(member.element, decorations))
+    column = member.element
+    need(isinstance(column, Vector), f"MatrixStride of a {type_text(member)}")
+    assert isinstance(column, Vector)
+    if Decoration.RowMajor in decorations:
+        return Array(StridedVector(column.element, column.count, stride[0]), member.length, size_of(column.element))
+    return replace(member, stride=stride[0])
 
 
 def _matrix(translation: Translation, words: Words) -> MatrixType:
     component = translation.types[words[1]]
     if not isinstance(component, Number):
         raise Violation("KHR-TYPE-01", "the component type of a cooperative matrix is not a scalar number")
-    scope, rows, columns, use = (translation.values[w] for w in words[2:6])
-    if not all(value.__class__ is int for value in (scope, rows, columns, use)):
+    has_use = len(words) > 5
+    numbers = [translation.values[w] for w in words[2:6]]
+    if not all(value.__class__ is int for value in numbers):
         raise Violation("KHR-TYPE-02", "scope, rows, columns and use of a cooperative matrix must be integer constants")
+    scope, rows, columns = numbers[:3]
     if scope not in (Scope.WORKGROUP, Scope.SUBGROUP):
         raise Violation("VUID-StandaloneSpirv-Scope-12243", f"a cooperative matrix of scope {scope}")
-    if use not in (Use.A, Use.B, Use.ACCUMULATOR):
-        raise Violation("KHR-TYPE-04", f"a cooperative matrix of use {use}")
+    if has_use and numbers[3] not in (Use.A, Use.B, Use.ACCUMULATOR):
+        raise Violation("KHR-TYPE-04", f"a cooperative matrix of use {numbers[3]}")
     if rows < 1 or columns < 1:
         raise Violation("KHR-TYPE-03", f"a cooperative matrix of {rows} x {columns}")
     if rows * columns > MAX_ELEMENTS:
         raise Exhausted(f"a cooperative matrix of {rows} x {columns}, more than {MAX_ELEMENTS:,} elements")
-    return MatrixType(component, Scope(scope), rows, columns, Use(use))
+    return MatrixType(component, Scope(scope), rows, columns, Use(numbers[3]) if has_use else None)

@@ -15,7 +15,7 @@ from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, ChosenPointer, DescriptorArray, Offset
 from cts.devices.embedded.shapes import CELL_STORAGE
-from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of, stored_constituent
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Mask, Partly, Value, settle, signed_index, varies
 from generators.spirv.enumerants import Decoration, Op, StorageClass
@@ -62,7 +62,7 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
     """Return what makes a pointer: from ``base``, by ``element`` if it is not None, and by ``indices`` into ``base_type``, or where this is
     0 into what the base points to."""
     values = translation.values
-    type_ = translation.types[base_type] if base_type else translation.pointee(base)
+    type_ = translation.types[base_type] if base_type else _in_memory(translation, base)
     if base in translation.read_only:
         translation.read_only.add(result)
     if translation.storage(base) in CELL_STORAGE:
@@ -70,6 +70,11 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
     if base in translation.descriptor_arrays and indices and element is None:
         return _descriptor_chain(translation, result, base, indices, type_)
     return _byte_chain(translation, result, base, type_, indices, element, base_type, lambda: values[base])
+
+
+def _in_memory(translation: Translation, pointer: int) -> Type:
+    """Return the type of what a pointer leads to, as it lies in memory."""
+    return translation.stored.get(pointer) or translation.pointee(pointer)
 
 
 def _descriptor_chain(translation: Translation, result: int, base: int, indices: Words, type_: Type) -> Run:
@@ -110,7 +115,7 @@ def _byte_chain(
             if value in type_.read_only:
                 translation.read_only.add(result)
             fixed += type_.offsets[value]
-            type_ = type_.members[value]
+            type_ = stored_constituent(type_, value)
             continue
         if not isinstance(type_, Array | Vector):
             raise Unsupported(f"an access chain into {type_}")
@@ -125,6 +130,8 @@ def _byte_chain(
         else:
             steps.append((index, number, stride, count))
         type_ = constituent_type(type_, 0)
+    if not base_type and type_ != translation.pointee(result):
+        translation.stored[result] = type_
     machine = translation.machine
     if beyond is not None:
         # Not before it is executed: a branch on a specialization constant may prevent that.
@@ -212,10 +219,12 @@ def _load(translation: Translation, words: Words) -> Run:
             return settle(value, machine.mask) if isinstance(value, Partly | tuple) else value
 
         return from_cell
-    space = translation.space
+    if storage is StorageClass.UniformConstant:
+        return lambda: values[pointer]
+    space, stored = translation.space, translation.stored.get(pointer, type_)
 
     def from_memory() -> Value:
-        return access.load(machine, values[pointer].resolve(machine), type_, how, space)
+        return access.load_parts(machine, values[pointer], stored, how, space)
 
     return from_memory
 
@@ -236,12 +245,12 @@ def _store(translation: Translation, words: Words) -> Run:
             values[pointer].store(machine, values[object_])
 
         return to_cell
-    forbidden = not_writable(translation, pointer)
+    forbidden, stored = not_writable(translation, pointer), translation.stored.get(pointer, type_)
 
     def to_memory() -> Value:
         if forbidden:
             machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
-        access.store(machine, values[pointer].resolve(machine), type_, values[object_], how)
+        access.store_parts(machine, values[pointer], stored, values[object_], how)
 
     return to_memory
 
@@ -264,17 +273,18 @@ def _copy_memory(translation: Translation, words: Words) -> Run:
     reads = memory_operands(translation, words[2:], translation.storage(source), False, "OpCopyMemory")
     writes = Access(reads.alignment, reads.manner)
     forbidden = not_writable(translation, target)
+    from_, to = (translation.stored.get(pointer, type_) for pointer in (source, target))
     space = translation.space
 
     def run() -> Value:
         place = values[source]
-        value = place.load(machine) if source_cell else access.load(machine, place.resolve(machine), type_, reads, space)
+        value = place.load(machine) if source_cell else access.load_parts(machine, place, from_, reads, space)
         if target_cell:
             values[target].store(machine, value)
             return
         if forbidden:
             machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
-        access.store(machine, values[target].resolve(machine), type_, value, writes)
+        access.store_parts(machine, values[target], to, value, writes)
 
     return run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -39,30 +39,32 @@ def _extended_multiply(signed: bool) -> Handler:
     return handler
 
 
-def _carry(translation: Translation, words: Words) -> Run:
-    values, a, b = translation.values, words[2], words[3]
-    mask = translation.number_of(translation.type_of[a]).mask
-
-    def run() -> Value:
-        x, y = values[a], values[b]
-        total = (x + y) & mask
-        carried = total < x
-        return total, carried.astype(total.dtype) if isinstance(carried, np.ndarray) else int(carried)
-
-    return run
+def _sum(x: Value, y: Value, mask: int) -> tuple[Value, Value]:
+    total = (x + y) & mask
+    return total, total < x
 
 
-def _borrow(translation: Translation, words: Words) -> Run:
-    values, a, b = translation.values, words[2], words[3]
-    mask = translation.number_of(translation.type_of[a]).mask
+def _difference(x: Value, y: Value, mask: int) -> tuple[Value, Value]:
+    return (x - y) & mask, x < y
 
-    def run() -> Value:
-        x, y = values[a], values[b]
-        less = x < y
-        difference = (x - y) & mask
-        return difference, less.astype(difference.dtype) if isinstance(less, np.ndarray) else int(less)
 
-    return run
+def _with_carry(compute: Callable[[Value, Value, int], tuple[Value, Value]]) -> Handler:
+    """Return the handler of an instruction that gives a number and what is carried or borrowed."""
+
+    def handler(translation: Translation, words: Words) -> Run:
+        values, a, b = translation.values, words[2], words[3]
+        operand = translation.type_of[a]
+        mask = translation.number_of(operand).mask
+
+        def one(x: Value, y: Value) -> tuple[Value, Value]:
+            found, carried = compute(x, y, mask)
+            return found, carried.astype(found.dtype) if isinstance(carried, np.ndarray) else int(carried)
+
+        if isinstance(operand, Vector):
+            return lambda: tuple(zip(*map(one, values[a], values[b]), strict=True))
+        return lambda: one(values[a], values[b])
+
+    return handler
 
 
 def _bit_field(kind: str) -> Handler:
@@ -114,8 +116,8 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         Op.UMulExtended: _extended_multiply(signed=False),
         Op.SMulExtended: _extended_multiply(signed=True),
-        Op.IAddCarry: _carry,
-        Op.ISubBorrow: _borrow,
+        Op.IAddCarry: _with_carry(_sum),
+        Op.ISubBorrow: _with_carry(_difference),
         Op.BitFieldInsert: _bit_field("insert"),
         Op.BitFieldSExtract: _bit_field("signed"),
         Op.BitFieldUExtract: _bit_field("unsigned"),

@@ -24,6 +24,7 @@ _ACQUIRE = MemorySemantics.Acquire | MemorySemantics.AcquireRelease | MemorySema
 _KINDS: tuple[tuple[MemorySemantics, Kind], ...] = (
     (MemorySemantics.WorkgroupMemory, "workgroup"),
     (MemorySemantics.UniformMemory, "buffer"),
+    (MemorySemantics.ImageMemory, "image"),
 )
 
 

@@ -85,7 +85,7 @@ class Commands:
             DeviceFailure: a call fails.
         """
         elsewhere = {buffer.place: buffer for buffer in large}
-        sets = self._descriptor_sets(layouts, layout, arena, len(dispatches), elsewhere)
+        sets, each = self._descriptor_sets(layouts, layout, arena, len(dispatches), elsewhere), len(layouts.descriptor_sets)
         lib, vulkan = self._vulkan.lib, self._vulkan
 
         def record(command_buffer: CData) -> None:
@@ -96,7 +96,7 @@ class Commands:
             for index, dispatch in enumerate(dispatches):
                 if sets is not None:
                     point = executable.bind_point
-                    lib.vkCmdBindDescriptorSets(command_buffer, point, layouts.pipeline, 0, 1, sets + index, 0, vulkan.ffi.NULL)
+                    lib.vkCmdBindDescriptorSets(command_buffer, point, layouts.pipeline, 0, each, sets + index * each, 0, vulkan.ffi.NULL)
                 pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch, elsewhere)
                 if pushed:
                     bytes_ = vulkan.ffi.from_buffer(pushed)
@@ -188,19 +188,20 @@ class Commands:
     def _descriptor_sets(self, layouts: Layouts, layout: Layout, arena: Arena, count: int, elsewhere: Mapping[int, LargeBuffer]) -> CData:
         places = enumerate(zip(layout.slots, layout.offsets, strict=True))
         bound = [(elsewhere.get(place), slot, offset) for place, (slot, offset) in places if slot.binding is not None]
-        if layouts.descriptor_set is None or not bound:
+        each = len(layouts.descriptor_sets)
+        if not each or not bound:
             return None
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        self._make_room(count, count * len(bound))
-        sets = ffi.new("VkDescriptorSet[]", count)
-        set_layouts = ffi.new("VkDescriptorSetLayout[]", [layouts.descriptor_set] * count)
+        self._make_room(count * each, count * len(bound))
+        sets = ffi.new("VkDescriptorSet[]", count * each)
+        set_layouts = ffi.new("VkDescriptorSetLayout[]", list(layouts.descriptor_sets) * count)
         allocation = ffi.new(
             "VkDescriptorSetAllocateInfo*",
             {
                 "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                 "descriptorPool": self._descriptor_pool,
-                "descriptorSetCount": count,
+                "descriptorSetCount": count * each,
                 "pSetLayouts": set_layouts,
             },
         )
@@ -218,7 +219,7 @@ class Commands:
                     range_.buffer, range_.offset, range_.range = large.buffer, 0, slot.span
                 write = writes[position]
                 write.sType = vulkan.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
-                write.dstSet = sets[index]
+                write.dstSet = sets[index * each + slot.descriptor_set]
                 write.dstBinding = slot.binding
                 write.dstArrayElement = slot.element
                 write.descriptorCount = 1

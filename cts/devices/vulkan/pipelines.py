@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cts.devices.capabilities import STAGE_BITS
-from cts.devices.device import DeviceDescription, DeviceError
+from cts.devices.device import DeviceDescription
 from cts.devices.vulkan.api import CData, load, made
 from cts.devices.vulkan.draws import Draws
 from cts.devices.vulkan.executable import Executable
@@ -22,28 +22,32 @@ from generators.stages import Stage
 
 @dataclass(frozen=True)
 class Shape:
-    """What two kernels must have in common to share their layouts: the bindings in set 0, each with its number of descriptors and whether
+    """What two kernels must have in common to share their layouts: the bindings, each with its set, its number of descriptors and whether
     they are of uniform buffers, the push constants' bytes, and the stage."""
 
-    bindings: tuple[tuple[int, int, bool], ...]
+    bindings: tuple[tuple[int, int, int, bool], ...]
     push_constant_bytes: int
     stage: Stage
+
+    @property
+    def sets(self) -> int:
+        """How many descriptor sets there are; some may have no binding."""
+        return max((place[0] + 1 for place in self.bindings), default=0)
 
 
 @dataclass(frozen=True)
 class Layouts:
-    """VkDescriptorSetLayout (None where there are no bindings) and VkPipelineLayout."""
+    """A VkDescriptorSetLayout for each set, and the VkPipelineLayout."""
 
-    descriptor_set: CData
+    descriptor_sets: tuple[CData, ...]
     pipeline: CData
 
 
 def shape_of(kernel: Kernel) -> Shape:
     """Return the shape of a kernel's interface."""
-    counts = Counter((slot.binding, slot.is_uniform) for slot in kernel.buffers if slot.binding is not None)
-    if any(slot.descriptor_set for slot in kernel.buffers):
-        raise DeviceError("a Vulkan device binds buffers in descriptor set 0 alone; move the module's bindings there")
-    bindings = tuple(sorted((binding, count, is_uniform) for (binding, is_uniform), count in counts.items()))
+    slots = [slot for slot in kernel.buffers if slot.binding is not None]
+    counts = Counter((slot.descriptor_set, slot.binding or 0, slot.is_uniform) for slot in slots)
+    bindings = tuple(sorted((set_, binding, count, is_uniform) for (set_, binding, is_uniform), count in counts.items()))
     return Shape(bindings, -(-kernel.push_constant_bytes // 4) * 4, _stage(kernel))
 
 
@@ -92,37 +96,46 @@ class Pipelines:
     def _make_layouts(self, shape: Shape) -> Layouts:
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        set_layout = ffi.new("VkDescriptorSetLayout*")
-        if shape.bindings:
-            bindings = ffi.new("VkDescriptorSetLayoutBinding[]", len(shape.bindings))
-            for entry, (binding, count, is_uniform) in zip(bindings, shape.bindings, strict=True):
-                entry.binding = binding
-                entry.descriptorType = descriptor_type(is_uniform)
-                entry.descriptorCount = count
-                entry.stageFlags = STAGE_BITS[shape.stage]
-            set_info = ffi.new(
-                "VkDescriptorSetLayoutCreateInfo*",
-                {
-                    "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                    "bindingCount": len(shape.bindings),
-                    "pBindings": bindings,
-                },
-            )
-            made("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, set_info, ffi.NULL, set_layout), set_layout)
+        set_layouts: list[CData] = []
+        for number in range(shape.sets):
+            set_layouts.append(self._make_set_layout(shape, number))
+        sets = ffi.new("VkDescriptorSetLayout[]", set_layouts)
         pushed = self._pushed(shape)
         info = ffi.new(
             "VkPipelineLayoutCreateInfo*",
             {
                 "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                "setLayoutCount": 1 if shape.bindings else 0,
-                "pSetLayouts": set_layout,
+                "setLayoutCount": shape.sets,
+                "pSetLayouts": sets,
                 "pushConstantRangeCount": 1 if shape.push_constant_bytes else 0,
                 "pPushConstantRanges": pushed,
             },
         )
         pipeline_layout = ffi.new("VkPipelineLayout*")
         made("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout), pipeline_layout)
-        return Layouts(set_layout[0] if shape.bindings else None, pipeline_layout[0])
+        return Layouts(tuple(set_layouts), pipeline_layout[0])
+
+    def _make_set_layout(self, shape: Shape, number: int) -> CData:
+        """Return the VkDescriptorSetLayout of a set."""
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        own = [place[1:] for place in shape.bindings if place[0] == number]
+        bindings = ffi.new("VkDescriptorSetLayoutBinding[]", len(own))
+        for entry, (binding, count, is_uniform) in zip(bindings, own, strict=True):
+            entry.binding = binding
+            entry.descriptorType = descriptor_type(is_uniform)
+            entry.descriptorCount = count
+            entry.stageFlags = STAGE_BITS[shape.stage]
+        info = ffi.new(
+            "VkDescriptorSetLayoutCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                "bindingCount": len(own),
+                "pBindings": bindings,
+            },
+        )
+        layout = ffi.new("VkDescriptorSetLayout*")
+        return made("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, info, ffi.NULL, layout), layout)
 
     def _pushed(self, shape: Shape) -> CData:
         """Return the VkPushConstantRange of a shape."""
@@ -160,8 +173,7 @@ class Pipelines:
     def _shader_object(self, kernel: Kernel) -> Executable:
         """Return the kernel as a shader object."""
         ffi, shape = self._vulkan.ffi, shape_of(kernel)
-        set_layout = self.layouts(shape).descriptor_set
-        sets = ffi.new("VkDescriptorSetLayout[]", [] if set_layout is None else [set_layout])
+        sets = ffi.new("VkDescriptorSetLayout[]", list(self.layouts(shape).descriptor_sets))
         pushed = self._pushed(shape)
         layout = {
             "setLayoutCount": len(sets),
@@ -268,6 +280,6 @@ class Pipelines:
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         for layouts in self._layouts.values():
             lib.vkDestroyPipelineLayout(self._device, layouts.pipeline, ffi.NULL)
-            if layouts.descriptor_set is not None:
-                lib.vkDestroyDescriptorSetLayout(self._device, layouts.descriptor_set, ffi.NULL)
+            for set_layout in layouts.descriptor_sets:
+                lib.vkDestroyDescriptorSetLayout(self._device, set_layout, ffi.NULL)
         self._layouts.clear()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cts.devices.embedded.diagnostics import Malformed, Unsupported, need
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.devices.embedded.shapes import BOOL, FLOAT, INT, Kind, alike, element_of, is_physical, kind_of, shape_of
 from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Struct, Type, Vector, type_text
 from cts.devices.embedded.translation import Rule, Translation, Words
 from generators.spirv.enumerants import Op
+from generators.types import MICROSCALING_TYPES
 
 
 def _elementwise(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, widths: bool = True) -> Rule:
@@ -68,6 +69,24 @@ def _bitcast(translation: Translation, words: Words) -> None:
     need(_bits(to) > 0 and _bits(to) == _bits(from_), f"a {type_text(from_)} becomes a {type_text(to)}, which does not have its bits")
 
 
+def _bitcast_extract(translation: Translation, words: Words) -> None:
+    to, base, offset = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
+    narrow = element_of(to)
+    if not isinstance(narrow, Number) or narrow.component.name not in MICROSCALING_TYPES or narrow.bits % 8 == 0:
+        raise Violation("VUID-StandaloneSpirv-Result-12468", f"OpBitcastExtractEXT gives a {type_text(to)}")
+    if kind_of(element_of(base)) is not Kind.INT:
+        raise Violation("VUID-StandaloneSpirv-Base-12469", f"the base of OpBitcastExtractEXT is a {type_text(base)}")
+    need(shape_of(base) == shape_of(to), f"a {type_text(to)} is taken from a {type_text(base)}")
+    need(kind_of(offset) is Kind.INT, "the offset is no integer")
+
+
+def _float_to_float(translation: Translation, words: Words) -> None:
+    _conversion(FLOAT, FLOAT)(translation, words)
+    to = element_of(translation.types[words[0]])
+    if isinstance(to, Number) and to.component.name in MICROSCALING_TYPES:
+        raise Violation("VUID-StandaloneSpirv-OpFConvert-12466", f"OpFConvert gives a {type_text(to)}")
+
+
 def _to_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     need(is_physical(to) and kind_of(from_) is Kind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
@@ -124,12 +143,6 @@ def _two_results(translation: Translation, words: Words) -> None:
         raise Malformed("the operands are cooperative matrices")
 
 
-def _two_scalar_results(translation: Translation, words: Words) -> None:
-    _two_results(translation, words)
-    if isinstance(translation.type_of[words[2]], Vector):
-        raise Unsupported("a carry of vectors")
-
-
 def _bit_field(values: int) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         type_ = translation.types[words[0]]
@@ -174,7 +187,8 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.ConvertUToF: _conversion(INT, FLOAT),
         Op.UConvert: _conversion(INT, INT),
         Op.SConvert: _conversion(INT, INT),
-        Op.FConvert: _conversion(FLOAT, FLOAT),
+        Op.FConvert: _float_to_float,
+        Op.BitcastExtractEXT: _bitcast_extract,
         Op.QuantizeToF16: _quantize,
         Op.Bitcast: _bitcast,
         Op.ConvertUToPtr: _to_pointer,
@@ -187,8 +201,8 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.Dot: _dot,
         Op.UMulExtended: _two_results,
         Op.SMulExtended: _two_results,
-        Op.IAddCarry: _two_scalar_results,
-        Op.ISubBorrow: _two_scalar_results,
+        Op.IAddCarry: _two_results,
+        Op.ISubBorrow: _two_results,
         Op.BitFieldInsert: _bit_field(2),
         Op.BitFieldSExtract: _bit_field(1),
         Op.BitFieldUExtract: _bit_field(1),

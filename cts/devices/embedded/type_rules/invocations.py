@@ -7,15 +7,21 @@ from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Violation, need
 from cts.devices.embedded.shapes import BOOL, FLOAT, INT, NUMBER, Kind, element_of, kind_of, shape_of
-from cts.devices.embedded.spirv_types import Bool, Number, Vector, type_text
+from cts.devices.embedded.spirv_types import Bool, Number, Type, Vector, type_text
+from cts.devices.embedded.subgroups import without_scope
 from cts.devices.embedded.translation import Rule, Translation, Words
 from cts.devices.embedded.type_rules.constants import constant_integer
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import GroupOperation, Op
 
 
 def _constants(translation: Translation, words: Words) -> None:
     for id_ in words:
         constant_integer(translation, id_, "scope or semantics")
+
+
+def _scope(translation: Translation, words: Words) -> None:
+    if words[2]:
+        constant_integer(translation, words[2], "the scope")
 
 
 def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index: bool = False) -> Rule:
@@ -25,7 +31,7 @@ def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index:
     """
 
     def rule(translation: Translation, words: Words) -> None:
-        constant_integer(translation, words[2], "the scope")
+        _scope(translation, words)
         type_, operand = translation.types[words[0]], translation.type_of[words[3]]
         need(kind_of(element_of(operand)) in kinds, f"a group operation on a {type_text(operand)}")
         need(kind_of(type_) in result if result else type_ == operand, f"the result is a {type_text(type_)}")
@@ -41,41 +47,57 @@ def _cluster(translation: Translation, id_: int) -> None:
 
 
 def _elect(translation: Translation, words: Words) -> None:
-    constant_integer(translation, words[2], "the scope")
+    _scope(translation, words)
     need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
 
 
 def _ballot(translation: Translation, words: Words) -> None:
-    constant_integer(translation, words[2], "the scope")
+    _scope(translation, words)
     type_ = translation.types[words[0]]
     fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
     need(fits, f"the result is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
     need(isinstance(translation.type_of[words[3]], Bool), "the predicate is not a boolean")
 
 
+def _is_ballot(type_: Type) -> None:
+    fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
+    need(fits, f"the ballot is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
+
+
+def _partition(translation: Translation, words: Words) -> None:
+    _is_ballot(translation.types[words[0]])
+    operand = translation.type_of[words[2]]
+    need(kind_of(element_of(operand)) in NUMBER | BOOL, f"a group operation on a {type_text(operand)}")
+
+
+def _quad_vote(translation: Translation, words: Words) -> None:
+    for type_ in (translation.types[words[0]], translation.type_of[words[2]]):
+        need(isinstance(type_, Bool), f"a vote with a {type_text(type_)}")
+
+
 def _ballot_bit(translation: Translation, words: Words) -> None:
-    constant_integer(translation, words[2], "the scope")
+    _scope(translation, words)
     type_ = translation.type_of[words[3]]
     need(shape_of(type_) == 4 and kind_of(element_of(type_)) is Kind.INT, f"the ballot is a {type_text(type_)}")
     need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
 
 
 def _of_ballot(translation: Translation, words: Words) -> None:
-    constant_integer(translation, words[2], "the scope")
-    type_ = translation.type_of[words[-1]]
-    fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
-    need(fits, f"the ballot is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
+    _scope(translation, words)
+    _is_ballot(translation.type_of[words[-1]])
     result = translation.types[words[0]]
     need(isinstance(result, Number) and result.component.name == "u32", f"the result is a {type_text(result)}, and not a u32")
 
 
 def _group_arithmetic(kinds: frozenset[Kind]) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
-        constant_integer(translation, words[2], "the scope")
+        _scope(translation, words)
         type_, operand = translation.types[words[0]], translation.type_of[words[4]]
         need(type_ == operand and kind_of(element_of(operand)) in kinds, f"a {type_text(operand)} combines to a {type_text(type_)}")
-        if len(words) > 5:
+        if len(words) > 5 and words[3] == GroupOperation.ClusteredReduce:
             _cluster(translation, words[5])
+        elif len(words) > 5:
+            _is_ballot(translation.type_of[words[5]])
 
     return rule
 
@@ -96,6 +118,15 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
     {
         Op.ControlBarrier: _constants,
         Op.MemoryBarrier: _constants,
+        Op.SubgroupAllKHR: without_scope(_group(BOOL)),
+        Op.SubgroupAnyKHR: without_scope(_group(BOOL)),
+        Op.SubgroupAllEqualKHR: without_scope(_group(BOOL)),
+        Op.SubgroupFirstInvocationKHR: without_scope(_group(NUMBER)),
+        Op.SubgroupReadInvocationKHR: without_scope(_group(NUMBER, index=True)),
+        Op.SubgroupBallotKHR: without_scope(_ballot),
+        Op.GroupNonUniformPartitionEXT: _partition,
+        Op.GroupNonUniformQuadAllKHR: _quad_vote,
+        Op.GroupNonUniformQuadAnyKHR: _quad_vote,
         Op.GroupNonUniformElect: _elect,
         Op.GroupNonUniformAll: _group(BOOL),
         Op.GroupNonUniformAny: _group(BOOL),

@@ -12,9 +12,12 @@ from cts.devices.embedded.spirv_types import (
     Bool,
     CooperativeVector,
     FunctionType,
+    ImageType,
     MatrixType,
     Number,
     PointerType,
+    SampledImageType,
+    SamplerType,
     Struct,
     Type,
     Vector,
@@ -25,7 +28,7 @@ from cts.devices.embedded.spirv_types import (
 )
 from cts.devices.embedded.translation import Rule, Translation, Words
 from cts.devices.embedded.type_rules.constants import constant_integer
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import Op, StorageClass
 
 
 def _pointer(translation: Translation, id_: int, what: str = "the pointer") -> PointerType:
@@ -43,7 +46,9 @@ def _movable(storage: object, type_: Type) -> None:
     """Refuse types without values, and types without bytes in storage that has bytes."""
     if isinstance(type_, Void):
         raise Malformed("void has no value")
-    if storage not in CELL_STORAGE:
+    if storage is StorageClass.UniformConstant:
+        need(isinstance(type_, ImageType | SamplerType | SampledImageType), f"a {type_text(type_)} in UniformConstant storage")
+    elif storage not in CELL_STORAGE:
         _in_bytes(type_)
 
 
@@ -60,6 +65,8 @@ def _in_bytes(type_: Type) -> None:
                 _in_bytes(member)
         case PointerType() if not is_physical(type_):
             raise Unsupported(f"a pointer to {type_.storage.name} storage in memory")
+        case Number() if type_.bits % 8:
+            raise Violation("SPV_EXT_ocp_microscaling_types 2.16.11", f"a {type_text(type_)} in memory that has bytes")
         case Number() | Bool() | PointerType():
             return
         case _:
@@ -222,6 +229,19 @@ _ATOMIC_INTS = (
     *(Op.AtomicIAdd, Op.AtomicISub, Op.AtomicAnd, Op.AtomicOr, Op.AtomicXor),
     *(Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax),
 )
+
+_PASSED_ON = frozenset({Op.FunctionCall, Op.Select, Op.CopyObject, Op.Bitcast})
+
+
+def check_passed_on(translation: Translation, op: Op, words: Words) -> None:
+    """Refuse to pass on a pointer into a matrix with gaps or by rows: what uses it elsewhere does not know how the matrix lies there.
+
+    Raises:
+        Unsupported: see above.
+    """
+    if translation.stored and op in _PASSED_ON and not translation.stored.keys().isdisjoint(words[2:]):
+        raise Unsupported("a pointer into a matrix with gaps or by rows that is not just accessed")
+
 
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {

@@ -66,20 +66,20 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
 
 def _cause(cause: Cause) -> str:
     wording = WORDING[cause.verdict]
-    code = f" (<code>{_text(cause.code)}</code>)" if cause.code else ""
-    title = (
-        f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of <code>{_text(cause.family)}</code> – {_text(cause.words)}{code}"
+    codes = ", ".join(f"<code>{_text(code)}</code>" for code in cause.codes if code)
+    families = ", ".join(
+        f"<code>{_text(family)}</code>" + (f" ({cases:,})" if len(cause.families) > 1 else "") for family, cases in cause.families.items()
     )
+    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of {families} – {_text(cause.words)}" + f" ({codes})" * bool(
+        codes
+    )
+    parts = ["\n".join(f"* {_text(sentence)}" for sentence in cause.decided)] if cause.decided else []
+    if cause.requirements:
+        parts.append(f"{'All exercise' if len(cause.results) > 1 else 'Exercises'} {', '.join(map(_code, cause.requirements))}.")
     cases = "\n".join(f"* {_code(result.id)}: {_text(result.reason)}" for result in cause.results[:LISTED_CASES])
     if len(cause.results) > LISTED_CASES:
         cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"
-    if cause.requirements:
-        cases = f"{'All exercise' if len(cause.results) > 1 else 'Exercises'} {', '.join(map(_code, cause.requirements))}.\n\n{cases}"
-    if cause.parameters:
-        shared = ", ".join(_code(f"{name}:{label}") for name, label in cause.parameters.items())
-        these = "this" if len(cause.parameters) == 1 else "these"
-        cases = f"All have {shared}; {count(cause.with_parameters, 'case')} with {these} ran.\n\n{cases}"
-    return _folded(title, cases)
+    return _folded(title, "\n\n".join([*parts, cases]))
 
 
 def _families(families: Mapping[str, Mapping[Verdict, int]]) -> str:

@@ -15,6 +15,7 @@ from generators.errors import CtsError
 from reports import html
 from reports.case_files import case_folder, family_files
 from reports.causes import Cause, causes
+from reports.causes.document import document as box
 from reports.commands import commands
 from reports.context import Context, Headline, context, headline
 from reports.journals import Key, Run, key_of, read, whole_results
@@ -24,7 +25,7 @@ from reports.neighbours import Neighbours
 from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the structure of ``summary.json``."""
 
 _PAGE = re.compile(r".*-[0-9a-f]{8}\.html")
@@ -87,13 +88,16 @@ def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Con
         **asdict(summary),
         "causes": [
             {
+                "id": cause.id,
                 "verdict": cause.verdict,
-                "family": cause.family,
-                "code": cause.code,
+                "families": cause.families,
+                "codes": cause.codes,
+                "known": cause.known,
                 "defects": cause.defects,
                 "cause": cause.words,
-                "parameters": cause.parameters,
-                "cases_with_parameters": cause.with_parameters,
+                "decided": cause.decided,
+                "boxes": [box(inside) for inside in cause.inside],
+                "outside": cause.outside,
                 "cases": [_brief(result, pages) for result in cause.results],
             }
             for cause in found

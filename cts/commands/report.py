@@ -1,4 +1,5 @@
-"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal anew, also of a run that was killed."""
+"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal anew, also of a run that was killed, and prints the
+causes of what did not pass, each with the conditions on parameters that decide which cases fail."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from pathlib import Path
 
 from cts.journal.journal import RESULTS
 from cts.run.output import complain
-from cts.run.report_writer import report_writer
+from cts.run.report_writer import report_text, report_writer
 from generators.errors import CtsError
 
 NAME = "report"
-HELP = "write the reports of a journal"
+HELP = "write the reports of a journal, and print the causes of failures"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,5 +27,6 @@ def run(options: argparse.Namespace) -> int:
         raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")
     for fault in report_writer()(directory / RESULTS, directory):
         complain(fault)
+    print(report_text()(directory))
     print(directory / "index.html")
     return 0

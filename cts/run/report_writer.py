@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 GROUP = "cts.reports"
-UNINSTALLED = {"write": "reports:write", "compare": "reports.comparison:compare"}
+UNINSTALLED = {"write": "reports:write", "text": "reports.text:text", "compare": "reports.comparison:compare"}
 """What the project registers, by name."""
 
 ReportWriter = Callable[[Path, Path], Sequence[str]]
 """Takes the journal and the directory to write to. Returns what is wrong with the journal, a line each."""
+
+ReportText = Callable[[Path], str]
+"""Takes the directory of a report. Returns what a terminal shows of it."""
 
 
 class Compared(Protocol):
@@ -44,6 +47,11 @@ class Comparer(Protocol):
 def report_writer() -> ReportWriter:
     """Return the registered writer of reports."""
     return cast(ReportWriter, _registered("write"))
+
+
+def report_text() -> ReportText:
+    """Return what is registered to show a report in a terminal."""
+    return cast(ReportText, _registered("text"))
 
 
 def comparer() -> Comparer:

@@ -1,18 +1,16 @@
-"""What became of each case from one run to another, grouped by cause."""
+"""What became of each case from one run to another."""
 
 from __future__ import annotations
 
 import enum
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from cts.journal.outline import Outline
-from cts.verdict.codes import Code, is_within, sentence
+from cts.verdict.codes import Code, is_within
 from cts.verdict.verdict import Verdict
-from reports.causes import TELLING, shared_parameters
-from reports.verdicts import BAD, SEVERITY
+from reports.verdicts import BAD
 
 FAILING = frozenset({*BAD, Verdict.ERROR})
 """Verdicts of a case that failed, and was not known to fail."""
@@ -115,32 +113,6 @@ class Change:
         return either
 
 
-@dataclass(frozen=True)
-class Group:
-    """Changes with one cause.
-
-    Attributes:
-        kind: of all of them.
-        families: how many cases each family has, most first.
-        before, after: what the cases have in common.
-        verdicts_before: verdict -> cases; ``not judged`` where there is none.
-        changes: ordered by id.
-        reason: why, for people: of the cases if all have the same, else what the code means. No group depends on it.
-        parameters: name -> label of what all cases have, and not every case of the family that ran; empty for several families.
-        with_parameters: how many cases of the family that ran have all of these parameters.
-    """
-
-    kind: Kind
-    families: Mapping[str, int]
-    before: State
-    after: State
-    verdicts_before: Mapping[str, int]
-    changes: tuple[Change, ...]
-    reason: str
-    parameters: Mapping[str, str]
-    with_parameters: int
-
-
 def state(outline: Outline | None) -> State:
     """Return how a case ended."""
     if outline is None:
@@ -182,78 +154,3 @@ def changes(before: Mapping[str, Outline], after: Mapping[str, Outline]) -> list
         if kind is not None:
             found.append(Change(kind, was, is_))
     return found
-
-
-def groups(found: Iterable[Change], ran: Collection[Outline]) -> list[Group]:
-    """Return changes grouped by cause: regressions first, then as Kind has them, and the most cases first.
-
-    Args:
-        found: the changes.
-        ran: the cases of the second run, among which a group's parameters are looked for.
-    """
-    together: dict[tuple[Kind, str, State, State], list[Change]] = defaultdict(list)
-    for change in found:
-        together[_key(change)].append(change)
-    labels: dict[str, list[Mapping[str, str]]] = defaultdict(list)
-    for outline in ran:
-        if outline.parameters and outline.verdict is not Verdict.NOT_SUPPORTED:
-            labels[outline.family].append(outline.parameters)
-    made = [_group(key, members, labels) for key, members in together.items()]
-    kinds = list(Kind)
-    return sorted(made, key=lambda group: (kinds.index(group.kind), _severity(group), -len(group.changes), [*group.families], group.after))
-
-
-def _severity(group: Group) -> int:
-    verdict = group.after.verdict
-    return SEVERITY[Verdict(verdict)] if verdict else len(SEVERITY)
-
-
-def _key(change: Change) -> tuple[Kind, str, State, State]:
-    """Return what the changes of one group share: kind, family, and how the cases ended before and after.
-
-    A device gains or loses a feature in all families at once, and a known failure of a driver is one cause in all of them.
-    """
-    before, after, family = state(change.before), state(change.after), change.family
-    match change.kind:
-        case Kind.NEW_FAILURE:
-            return change.kind, family, State(), after
-        case Kind.LOST:
-            return change.kind, "", State(), after
-        case Kind.MENDED:
-            return change.kind, "" if before.known else family, _cause(before), State(after.verdict)
-        case Kind.ONLY_BEFORE:
-            return change.kind, "", State(before.verdict), State()
-        case Kind.ONLY_AFTER:
-            return change.kind, "", State(), State(after.verdict)
-        case Kind.CHANGED_VERDICT:
-            if before.known or after.known or Verdict.NOT_SUPPORTED in (before.verdict, after.verdict):
-                family = ""
-            return change.kind, family, _cause(before), _cause(after)
-    return change.kind, "" if after.verdict == Verdict.NOT_SUPPORTED else family, before, after
-
-
-def _cause(one: State) -> State:
-    """Return what names the cause: the known failure, where there is one, whatever it did to each case."""
-    return State(one.verdict, known=one.known) if one.known else one
-
-
-def _group(key: tuple[Kind, str, State, State], members: Sequence[Change], labels: Mapping[str, Sequence[Mapping[str, str]]]) -> Group:
-    kind, family, before, after = key
-    told = [outline for change in members if (outline := change.after if after.code else change.before) is not None]
-    reasons = {outline.reason for outline in told}
-    code = after.code or before.code
-    shared: dict[str, str] = {}
-    # Cases that the second run did not run are in none of its counts.
-    if family and after.verdict != Verdict.NOT_SUPPORTED and len(members) >= TELLING:
-        shared = shared_parameters([change.after.parameters for change in members if change.after], labels.get(family, ()))
-    return Group(
-        kind=kind,
-        families=dict(sorted(Counter(change.family for change in members).items(), key=lambda item: (-item[1], item[0]))),
-        before=before,
-        after=after,
-        verdicts_before=dict(Counter(state(change.before).verdict or "not judged" for change in members).most_common()),
-        changes=tuple(members),
-        reason=reasons.pop() if len(reasons) == 1 else sentence(code) if code else "",
-        parameters=shared,
-        with_parameters=sum(shared.items() <= one.items() for one in labels.get(family, ())) if shared else 0,
-    )

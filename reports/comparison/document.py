@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from cts.journal.outline import Outline
-from reports.comparison.changes import Group
+from reports.causes.document import document as box
+from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import ComparedRun
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the document. Fields may be added to it; none of these changes its meaning."""
 
 
@@ -66,8 +67,9 @@ def _group(group: Group) -> dict[str, Any]:
         "after": asdict(group.after),
         "verdicts_before": group.verdicts_before,
         "reason": group.reason,
-        "parameters": group.parameters,
-        "cases_with_parameters": group.with_parameters,
+        "decided": group.decided,
+        "boxes": [box(inside) for inside in group.inside],
+        "outside": group.outside,
         "cases": [{"id": change.id, "before": _ended(change.before), "after": _ended(change.after)} for change in group.changes],
     }
 

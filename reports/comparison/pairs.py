@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.verdict.verdict import Verdict
-from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, Group, Kind, changes, groups
+from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, Kind, changes
+from reports.comparison.groups import Group, groups
 from reports.comparison.runs import FACTS, ComparedRun
 from reports.comparison.times import Times, times
 
@@ -116,7 +117,7 @@ def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
         compared=len(shared),
         same=len(shared) - sum(change.before is not None and change.after is not None for change in found),
         still_failing=sum(was[id_].verdict in FAILING and is_[id_].verdict in FAILING for id_ in shared),
-        groups=tuple(groups(found, is_.values())),
+        groups=tuple(groups(found, was.values(), is_.values())),
         times=Times(f"they are of another {' and '.join(other)}") if other else times(was, is_),
         quality=sum(
             change.after is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cts.run.tally import phrase
-from reports.comparison.changes import Group, Kind
+from reports.comparison.changes import Kind
+from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import ComparedRun
 from reports.comparison.times import Slower
@@ -68,9 +69,8 @@ def _group(group: Group, listed: int) -> Iterator[str]:
     yield f"  {len(group.changes):6d}  {families_of(group)}: {ways}"
     if group.reason:
         yield f"          {group.reason}"
-    if group.parameters:
-        shared = ", ".join(f"{name}:{label}" for name, label in group.parameters.items())
-        yield f"          all have {shared}; {count(group.with_parameters, 'case')} with that ran"
+    for sentence in group.decided:
+        yield f"          {sentence}"
     if group.kind in (Kind.ONLY_BEFORE, Kind.ONLY_AFTER, Kind.LOST):
         return
     for change in group.changes[:listed]:

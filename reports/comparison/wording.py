@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cts.verdict.verdict import Verdict
-from reports.comparison.changes import Group, Kind, State
+from reports.comparison.changes import Kind, State
+from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.times import STEPS, Times
 from reports.formats import count

@@ -7,12 +7,15 @@ import random
 import re
 
 import pytest
+from msgspec import structs
 
 from cts.cli import main
 from cts.journal.outline import outline_of
 from cts.journal.record import result_of
+from cts.verdict.verdict import Verdict
 from reports.comparison import compare
-from reports.comparison.changes import Kind, changes, groups, kind_of
+from reports.comparison.changes import Kind, changes, kind_of
+from reports.comparison.groups import groups
 from reports.comparison.pairs import pairs
 from reports.comparison.runs import names, read_runs
 from reports.comparison.times import times
@@ -116,7 +119,7 @@ def test_new_failures_of_one_cause_are_one_group_whatever_they_were_before(examp
         z=failing(example, "fail.unwritten"),
         w="pass",
     )
-    first, second = groups(changes(before, after), after.values())
+    first, second = groups(changes(before, after), before.values(), after.values())
     assert ([change.id for change in first.changes], first.after.defects) == (["a[b:x]", "a[b:y]"], ("muladd.c_dropped",))
     assert first.verdicts_before == {"pass": 1, "known_fail": 1}
     assert second.after.code == "fail.unwritten"
@@ -127,15 +130,46 @@ def test_a_lost_feature_is_one_group_in_all_families(example):
         verdict: {id_: outline_of(result_of(example.record(id_, verdict, code=code))) for id_ in ("a[b:x]", "c[d:y]")}
         for verdict, code in (("pass", ""), ("not_supported", "missing.feature.f"))
     }
-    (group,) = groups(changes(made["pass"], made["not_supported"]), made["not_supported"].values())
+    (group,) = groups(changes(*made.values()), *(outlines.values() for outlines in made.values()))
     assert (group.kind, group.families, group.after.code) == (Kind.LOST, {"a": 1, "c": 1}, "missing.feature.f")
 
 
-def test_a_group_says_which_parameters_its_cases_share(example, outlines):
+def loops(example, outlines, fails):
+    """Return runs of eight cases, four of them loops, which fail in the second run if ``fails`` says so of their number."""
     cases = {f"n{number}": {"parameters": {"form": "loop" if number < 4 else "single", "n": str(number)}} for number in range(8)}
-    after = {name: (failing(example) | fields if fields["parameters"]["form"] == "loop" else fields) for name, fields in cases.items()}
-    (group,) = groups(changes(outlines(**cases), outlines(**after)), outlines(**after).values())
-    assert (group.parameters, group.with_parameters) == ({"form": "loop"}, 4)
+    after = {name: (failing(example) | fields if fails(number) else fields) for number, (name, fields) in enumerate(cases.items())}
+    return outlines(**cases), outlines(**after)
+
+
+def test_new_failures_say_which_condition_decides(example, outlines):
+    before, after = loops(example, outlines, lambda number: number < 4)
+    (group,) = groups(changes(before, after), before.values(), after.values())
+    assert group.decided == ("4 of 4 cases with form:loop fail; 0 pass",)
+
+
+def test_mended_cases_say_which_condition_decided_in_the_first_run(example, outlines):
+    before, after = loops(example, outlines, lambda number: number < 4)
+    (group,) = groups(changes(after, before), after.values(), before.values())
+    assert (group.kind, group.decided) == (Kind.MENDED, ("4 of 4 cases with form:loop fail; 0 pass",))
+
+
+def test_new_failures_that_one_defect_explains_are_one_group_in_all_families(example):
+    def run(*ends):
+        records = [example.record(f"{family}[n:{n}]", **end) for n, end in enumerate(ends) for family in ("a", "b")]
+        return {record["id"]: outline_of(result_of(record)) for record in records}
+
+    before, after = run({}, {}), run(failing(example, "fail.value", "muladd.c_dropped"), {})
+    (group,) = groups(changes(before, after), before.values(), after.values())
+    assert (group.families, group.after.defects) == ({"a": 1, "b": 1}, ("muladd.c_dropped",))
+
+
+def test_verdicts_that_changed_say_which_condition_decides(example, outlines):
+    before, _ = loops(example, outlines, lambda number: False)
+    after = before | {
+        id_: structs.replace(one, verdict=Verdict.QUALITY_WARNING) for id_, one in before.items() if "loop" in one.parameters["form"]
+    }
+    (group,) = groups(changes(before, after), before.values(), after.values())
+    assert group.decided == ("4 of 4 cases with form:loop are quality warnings; 0 pass",)
 
 
 # Runs
@@ -279,7 +313,7 @@ def test_the_document_has_every_case_of_every_group(example, runs, capsys):
     first, second = runs(a=night(example), b=night(example, x=failing(example, "fail.value", "muladd.c_dropped")))
     main(["compare", str(first), str(second), "--json"])
     document = json.loads(capsys.readouterr().out)
-    assert (document["schema"], document["regressions"], [run["name"] for run in document["runs"]]) == (1, 1, ["a", "b"])
+    assert (document["schema"], document["regressions"], [run["name"] for run in document["runs"]]) == (2, 1, ["a", "b"])
     (comparison,) = document["comparisons"]
     assert comparison["counts"] == {kind: int(kind is Kind.NEW_FAILURE) for kind in Kind}
     (group,) = comparison["groups"]

@@ -36,8 +36,16 @@ def test_the_same_results_in_another_order_give_the_same_bytes(journal, tmp_path
 def test_the_json_summary_has_the_totals_and_the_failures(journal, tmp_path):
     write(journal, tmp_path)
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["schema"] == 3
-    assert {"layout": "column_major", "storage": "workgroup"} in [cause["parameters"] for cause in summary["causes"]]
+    assert summary["schema"] == 4
+    boxes = [box for cause in summary["causes"] for box in cause["boxes"] if cause["defects"]]
+    (condition,) = [one for one in boxes[0]["conditions"] if one["parameter"] == "storage"]
+    assert condition == {"parameter": "storage", "part": "", "words": "storage:workgroup", "one_of": ["workgroup"]}
+    assert {key: boxes[0][key] for key in ("family", "failing", "passing", "tentative")} == {
+        "family": "load_store",
+        "failing": 14,
+        "passing": 0,
+        "tentative": False,
+    }
     assert summary["verdicts"]["fail"] == 27
     assert sum(len(cause["cases"]) for cause in summary["causes"]) == 32
     for cause in summary["causes"]:

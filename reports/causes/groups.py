@@ -1,0 +1,302 @@
+"""Groups failures by what explains them: across families by as few explanations as will do, in a family by the box that decides.
+
+1. A known failure, the position behind a quality warning, and a defect that the diagnosis names are explanations in every family. Where
+   several defects explain a failure, the fewest that explain all failures are taken (reports.causes.explanations).
+2. Failures that nothing explains are grouped by family and code. A code is no explanation: each box of such a group is a group.
+3. Groups of one family are one where one box decides both; so are groups of two families that nothing explains, of one code, where one box
+   over their common parameters decides both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cts.verdict.verdict import Verdict
+from reports.causes.boxes import Box, Inside
+from reports.causes.explanations import explained
+from reports.causes.judged import FAILING, PASSING, Judged
+from reports.causes.search import ROWS, TELLING, boxes
+from reports.causes.table import Table
+
+WORK = 45_000
+"""What the searches of one report may cost: so many cases looked at, plus OVERHEAD for each search. The groups with the most cases come
+first; those for which nothing is left have no box."""
+
+OVERHEAD = 500
+"""Cases that could be looked at in the time that a search takes whatever its cases are."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that one thing explains.
+
+    Attributes:
+        explanation: id of a known failure, a position's code or a defect; empty where nothing is known but the box.
+        cases: places among the results.
+        inside: the boxes that decide, by family.
+        outside: how many of the cases are in none of them.
+    """
+
+    explanation: str
+    cases: tuple[int, ...]
+    inside: tuple[Inside, ...] = ()
+    outside: int = 0
+
+
+@dataclass
+class Searcher:
+    """Finds boxes in the cases of a run.
+
+    Attributes:
+        results: of the run, ordered by id. Cases that did not run and those without parameters are in no box.
+        work: what is left of WORK.
+    """
+
+    results: Sequence[Judged]
+    work: int = WORK
+    _places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _tables: dict[tuple[str, ...], tuple[np.ndarray, Table]] = field(default_factory=dict)
+    _within: dict[tuple[str, Box], set[int]] = field(default_factory=dict)
+    _passing: np.ndarray = field(init=False)
+    _warned: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._passing = np.array([one.verdict in PASSING for one in self.results], bool)
+        self._warned = np.array([one.verdict is Verdict.QUALITY_WARNING for one in self.results], bool)
+        for place, one in enumerate(self.results):
+            if one.parameters and one.verdict is not Verdict.NOT_SUPPORTED:
+                self._places[one.family].append(place)
+
+    def families(self, cases: Iterable[int]) -> dict[str, list[int]]:
+        """Return cases by family; the family with the most first."""
+        found = defaultdict(list)
+        for place in cases:
+            found[self.results[place].family].append(place)
+        return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+
+    def inside(self, cases: Sequence[int]) -> tuple[Inside, ...]:
+        """Return the boxes that decide which cases are these, by family."""
+        by_family = self.families(cases)
+        found = [inside for family in by_family for inside in self.search((family,), by_family[family])]
+        if len(by_family) > 1 and any(one.tentative for one in found):
+            return self.joint(tuple(by_family), cases, found) or tuple(found)
+        return tuple(found)
+
+    def joint(self, families: tuple[str, ...], cases: Sequence[int], apart: Sequence[Inside]) -> tuple[Inside, ...]:
+        """Return one box over the common parameters of several families that decides in each of them; nothing where there is none that
+        has all of the cases and no more passes than boxes of the families have, or where those are better founded.
+
+        Args:
+            families: of the cases.
+            cases: at least TELLING, or there is nothing.
+            apart: boxes of single families.
+        """
+        found = self.search(families, cases) if len(cases) >= TELLING else ()
+        if len({one.box for one in found}) != 1 or not found[0].box or sum(one.failing for one in found) < len(cases):
+            return ()
+        if found[0].tentative and not all(one.tentative for one in apart):
+            return ()
+        return found if sum(one.passing for one in found) <= sum(one.passing for one in apart) else ()
+
+    def search(self, families: tuple[str, ...], cases: Sequence[int]) -> tuple[Inside, ...]:
+        """Return the boxes over the parameters that families have in common, counted in each of them."""
+        if self.work <= 0:
+            return ()
+        places, table = self._table(families)
+        masks = self._masks(places, cases)
+        if not masks[0].any():
+            return ()
+        self.work -= OVERHEAD + sum(min(ROWS, int(mask.sum())) for mask in masks)
+        return tuple(
+            inside
+            for found in boxes(table, *masks)
+            for family in families
+            if (inside := self._counted(family, families, found.box, cases, found.tentative)) is not None
+        )
+
+    def has(self, family: str, box: Box) -> set[int]:
+        """Return the cases of a family in a box that a search has found."""
+        return self._within[family, box]
+
+    def outside(self, cases: Sequence[int], inside: Sequence[Inside]) -> int:
+        """Return how many cases are in none of some boxes."""
+        return len(set(cases).difference(*(self.has(one.family, one.box) for one in inside)))
+
+    def _counted(self, family: str, families: tuple[str, ...], box: Box, cases: Sequence[int], tentative: bool) -> Inside | None:
+        places, table = self._table(families)
+        first = sum(len(self._places[one]) for one in families[: families.index(family)])
+        within = np.zeros(len(places), bool)
+        within[first : first + len(self._places[family])] = True
+        within &= table.inside(box)
+        self._within[family, box] = set(places[within].tolist())
+        failing = _among(places, cases)
+        passing = self._passing[places] & ~failing
+        failed, passed, rest = (int((within & mask).sum()) for mask in (failing, passing, ~failing & ~passing))
+        return Inside(family, box, failed, passed, rest, tentative) if failed else None
+
+    def _masks(self, places: np.ndarray, cases: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return which of these cases are to be found, which speak against a box that they are in, and which do neither.
+
+        A quality warning is no failure, so it speaks against boxes of failures, unless a defect of the cause explains it as well. A
+        failure, in which nobody can see what is permitted, does not speak against boxes of quality warnings.
+        """
+        target = _among(places, cases)
+        against = self._passing[places]
+        if not any(self._warned[place] for place in cases):
+            defects = {id_ for place in cases for id_ in self.results[place].defects}
+            of_others = [place for place in places[self._warned[places]] if defects.isdisjoint(self.results[place].defects)]
+            against = against | _among(places, of_others)
+        return target, against & ~target, ~target & ~against
+
+    def _table(self, families: tuple[str, ...]) -> tuple[np.ndarray, Table]:
+        if families not in self._tables:
+            places = np.array([place for family in families for place in self._places[family]], int)
+            of_families = [{name for place in self._places[family] for name in self.results[place].parameters} for family in families]
+            common = set.intersection(*of_families)
+            parameters = [self.results[place].parameters for place in places]
+            if len(families) > 1:
+                parameters = [{name: one[name] for name in one if name in common} for one in parameters]
+            self._tables[families] = places, Table(parameters)
+        return self._tables[families]
+
+
+def _among(places: np.ndarray, cases: Sequence[int]) -> np.ndarray:
+    """Tell of each place whether it is one of some cases."""
+    return np.isin(places, np.asarray(cases, int))
+
+
+def groups(results: Sequence[Judged], wanted: Iterable[int], searcher: Searcher | None = None) -> list[Group]:
+    """Return what explains these results.
+
+    Args:
+        results: of a run, ordered by id; those that passed are what a box must not have.
+        wanted: places of the results to be explained.
+        searcher: of these results.
+    """
+    searcher = searcher or Searcher(results)
+    known, unknown = _by_explanation(results, wanted)
+    found = [Group(id_, tuple(cases)) for (_, id_), cases in known.items()]
+    found = [Group(one.explanation, one.cases, searcher.inside(one.cases)) for one in _largest_first(found)]
+    for cases in sorted(unknown.values(), key=lambda cases: (-len(cases), cases)):
+        found += _by_box(searcher, cases)
+    found = _across(searcher, _of_one_box(searcher, _largest_first(found)))
+    return [replace(one, outside=searcher.outside(one.cases, one.inside)) for one in found]
+
+
+def _largest_first(found: Iterable[Group]) -> list[Group]:
+    return sorted(found, key=lambda one: (-len(one.cases), one.explanation, one.cases))
+
+
+def _by_explanation(
+    results: Sequence[Judged], wanted: Iterable[int]
+) -> tuple[dict[tuple[str, str], list[int]], dict[tuple[str, str, str], list[int]]]:
+    """Return the cases that something explains by the class of their verdict and its id, and the others by class, family and code."""
+    known: dict[tuple[str, str], list[int]] = defaultdict(list)
+    unknown: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    with_defects = []
+    for place in wanted:
+        one = results[place]
+        if one.verdict in FAILING and one.defects:
+            with_defects.append(place)
+        elif one.known and one.verdict not in FAILING:
+            known[one.verdict, one.known].append(place)
+        elif one.verdict is Verdict.QUALITY_WARNING and one.code:
+            known[one.verdict, one.code].append(place)
+        else:
+            kind = "failing" if one.verdict in FAILING and one.code else one.verdict
+            unknown[kind, one.family, one.code].append(place)
+    for place, id_ in zip(with_defects, explained([results[place].defects for place in with_defects]), strict=True):
+        known["failing", id_].append(place)
+    return known, unknown
+
+
+def _by_box(searcher: Searcher, cases: Sequence[int]) -> list[Group]:
+    """Return a group for each box of cases of one family that nothing explains, and one of the cases in no box."""
+    found, left = [], list(cases)
+    for inside in searcher.inside(cases):
+        within = searcher.has(inside.family, inside.box)
+        found.append(Group("", tuple(place for place in left if place in within), (inside,)))
+        left = [place for place in left if place not in within]
+    return found + [Group("", tuple(left))] * bool(left)
+
+
+def _of_one_box(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
+    """Return groups, those of one family together that one box decides."""
+    merged = dict(enumerate(found))
+    families = [set(searcher.families(group.cases)) if _fails(searcher, group) else set() for group in found]
+    for small in sorted(merged, reverse=True):
+        if len(families[small]) != 1:
+            continue
+        for large in list(merged):
+            if large != small and families[small] <= families[large] and (both := _both(searcher, merged[large], merged[small])):
+                merged[large] = both
+                del merged[small]
+                break
+    return list(merged.values())
+
+
+def _fails(searcher: Searcher, group: Group) -> bool:
+    return searcher.results[group.cases[0]].verdict in FAILING
+
+
+def _both(searcher: Searcher, large: Group, small: Group) -> Group | None:
+    """Return one group of two where a box decides both: most cases of the second are in boxes of the first, or one box of fewer conditions
+    has both of them, and no more passes than two have."""
+    (family,) = searcher.families(small.cases)
+    unknown = not large.explanation and not small.explanation
+    boxes = [one for one in large.inside if one.family == family and one.box and (unknown or not one.tentative)]
+    theirs = [one for one in small.inside if one.box]
+    within = set().union(*(searcher.has(family, one.box) for one in boxes))
+    are_inside = 2 * len(within.intersection(small.cases)) >= len(small.cases)
+    share = len(boxes) == len(theirs) == 1 and not set(boxes[0].box).isdisjoint(theirs[0].box)
+    if not boxes or not (are_inside or (share and not (large.explanation and small.explanation))):
+        return None
+    ours = [place for place in large.cases if searcher.results[place].family == family]
+    together = searcher.search((family,), (*ours, *small.cases))
+    same = {one.box for one in together} == {one.box for one in boxes}
+    if not together or len(together) > len(boxes) or not all(one.box and (same or not one.tentative) for one in together):
+        return None
+    if not are_inside and len(together[0].box) >= min(len(boxes[0].box), len(theirs[0].box)):
+        return None
+    if sum(one.passing for one in together) > sum(one.passing for one in (*boxes, *theirs)):
+        return None
+    elsewhere = [one for one in large.inside if one.family != family]
+    return Group(large.explanation or small.explanation, tuple(sorted((*large.cases, *small.cases))), (*together, *elsewhere))
+
+
+def _across(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
+    """Return groups, those of several families together that nothing explains and one box decides."""
+    merged = list(found)
+    alone = [one for one in found if not one.explanation and one.inside and _fails(searcher, one)]
+    by_code: Mapping[frozenset[str], list[Group]] = defaultdict(list)
+    for one in alone:
+        by_code[frozenset(searcher.results[place].code for place in one.cases)].append(one)
+    for codes, alike in by_code.items():
+        # In a journal of an older version of the suite nothing says that failures of two families are alike.
+        if "" in codes:
+            continue
+        for small in reversed(alike):
+            for large in list(alike):
+                if searcher.work <= 0 or large is small or small not in merged or large not in merged or not _alike(large, small):
+                    continue
+                families = tuple(dict.fromkeys((*searcher.families(large.cases), *searcher.families(small.cases))))
+                cases = tuple(sorted((*large.cases, *small.cases)))
+                inside = searcher.joint(families, cases, (*large.inside, *small.inside)) if len(families) > 1 else ()
+                if inside:
+                    both = Group("", cases, inside)
+                    merged[merged.index(large)] = both
+                    alike[alike.index(large)] = both
+                    merged.remove(small)
+    return merged
+
+
+def _alike(one: Group, other: Group) -> bool:
+    """Tell whether boxes of two groups have a condition on the same axis, or may be by chance, so that another axis may decide both."""
+    if all(inside.tentative for group in (one, other) for inside in group.inside):
+        return True
+    first, second = ({condition.axis for inside in group.inside for condition in inside.box} for group in (one, other))
+    return not first.isdisjoint(second)

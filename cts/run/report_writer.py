@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 GROUP = "cts.reports"
-UNINSTALLED = {"write": "reports:write", "compare": "reports.comparison:compare"}
+UNINSTALLED = {"write": "reports:write", "compare": "reports.comparison:compare", "history": "reports.history_text:show_history"}
 """What the project registers, by name."""
 
-ReportWriter = Callable[[Path, Path], Sequence[str]]
-"""Takes the journal and the directory to write to. Returns what is wrong with the journal, a line each."""
+
+class ReportWriter(Protocol):
+    """Writes the reports of a journal: reports.write. Returns what is wrong with the journal, a line each."""
+
+    def __call__(self, results: Path, directory: Path, history: Path | None = None) -> Sequence[str]: ...
 
 
 class Compared(Protocol):
@@ -41,6 +44,12 @@ class Comparer(Protocol):
     ) -> Compared: ...
 
 
+class Historian(Protocol):
+    """Shows how cases ended in the runs of a folder: reports.history_text.show_history."""
+
+    def __call__(self, folder: Path, renames: Mapping[str, str], words: Sequence[str], *, html: Path | None, listed: int) -> str: ...
+
+
 def report_writer() -> ReportWriter:
     """Return the registered writer of reports."""
     return cast(ReportWriter, _registered("write"))
@@ -49,6 +58,11 @@ def report_writer() -> ReportWriter:
 def comparer() -> Comparer:
     """Return the registered comparison of runs."""
     return cast(Comparer, _registered("compare"))
+
+
+def historian() -> Historian:
+    """Return the registered history of runs."""
+    return cast(Historian, _registered("history"))
 
 
 def _registered(name: str) -> object:

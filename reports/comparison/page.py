@@ -8,7 +8,7 @@ from reports.comparison.changes import MEANINGS, Kind
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import FACTS
 from reports.comparison.wording import before_of, families_of, ids_of, pace_of, rest_of, verdict_on
-from reports.html import template
+from reports.page_template import template
 from reports.verdicts import WORDING
 
 LISTED = 50

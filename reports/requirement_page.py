@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.history import History, newest_by_device
@@ -72,7 +73,7 @@ def requirement_pages(
             texts.get(id_),
             tally,
             dict(sorted(Counter(result.family for result in those).items())),
-            sorted(those, key=lambda result: (SEVERITY[result.verdict], result.id, result.attempt))[:LISTED],
+            nsmallest(LISTED, those, key=lambda result: (SEVERITY[result.verdict], result.id, result.attempt)),
             (newest_by_device(history, {result.id for result in those}) if history else {}) | _judges(those),
         )
 

@@ -34,6 +34,7 @@ function copyButton(text, label, parent) {
 
 for (const element of document.querySelectorAll("[data-copy]")) {
   const text = element.textContent.trim();
+  element.dataset.copy = text;
   if (element.tagName !== "PRE") {
     copyButton(text, "Copy", element).title = "Copy the id (key: c)";
     continue;

@@ -44,8 +44,7 @@ requestAnimationFrame(() => setTimeout(() => {
   function draw([family, labels, strip], alone) {
     const row = made("tr");
     const fold = made("details", "", "", made("td", "", "", row));
-    const name = made("summary", "id", families[family] + labels, fold);
-    name.dataset.line = name.textContent;
+    breakable(made("summary", "id", "", fold), families[family] + labels);
     fold.addEventListener("toggle", () => fold.open && fold.children.length === 1 && wholeHistory(strip, fold));
     fold.open = alone;
     const marks = made("td", "marks", "", row);

@@ -35,9 +35,8 @@ requestAnimationFrame(() => setTimeout(() => {
     const row = made("tr");
     const name = made("th", "", "", row);
     name.scope = "row";
-    const id = made(page ? "a" : "span", "id", families[family] + labels, name);
+    const id = breakable(made(page ? "a" : "span", "id", "", name), families[family] + labels);
     if (page) id.href = page; else id.tabIndex = -1;
-    id.dataset.line = id.textContent;
     const [reason, code, known] = ends[end];
     if (reason) {
       const why = made("div", "soft", reason, name);

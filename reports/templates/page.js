@@ -8,6 +8,13 @@ const made = (name, className, text, parent) => {
   return element;
 };
 
+/* An id is wrapped where a parameter begins. */
+const breakable = (element, id) => {
+  for (const part of id.split(/(?<=[/[])/)) element.append(part, made("wbr"));
+  element.dataset.line = id;
+  return element;
+};
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -45,9 +52,9 @@ for (const element of document.querySelectorAll("[data-copy]")) {
   copyButton(text, "Copy", box);
 }
 
-for (const heading of document.querySelectorAll("section[id] > h2, article[id] > h3")) {
+for (const heading of document.querySelectorAll("section[id] > h2, article[id] > h3, h3[id]")) {
   const link = made("a", "anchor", "#", heading);
-  link.href = `#${heading.parentElement.id}`;
+  link.href = `#${heading.id || heading.parentElement.id}`;
   link.setAttribute("aria-label", "Link to this part");
 }
 

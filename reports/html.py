@@ -117,10 +117,10 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
     """Return all cases, compact: each is [family, labels, verdict, milliseconds, end, requirements], with the path of its page after them
-    where it has one. Family, verdict, end and requirements are places in the lists of the same name; an end is a reason with its code and
-    the id of a known failure."""
+    where it has one. Family, verdict, end and requirements are places in the lists of the same name; an end is a reason with its code, the
+    id of a known failure, and the ids of defects that explain it."""
     families: dict[str, int] = defaultdict(lambda: len(families))
-    ends: dict[tuple[str, str, str], int] = defaultdict(lambda: len(ends))
+    ends: dict[tuple[str, str, str, str], int] = defaultdict(lambda: len(ends))
     requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))
     rows = []
     for result in results:
@@ -131,7 +131,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
                 result.id.removeprefix(result.family) + (f" attempt {result.attempt}" if result.attempt > 1 else ""),
                 SEVERITY[result.verdict],
                 round(result.seconds * 1000, 2),
-                ends[result.reason, result.code, result.known],
+                ends[result.reason, result.code, result.known, " ".join(result.defects)],
                 requirements[result.requirements],
                 *([page] if page else ()),
             )

@@ -113,6 +113,15 @@ def test_a_number_leads_to_its_cases(index):
     assert shown(browser).endswith(f" of {number} cases")
 
 
+def test_a_defect_leads_to_the_cases_that_it_explains(index):
+    browser = index()
+    number = browser.text("#defects td a")
+    browser.click("#defects td a")
+    browser.until("location.hash")
+    assert address(browser) == "#cases?words=load_store.layout_swapped&verdict=fail"
+    assert shown(browser).endswith(f" of {number} cases")
+
+
 def test_words_between_quotation_marks_are_one(index):
     browser = index('#cases?words="row:f16"')
     assert shown(browser) == "No cases fit."
@@ -258,19 +267,15 @@ def test_no_page_is_wider_than_its_window(browser, runs, page, width):
     browser.send("Emulation.clearDeviceMetricsOverride")
 
 
-def test_100_000_cases_open_in_two_seconds(browser, example, tmp_path):
+def test_a_long_list_is_made_as_it_is_shown(browser, example, tmp_path):
     some = [result_of(record) for record in example.realistic(1000)]
-    results = tuple(replace(one, id=f"{one.id[:-1]}/copy:{copy}]", failures=()) for copy in range(100) for one in some)
+    results = tuple(replace(one, id=f"{one.id[:-1]}/copy:{copy}]", failures=()) for copy in range(20) for one in some)
     run = Run((tmp_path / "results.jsonl",), results)
     summary, about = summarise(results), context(run)
     text = html.index(run, summary, causes(results), about, headline(summary, about), {}, html.pages(results), {})
     (tmp_path / "index.html").write_text(text)
     browser.open(tmp_path / "index.html")
     browser.until("document.getElementById('cases').dataset.ready")
-    assert shown(browser) == "1 to 50 of 100,000 cases"
-    assert milliseconds(browser) < 2000
-
-
-def milliseconds(browser):
-    """Return how long after the page was asked for its list of cases was there."""
-    return int(browser.run("document.getElementById('cases').dataset.ready"))
+    assert shown(browser) == "1 to 50 of 20,000 cases"
+    assert browser.run("document.querySelectorAll('#cases tbody tr').length") == 50
+    assert browser.run("document.querySelectorAll('*').length") < 5000

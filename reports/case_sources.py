@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from cts.kinds.table import KINDS
 from cts.verdict.verdict import CaseResult
-from generators.casebook import Case, Casebook, CaseKind, find_case, load_casebook
+from generators.casebook import Case, CaseKind, find_case
 from generators.errors import CtsError
 from generators.property_rows import PropertyRow
+from reports.case_files import casebook
 
 _HAVE_NO_SHADER = (CaseKind.QUERY, CaseKind.CONVERSION)
 
@@ -36,7 +36,7 @@ UNKNOWN = CaseSource({}, {}, {})
 
 def case_source(result: CaseResult, cases: Path) -> CaseSource:
     """Return what the folder ``cases`` knows of a judged case: nothing if it cannot be read, or if its case has other parameters."""
-    book = _casebook(cases)
+    book = casebook(cases)
     if book is None:
         return UNKNOWN
     try:
@@ -46,15 +46,6 @@ def case_source(result: CaseResult, cases: Path) -> CaseSource:
         return CaseSource(_meanings(case), _labels(case), _shaders(case))
     except CtsError:
         return UNKNOWN
-
-
-@cache
-def _casebook(cases: Path) -> Casebook | None:
-    """Return the casebook of a folder; None if it cannot be read."""
-    try:
-        return load_casebook(cases)
-    except CtsError:
-        return None
 
 
 def _meanings(case: Case) -> dict[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from cts.verdict.known_failures import KnownFailure, load_files
-from generators.casebook import load_casebook
 from generators.errors import CtsError
+from reports.case_files import casebook
 
 
 def known_issues(ids: Collection[str], drivers: Collection[str], root: Path) -> Mapping[str, KnownFailure]:
@@ -18,10 +18,11 @@ def known_issues(ids: Collection[str], drivers: Collection[str], root: Path) -> 
         drivers: names and versions of the drivers that were judged; entries of other drivers are not taken.
         root: of the checkout.
     """
-    if not ids:
+    book = casebook(root / "cases") if ids else None
+    if book is None:
         return {}
     try:
-        files = load_files(root, load_casebook(root))
+        files = load_files(root, book)
     except CtsError:
         return {}
     concerned = [file for file in files.values() if any(file.version(driver) is not None for driver in drivers)]

@@ -95,7 +95,7 @@ def test_the_command_writes_a_page(folder, tmp_path, capsys):
 def test_a_report_with_a_history_shows_it_where_cases_and_requirements_are(folder):
     write(folder / "a" / "results.jsonl", folder / "a", history=folder)
     (page, _) = sorted((folder / "a" / "failures").iterdir())
-    assert "In other runs" in page.read_text()
+    assert "How it ended in the runs of the folder" in page.read_text()
     requirement = (folder / "a" / "requirements" / "KHR-MAD-03.html").read_text()
     assert "example 1.2.3" in requirement
     assert "example 2.0" in requirement
@@ -104,6 +104,6 @@ def test_a_report_with_a_history_shows_it_where_cases_and_requirements_are(folde
 
 def test_a_report_without_a_history_does_not_speak_of_one(folder):
     write(folder / "a" / "results.jsonl", folder / "a")
-    assert "In other runs" not in next((folder / "a" / "failures").iterdir()).read_text()
+    assert "How it ended in the runs of the folder" not in next((folder / "a" / "failures").iterdir()).read_text()
     assert not (folder / "a" / "history.html").exists()
     assert "history.html" not in (folder / "a" / "index.html").read_text()

@@ -27,6 +27,7 @@ VERBS = (
     "minimise",
     "report",
     "compare",
+    "history",
     "merge",
     "coverage",
     "new_family",

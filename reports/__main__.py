@@ -19,10 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "journals", nargs="+", type=Path, metavar="JOURNAL", help="a results.jsonl, or the directory that holds it; several are merged"
     )
     parser.add_argument("--to", type=Path, metavar="DIR", help="where to write; by default beside the first journal")
+    parser.add_argument("--history", type=Path, metavar="FOLDER", help="holds the report directories of other runs, which pages show too")
     options = parser.parse_args(arguments)
     first: Path = options.journals[0]
     try:
-        for fault in write(options.journals, options.to or (first if first.is_dir() else first.parent)):
+        for fault in write(options.journals, options.to or (first if first.is_dir() else first.parent), options.history):
             print(printable_line(fault), file=sys.stderr)
     except CtsError as error:
         print(f"error: {printable_line(str(error))}", file=sys.stderr)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from cts.checkout import find_root
+from generators.casebook import Casebook, load_casebook
 from generators.casebook.document import read_document
 from generators.errors import CtsError
 
@@ -22,6 +24,15 @@ def case_folder() -> Path:
 def family_files(cases: Path) -> Mapping[str, Path]:
     """Return family -> its YAML file in the folder ``cases``."""
     return {path.stem: path for path in sorted(cases.glob("*/*.yaml")) if path.parent.name != "requirements"}
+
+
+@cache
+def casebook(cases: Path) -> Casebook | None:
+    """Return the casebook of the folder ``cases``; None if it cannot be read."""
+    try:
+        return load_casebook(cases)
+    except CtsError:
+        return None
 
 
 def document(path: Path) -> Any:

@@ -7,20 +7,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cts.journal.run_record import RunRecord
-from cts.verdict.verdict import CaseResult
+from cts.minimise.ending import BAD
+from cts.verdict.verdict import CaseResult, Verdict
+
+_MINIMISED = BAD | {Verdict.KNOWN_FAIL}
 
 
 def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path]) -> dict[str, str]:
-    """Map each purpose to a command line. The one that judges is left out where the family's file is not at hand."""
+    """Map each purpose to a command line. Those that judge are left out where the family's file is not at hand."""
     options = _options(result, metas)
-    lines = {
-        "See all parameters, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),
-        "Write a folder that reproduces it without the suite, and add what comes back": shlex.join(
-            ["cts", "repro", result.id, "DIR", *options]
-        ),
-    }
+    lines = {}
     if result.family in family_files:
         lines["Judge it again"] = shlex.join(["cts", "run", result.id, *options])
+        if result.verdict in _MINIMISED:
+            purpose = "Find the smallest case that fails in the same way, and which parameters matter"
+            lines[purpose] = shlex.join(["cts", "minimise", result.id, *options])
+    lines["Write a folder that reproduces it without the suite, and add what comes back"] = shlex.join(
+        ["cts", "repro", result.id, "DIR", *options]
+    )
+    lines["See all parameters, and the shader"] = shlex.join(["cts", "show", result.id, "--glsl", "--spirv"])
     return lines
 
 

@@ -128,7 +128,9 @@ def context(run: Run) -> Context:
 
 def headline(summary: Summary, context: Context) -> Headline:
     """Return the verdict on the run, never better than what was seen."""
-    detail = ", ".join(_counted(verdict, summary) for verdict in summary.verdicts)
+    detail = ", ".join(filter(None, (_counted(verdict, summary) for verdict in summary.verdicts)))
+    if summary.judged_elsewhere:
+        detail += f", and {count(summary.judged_elsewhere, 'case')} for another kind of judge"
     if context.tier:
         detail += f" · {context.tier} tier"
     level, title, detail = _headline(summary, context, detail)
@@ -139,7 +141,10 @@ def headline(summary: Summary, context: Context) -> Headline:
 
 
 def _counted(verdict: Verdict, summary: Summary) -> str:
-    text = f"{summary.verdicts[verdict]:,} {WORDING[verdict].label.lower()}"
+    number = summary.verdicts[verdict] - (summary.judged_elsewhere if verdict is Verdict.NOT_SUPPORTED else 0)
+    if not number:
+        return ""
+    text = f"{number:,} {WORDING[verdict].label.lower()}"
     return text + (
         f" ({summary.compile_timeouts:,} of them while compiling)" if verdict is Verdict.TIMEOUT and summary.compile_timeouts else ""
     )

@@ -1,30 +1,25 @@
-"""The HTML report: ``index.html``, and a page for each failure."""
+"""The HTML report: ``index.html``, a page for each failure, and one for each requirement."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
+from cts.verdict.codes import Code, is_within
+from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult, Verdict
-from reports import formats
+from reports.case_page import CasePage
 from reports.causes import Cause
 from reports.context import Context, Headline
 from reports.journals import Key, Run, key_of
-from reports.neighbours import Neighbour
-from reports.picture import allowed, failing_array
+from reports.links import failure_place
+from reports.page_template import template
+from reports.picture import failing_array
+from reports.requirement_page import RequirementPage
 from reports.requirement_texts import RequirementText
-from reports.summary import Summary
-from reports.verdicts import EXPLAINED, NUMBERS, SEVERITY, WORDING
+from reports.summary import Summary, Tally
+from reports.verdicts import EXPLAINED, PAGED, SEVERITY, WORDING
 
 PAGES = 2_000
 """Failures that get a page of their own."""
@@ -43,8 +38,20 @@ def index(
     headline: Headline,
     texts: Mapping[str, RequirementText],
     pages: Mapping[Key, str],
+    issues: Mapping[str, KnownFailure],
+    has_history: bool = False,
 ) -> str:
-    """Return ``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
+    """Return ``index.html``.
+
+    Args:
+        run, summary, causes, context, headline, texts: what it shows.
+        pages: the path of the page of each attempt at a case that has one.
+        issues: known failures by id, as far as the checkout has them.
+        has_history: whether ``history.html`` is beside it.
+    """
+    idle_families = {name: tally for name, tally in summary.families.items() if _is_idle(tally)}
+    elsewhere = {name for name, tally in idle_families.items() if summary.elsewhere.get(name) == sum(tally.values())}
+    other_judges = [lack for lack in summary.not_supported if is_within(lack.code, Code.MISSING_JUDGE)]
     return template("index.html").render(
         summary=summary,
         causes=causes,
@@ -52,110 +59,87 @@ def index(
         headline=headline,
         texts=texts,
         pages=pages,
+        issues=issues,
+        has_history=has_history,
+        families={name: tally for name, tally in summary.families.items() if name not in idle_families},
+        idle_families={name: tally for name, tally in idle_families.items() if name not in elsewhere},
+        idle_cases=sum(sum(tally.values()) for name, tally in idle_families.items() if name not in elsewhere),
+        families_elsewhere={name: idle_families[name] for name in idle_families if name in elsewhere},
+        requirements={id_: tally for id_, tally in summary.requirements.items() if tally.keys() & {*PAGED}},
+        passed_requirements={
+            id_: tally for id_, tally in summary.requirements.items() if not _is_idle(tally) and not tally.keys() & {*PAGED}
+        },
+        idle_requirements={id_: tally for id_, tally in summary.requirements.items() if _is_idle(tally)},
+        other_judges=other_judges,
+        lacks=[lack for lack in summary.not_supported if lack not in other_judges],
         explained=sum(summary.verdicts.get(verdict, 0) for verdict in EXPLAINED),
+        paged=sum(summary.verdicts.get(verdict, 0) for verdict in PAGED),
         shown=tuple(summary.verdicts),
         cases=case_table(run.results, pages),
     )
 
 
-def failure_page(
-    result: CaseResult,
-    context: Context,
-    texts: Mapping[str, RequirementText],
-    commands: Mapping[str, str],
-    neighbours: Sequence[Neighbour] = (),
-    defects: Mapping[str, int] = MappingProxyType({}),
-) -> str:
-    """Return the page of one case that neither passed nor lacked support.
+def _is_idle(tally: Tally) -> bool:
+    """Tell whether the device ran none of the cases."""
+    return not tally.keys() - {Verdict.NOT_SUPPORTED}
 
-    Args:
-        result, context, texts: the case, its run, and the texts of requirements and positions.
-        commands: purpose -> command line.
-        neighbours: cases that passed and are almost this one.
-        defects: how many failing cases of the run each defect explains, by id.
-    """
+
+def failure_page(page: CasePage, context: Context, texts: Mapping[str, RequirementText]) -> str:
+    """Return the page of one case that neither passed nor lacked support."""
     return template("failure.html").render(
-        result=result,
-        arrays=[failing_array(failure, number) for number, failure in enumerate(result.failures)],
+        page=page,
+        result=page.result,
+        arrays=[failing_array(failure, number) for number, failure in enumerate(page.result.failures)],
         drawn=ARRAYS,
-        commands=commands,
         texts=texts,
         context=context,
-        neighbours=neighbours,
-        others={id_: defects.get(id_, 0) - (result.verdict is Verdict.FAIL and id_ in result.defects) for id_ in result.defects},
     )
 
 
+def requirement_page(page: RequirementPage, context: Context, pages: Mapping[Key, str]) -> str:
+    """Return the page of one requirement; ``pages`` as in ``index``."""
+    return template("requirement.html").render(page=page, context=context, pages=pages)
+
+
 def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
-    """Return the paths of the pages of at most PAGES failures, by attempt at a case. Each family and verdict gets its first ones: none
-    hides another."""
+    """Return the paths of the pages of at most PAGES failures, by attempt at a case, in the order in which one leads to the next: by
+    verdict, worst first, then by family and id. Each family and verdict gets its first ones: none hides another."""
     places: Counter[tuple[str, Verdict]] = Counter()
     ranked = []
     for result in results:
-        if result.verdict in EXPLAINED:
-            ranked.append((places[result.family, result.verdict], SEVERITY[result.verdict], key_of(result)))
+        if result.verdict in PAGED:
+            known = result.verdict is Verdict.KNOWN_FAIL
+            order = (SEVERITY[result.verdict], result.family, key_of(result))
+            ranked.append((known, places[result.family, result.verdict], order))
             places[result.family, result.verdict] += 1
-    return {key: f"failures/{slug(*key)}.html" for _, _, key in sorted(ranked)[:PAGES]}
-
-
-def slug(id_: str, attempt: int = 1) -> str:
-    """Return a file name for an attempt at a case: readable, at most 100 characters, and unique by the digest of the id."""
-    repeated = f"-attempt-{attempt}" if attempt > 1 else ""
-    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", id_).strip("_.-")[: 91 - len(repeated)] + repeated
-    return f"{readable}-{hashlib.sha256(id_.encode()).hexdigest()[:8]}"
+    return {key: failure_place(*key) for _, _, key in sorted(order for _, _, order in sorted(ranked)[:PAGES])}
 
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
-    """Return all cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
-    reason and requirements are places in the lists of the same name."""
+    """Return all cases, compact: each is [family, labels, verdict, milliseconds, end, requirements], with the path of its page after them
+    where it has one. Family, verdict, end and requirements are places in the lists of the same name; an end is a reason with its code, the
+    id of a known failure, and the ids of defects that explain it."""
     families: dict[str, int] = defaultdict(lambda: len(families))
-    reasons: dict[str, int] = defaultdict(lambda: len(reasons))
+    ends: dict[tuple[str, str, str, str], int] = defaultdict(lambda: len(ends))
     requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))
     rows = []
     for result in results:
+        page = pages.get(key_of(result))
         rows.append(
             (
                 families[result.family],
                 result.id.removeprefix(result.family) + (f" attempt {result.attempt}" if result.attempt > 1 else ""),
                 SEVERITY[result.verdict],
                 round(result.seconds * 1000, 2),
-                reasons[result.reason],
+                ends[result.reason, result.code, result.known, " ".join(result.defects)],
                 requirements[result.requirements],
-                pages.get(key_of(result), 0),
+                *([page] if page else ()),
             )
         )
     return {
         "families": list(families),
         "verdicts": [[verdict, WORDING[verdict].label, WORDING[verdict].mark] for verdict in _VERDICTS],
-        "reasons": list(reasons),
+        "ends": list(ends),
         "requirements": list(requirements),
         "cases": rows,
     }
-
-
-def _embedded(value: Any) -> Markup:
-    """Return JSON that may be inside a script element."""
-    return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
-
-
-@cache
-def template(name: str) -> jinja2.Template:
-    """Return a template of reports/templates, with the filters that all of them use."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "json": _embedded,
-        "allowed": allowed,
-        "count": formats.count,
-        "duration": formats.duration,
-        "percent": formats.percent,
-        "rate": formats.rate,
-        "number": lambda number: f"{number:,}",
-    }
-    environment.globals |= {"wording": WORDING, "numbers": NUMBERS}
-    return environment.get_template(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.verdict.verdict import CaseResult, Verdict
-from reports.verdicts import EXPLAINED
+from reports.verdicts import PAGED
 
 MOST = 5
 """Neighbours that a page shows."""
@@ -48,7 +48,7 @@ class Neighbours:
     """
 
     def __init__(self, results: Sequence[CaseResult]) -> None:
-        failed = {result.family for result in results if result.verdict in EXPLAINED}
+        failed = {result.family for result in results if result.verdict in PAGED}
         passes: dict[str, list[CaseResult]] = defaultdict(list)
         names: dict[str, dict[str, None]] = defaultdict(dict)
         for result in results:

@@ -12,10 +12,21 @@ from reports.case_files import document
 
 @dataclass(frozen=True)
 class RequirementText:
-    """What a requirement says, and its place in the specification; of a position, its answer and the reason, and no place."""
+    """What a requirement says; of a position, its answer and the reason, and nothing else.
+
+    Attributes:
+        text: the statement.
+        place: section or instruction of the specification.
+        specification: the extension that states it.
+        kinds: how it is tested, by the values of generators.casebook.TestKind.
+        note: what to look at; may be empty.
+    """
 
     text: str
     place: str
+    specification: str = ""
+    kinds: tuple[str, ...] = ()
+    note: str = ""
 
 
 def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
@@ -23,8 +34,17 @@ def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
     is left out."""
     texts = {}
     for path in sorted((cases / "requirements").glob("*.yaml")):
-        for id_, entry in _entries(document(path)):
-            texts[id_] = RequirementText(str(entry.get("text") or ""), str(entry.get("place") or ""))
+        content = document(path)
+        specification = str(content.get("specification") or "") if isinstance(content, Mapping) else ""
+        for id_, entry in _entries(content):
+            kinds = entry.get("test")
+            texts[id_] = RequirementText(
+                str(entry.get("text") or ""),
+                str(entry.get("place") or ""),
+                specification,
+                tuple(map(str, kinds)) if isinstance(kinds, list) else (),
+                str(entry.get("note") or ""),
+            )
     for id_, entry in _entries(document(cases / "positions.yaml")):
         question, position, because = (str(entry.get(key) or "") for key in ("question", "position", "because"))
         between = "" if question.endswith("?") else ":"

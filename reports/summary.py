@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cts.verdict.codes import Code, is_within
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.verdicts import BAD, COUNTED, EXPLAINED, SEVERITY, WORDING
 
@@ -76,6 +77,7 @@ class Summary:
         compile_timeouts: how many of the timeouts are of a pipeline that was not done in time: slow, and no rule says how fast it must be.
         families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
             verdict, then by name.
+        elsewhere: family -> how many of its cases are for another kind of judge, such as static rules, which a validator judges.
         not_supported: what is missing; what most cases need first.
         known: the known failures that occurred; what most cases showed first.
         defects: defects that explain failing cases, by id -> how many cases each explains; most first. Cases of known failures do not
@@ -93,6 +95,7 @@ class Summary:
     compile_timeouts: int
     families: Mapping[str, Tally]
     requirements: Mapping[str, Tally]
+    elsewhere: Mapping[str, int]
     not_supported: tuple[Missing, ...]
     known: tuple[Known, ...]
     defects: Mapping[str, int]
@@ -114,6 +117,11 @@ class Summary:
         return counts | {"timeout": counts["timeout"] - self.compile_timeouts, "timeout_compiling": self.compile_timeouts}
 
     @property
+    def judged_elsewhere(self) -> int:
+        """Cases that are for another kind of judge, whatever the device supports. They are ``not_supported``, too."""
+        return sum(self.elsewhere.values())
+
+    @property
     def ran(self) -> int:
         """Cases that the device was asked to run."""
         return self.cases - self.verdicts.get(Verdict.NOT_SUPPORTED, 0)
@@ -125,6 +133,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    elsewhere: Counter[str] = Counter()
     not_supported: Counter[tuple[str, str]] = Counter()
     known: Counter[tuple[str, str]] = Counter()
     defects: Counter[str] = Counter()
@@ -140,6 +149,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         seconds += result.seconds
         if verdict is Verdict.NOT_SUPPORTED:
             not_supported[result.code, result.reason or "no reason given"] += 1
+            elsewhere[result.family] += is_within(result.code, Code.MISSING_JUDGE)
         else:
             if verdict is Verdict.KNOWN_FAIL:
                 known[result.known, result.reason] += 1
@@ -159,6 +169,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         compile_timeouts=sum(result.verdict is Verdict.TIMEOUT and result.step == COMPILING for result in results),
         families=_worst_first(families),
         requirements=_worst_first(requirements),
+        elsewhere={family: cases for family, cases in sorted(elsewhere.items()) if cases},
         not_supported=tuple(Missing(*lack, cases) for lack, cases in _most_first(not_supported).items()),
         known=tuple(Known(*failure, cases) for failure, cases in _most_first(known).items()),
         defects=_most_first(defects),

@@ -50,6 +50,9 @@ BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT, Verdic
 """The verdicts that speak against the device."""
 
 EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR, Verdict.UNEXPECTED_PASS, Verdict.QUALITY_WARNING)
+"""The verdicts that causes explain."""
+
+PAGED = (*EXPLAINED, Verdict.KNOWN_FAIL)
 """The verdicts that get a page of their own."""
 
 COUNTED = (*BAD, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED_PASS, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR, Verdict.ERROR)

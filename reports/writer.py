@@ -4,76 +4,129 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cts.journal.atomic import write_text
+from cts.journal.renames import renames
+from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
 from reports import html
 from reports.case_files import case_folder, family_files
+from reports.case_page import CasePage, turns
+from reports.case_sources import case_source
 from reports.causes import Cause, causes
 from reports.causes.document import document as box
 from reports.commands import commands
 from reports.context import Context, Headline, context, headline
+from reports.history import History, read_history
+from reports.history_page import history_page
 from reports.journals import Key, Run, key_of, read, whole_results
 from reports.junit import junit
+from reports.known_issues import known_issues
+from reports.links import requirement_place
 from reports.markdown import markdown
 from reports.neighbours import Neighbours
+from reports.requirement_page import requirement_pages
 from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
 
 SCHEMA = 4
 """Version of the structure of ``summary.json``."""
 
-_PAGE = re.compile(r".*-[0-9a-f]{8}\.html")
+FOLDERS = MappingProxyType(
+    {
+        "failures": re.compile(r".*-[0-9a-f]{8}\.html"),
+        "requirements": re.compile(r"(.*-[0-9a-f]{8}|[A-Z][A-Z0-9]*-[A-Z0-9]+-[0-9]{2})\.html"),
+    }
+)
+"""Folders of pages -> what their files are called. Whatever else is in them is not ours."""
 
 
 class ReportError(CtsError):
     """The reports cannot be written; the message names the file and why."""
 
 
-def write(results: Path | Sequence[Path], directory: Path) -> tuple[str, ...]:
-    """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html`` and ``failures/*.html`` to ``directory``.
+def write(results: Path | Sequence[Path], directory: Path, history: Path | None = None) -> tuple[str, ...]:
+    """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html``, and the pages of ``failures/`` and ``requirements/``.
 
     Args:
         results: one journal or several (shards), which are merged.
-        directory: made if it does not exist. Failure pages of an earlier report in it are removed.
+        directory: made if it does not exist. Pages of an earlier report in it are removed.
+        history: a folder of report directories, whose runs the pages of cases and requirements show as well, and ``history.html``, which is
+            then written; None for none.
 
     Returns:
         What is wrong with the journals, a line each, for whoever asked for the reports.
 
     Raises:
         JournalError: a journal cannot be read.
+        HistoryError: the folder of the history has no runs.
         ReportError: the directory cannot be written.
     """
     run = read(results)
     summary, found, about = summarise(run.results), causes(run.results), context(run)
     title, pages = headline(summary, about), html.pages(run.results)
     cases = case_folder()
-    texts, files = requirement_texts(cases), family_files(cases)
-    neighbours = Neighbours(run.results)
+    texts = requirement_texts(cases)
+    past = None if history is None else read_history(history, renames(cases.parent))
+    issues = known_issues({known.id for known in summary.known}, {result.driver for result in run.results}, cases.parent)
+    places = {*pages.values()}
     try:
-        (directory / "failures").mkdir(parents=True, exist_ok=True)
-        for result in whole_results(run, pages.keys()):
-            again, near = commands(result, run.metas, files), neighbours.passed(result)
-            page = html.failure_page(result, about, texts, again, near, summary.defects)
-            write_text(directory / pages[key_of(result)], page)
-        write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages))
+        for folder in FOLDERS:
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        for page in _case_pages(run, summary, pages, cases, issues, past):
+            write_text(directory / pages[key_of(page.result)], html.failure_page(page, about, texts))
+        for requirement in requirement_pages(run.results, summary.requirements, texts, past):
+            places.add(requirement_place(requirement.id))
+            write_text(directory / requirement_place(requirement.id), html.requirement_page(requirement, about, pages))
+        if past is not None:
+            write_text(directory / "history.html", history_page(past, directory))
+        write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, past is not None))
         write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
         write_text(directory / "summary.md", markdown(summary, found, about, title))
         write_text(directory / "junit.xml", junit(run.results, about))
-        current = {Path(place).name for place in pages.values()}
-        for path in (directory / "failures").iterdir():
-            if path.name not in current and _PAGE.fullmatch(path.name):
-                path.unlink()
+        _remove_others(directory, places)
     except OSError as error:
         place = error.filename or directory
         raise ReportError(f"cannot write the report {place}: {error.strerror}; choose another directory") from error
     more = f"{run.dropped} lines of the journal hold no result that can be read"
     return (*map(str, run.faults), *((more,) if run.dropped > len(run.faults) else ()))
+
+
+def _case_pages(
+    run: Run,
+    summary: Summary,
+    pages: Mapping[Key, str],
+    cases: Path,
+    issues: Mapping[str, KnownFailure],
+    past: History | None,
+) -> Iterator[CasePage]:
+    """Yield what the page of each case shows, in the order of the journals."""
+    files, neighbours, place = family_files(cases), Neighbours(run.results), dict(turns(list(pages)))
+    for result in whole_results(run, pages.keys()):
+        yield CasePage(
+            result,
+            place[key_of(result)],
+            commands(result, run.metas, files),
+            neighbours.passed(result),
+            case_source(result, cases),
+            issues.get(result.known),
+            past.of(result.id) if past is not None else (),
+            summary.defects,
+        )
+
+
+def _remove_others(directory: Path, places: Collection[str]) -> None:
+    """Remove the pages of an earlier report, and no other file."""
+    for folder, pattern in FOLDERS.items():
+        for path in (directory / folder).iterdir():
+            if f"{folder}/{path.name}" not in places and pattern.fullmatch(path.name):
+                path.unlink()
 
 
 def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Context, title: Headline, pages: Mapping[Key, str]) -> str:

@@ -13,18 +13,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cts.checkout import find_root
 from cts.commands.context import print_json
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import RESULTS, journal_of
+from cts.journal.renames import renames
 from cts.run.output import complain
 from cts.run.report_writer import comparer
 from generators.errors import CtsError
 
 NAME = "compare"
 HELP = "compare runs: what fails anew, what was mended, what is slower"
-
-RENAMES = Path("golden", "renames.tsv")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             raise CtsError(f"{path} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR', or a folder of reports/published")
     if options.cases < 0:
         raise CtsError(f"--cases {options.cases}: expected a number from 0 up")
-    found = comparer()(journals, _renames(options.root), html=options.html, common=options.common, listed=options.cases)
+    found = comparer()(journals, renames(options.root), html=options.html, common=options.common, listed=options.cases)
     if options.json:
         print_json(found.document)
     else:
@@ -58,13 +56,3 @@ def run(options: argparse.Namespace) -> int:
         return BAD_INPUT
     bad = found.regressions or (options.fail_on_quality and found.quality) or (options.fail_on_slower and found.slower)
     return 1 if bad else 0
-
-
-def _renames(root: Path | None) -> dict[str, str]:
-    """Return the ids that cases had, and have; none where there is no checkout to know them."""
-    try:
-        path = (root or find_root(Path.cwd().resolve())) / RENAMES
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (CtsError, OSError):
-        return {}
-    return dict(line.split("\t") for line in lines if line.count("\t") == 1 and not line.startswith("#"))

@@ -18,6 +18,12 @@ HELP = "write the reports of a journal, and print the causes of failures"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("directory", type=Path, metavar="DIR", help=f"the report directory: it holds {RESULTS}")
+    parser.add_argument(
+        "--history",
+        type=Path,
+        metavar="FOLDER",
+        help="holds the report directories of other runs: pages of cases and requirements show those too, and history.html all of them",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
     if not (directory / RESULTS).is_file():
         raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")
-    for fault in report_writer()(directory / RESULTS, directory):
+    for fault in report_writer()(directory / RESULTS, directory, options.history):
         complain(fault)
     print(report_text()(directory))
     print(directory / "index.html")

@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 GROUP = "cts.reports"
-UNINSTALLED = {"write": "reports:write", "text": "reports.text:text", "compare": "reports.comparison:compare"}
+UNINSTALLED = {
+    "write": "reports:write",
+    "text": "reports.text:text",
+    "compare": "reports.comparison:compare",
+    "history": "reports.history_text:show_history",
+}
 """What the project registers, by name."""
 
-ReportWriter = Callable[[Path, Path], Sequence[str]]
-"""Takes the journal and the directory to write to. Returns what is wrong with the journal, a line each."""
+
+class ReportWriter(Protocol):
+    """Writes the reports of a journal: reports.write. Returns what is wrong with the journal, a line each."""
+
+    def __call__(self, results: Path, directory: Path, history: Path | None = None) -> Sequence[str]: ...
+
 
 ReportText = Callable[[Path], str]
 """Takes the directory of a report. Returns what a terminal shows of it."""
@@ -44,6 +53,12 @@ class Comparer(Protocol):
     ) -> Compared: ...
 
 
+class Historian(Protocol):
+    """Shows how cases ended in the runs of a folder: reports.history_text.show_history."""
+
+    def __call__(self, folder: Path, renames: Mapping[str, str], words: Sequence[str], *, html: Path | None, listed: int) -> str: ...
+
+
 def report_writer() -> ReportWriter:
     """Return the registered writer of reports."""
     return cast(ReportWriter, _registered("write"))
@@ -57,6 +72,11 @@ def report_text() -> ReportText:
 def comparer() -> Comparer:
     """Return the registered comparison of runs."""
     return cast(Comparer, _registered("compare"))
+
+
+def historian() -> Historian:
+    """Return the registered history of runs."""
+    return cast(Historian, _registered("history"))
 
 
 def _registered(name: str) -> object:

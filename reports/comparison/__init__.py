@@ -58,7 +58,7 @@ def compare(
     found = pairs(read_runs(journals, renames), common)
     if html is not None:
         try:
-            write_text(html, page(found))
+            write_text(html, page(found, html.parent))
         except OSError as error:
             raise CtsError(f"cannot write {html}: {error.strerror}; name another file") from error
     return Compared(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from reports.comparison.changes import MEANINGS, Kind
+from reports.comparison.changes import MEANINGS, Change, Kind
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import FACTS
 from reports.comparison.wording import before_of, families_of, ids_of, pace_of, rest_of, verdict_on
-from reports.html import template
+from reports.links import failure_place, page_beside
+from reports.page_template import template
 from reports.verdicts import WORDING
 
 LISTED = 50
@@ -18,8 +20,13 @@ GROUPS = 100
 """Groups of one kind that the page shows."""
 
 
-def page(pairs: Sequence[Pair]) -> str:
-    """Return the page of comparisons with the same first run."""
+def page(pairs: Sequence[Pair], beside: Path) -> str:
+    """Return the page of comparisons with the same first run.
+
+    Args:
+        pairs: the comparisons.
+        beside: the folder that the page will be in, from which it leads to the pages of cases that the runs have.
+    """
     runs = [pairs[0].before, *(pair.after for pair in pairs)]
     return template("compare.html").render(
         pairs=pairs,
@@ -31,6 +38,14 @@ def page(pairs: Sequence[Pair]) -> str:
         quiet=(Kind.ONLY_BEFORE, Kind.ONLY_AFTER),
         meanings=MEANINGS,
         listed=LISTED,
+        page_of=lambda change, pair: _page_of(change, pair, beside),
+        index_of=lambda run: page_beside(run.path.parent / "index.html", beside),
         most=GROUPS,
         say={"verdict": verdict_on, "rest": rest_of, "families": families_of, "before": before_of, "ids": ids_of, "pace": pace_of},
     )
+
+
+def _page_of(change: Change, pair: Pair, beside: Path) -> str:
+    """Return where the later run that has a page of a case has it; empty if neither has."""
+    places = (run.path.parent / failure_place(change.id) for run in (pair.after, pair.before))
+    return next((address for place in places if (address := page_beside(place, beside))), "")

@@ -68,7 +68,7 @@ def read_runs(journals: Sequence[Path], renames: Mapping[str, str]) -> tuple[Com
         JournalError: a journal cannot be read.
     """
     paths = [journal.journal_of(path) if path.is_dir() else path for path in journals]
-    return tuple(_run(name, path, renames) for name, path in zip(names(paths), paths, strict=True))
+    return tuple(read_run(name, path, renames) for name, path in zip(names(paths), paths, strict=True))
 
 
 def names(journals: Sequence[Path]) -> list[str]:
@@ -81,7 +81,17 @@ def names(journals: Sequence[Path]) -> list[str]:
     return [f"{parts[-1]} ({number})" for number, parts in enumerate(folders, 1)]
 
 
-def _run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
+def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
+    """Read one run.
+
+    Args:
+        name: what it is called.
+        path: of its journal.
+        renames: id that a case had in an older version of the suite -> its id.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
     faults = Faults()
     cases: dict[str, Outline] = {}
     attempts: dict[tuple[str, int], Outline] = {}

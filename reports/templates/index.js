@@ -1,83 +1,54 @@
-"use strict";
-(() => {
-  const PAGE = 50;
+// The table of all cases is long: the page is shown first, and then it is read.
+requestAnimationFrame(() => setTimeout(() => {
   const section = document.getElementById("cases");
   const form = section.querySelector("form");
-  const body = section.querySelector("tbody");
-  const [back, forward] = section.querySelectorAll(".pager button");
-  const position = section.querySelector(".pager span");
-  const { families, verdicts, reasons, requirements, cases } = JSON.parse(document.getElementById("data").textContent);
-  let found = cases;
-  let first = 0;
+  const { families, verdicts, ends, requirements, cases } = JSON.parse(document.getElementById("data").textContent);
+  const words = ends.map((texts) => texts.join(" ").toLowerCase());
+  const ids = families.map((family) => family.toLowerCase());
 
-  function option(name, value, text) {
-    form.elements[name].add(new Option(text, value));
-  }
-  verdicts.forEach(([value, label], place) => cases.some((row) => row[2] === place) && option("verdict", value, label));
+  const option = (name, value, text) => form.elements[name].add(new Option(text, value));
+  const occur = new Set(cases.map((row) => row[2]));
+  verdicts.forEach(([value, label], place) => occur.has(place) && option("verdict", value, label));
   [...families].sort().forEach((family) => option("family", family, family));
   [...new Set(requirements.flat())].sort().forEach((id) => option("requirement", id, id));
 
-  function select() {
-    const { words, verdict, family, requirement, order } = Object.fromEntries(new FormData(form));
-    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-    const sets = requirements.map((ids) => !requirement || ids.includes(requirement));
-    const lower = reasons.map((reason) => reason.toLowerCase());
-    found = cases.filter((row) => {
-      if (verdict && verdicts[row[2]][0] !== verdict) return false;
-      if (family && families[row[0]] !== family) return false;
+  function select({ words: text, verdict, family, requirement, order }) {
+    // Words between quotation marks are one.
+    const wanted = [...text.toLowerCase().matchAll(/"([^"]+)"|[^\s"]+/g)].map(([word, phrase]) => phrase ?? word);
+    const sets = requirements.map((each) => !requirement || each.includes(requirement));
+    const ofVerdict = verdicts.findIndex(([value]) => value === verdict);
+    const ofFamily = families.indexOf(family);
+    const found = cases.filter((row) => {
+      if (verdict && row[2] !== ofVerdict) return false;
+      if (family && row[0] !== ofFamily) return false;
       if (!sets[row[5]]) return false;
       if (!wanted.length) return true;
-      const text = `${families[row[0]]}${row[1]} `.toLowerCase();
-      return wanted.every((word) => text.includes(word) || lower[row[4]].includes(word));
+      const id = ids[row[0]] + row[1].toLowerCase();
+      return wanted.every((word) => id.includes(word) || words[row[4]].includes(word));
     });
-    if (order === "time") found = [...found].sort((left, right) => right[3] - left[3]);
-    first = 0;
-    show();
+    if (order === "time") found.sort((left, right) => right[3] - left[3]);
+    if (order === "verdict") found.sort((left, right) => left[2] - right[2]);
+    return found;
   }
 
-  function element(name, className, text, parent) {
-    const made = document.createElement(name);
-    if (className) made.className = className;
-    if (text) made.textContent = text;
-    parent.append(made);
-    return made;
-  }
-
-  function show() {
-    const rows = document.createDocumentFragment();
-    for (const [family, labels, verdict, time, reason, , page] of found.slice(first, first + PAGE)) {
-      const row = element("tr", "", "", rows);
-      const name = element("th", "", "", row);
-      name.scope = "row";
-      const id = element(page ? "a" : "span", "id", families[family] + labels, name);
-      if (page) id.href = page;
-      if (reasons[reason]) element("div", "soft", reasons[reason], name);
-      const [value, label, mark] = verdicts[verdict];
-      element("span", `badge ${value}`, `${mark} ${label}`, element("td", "", "", row));
-      element("td", "n", time < 1000 ? `${time.toFixed(1)} ms` : `${(time / 1000).toFixed(1)} s`, row);
+  function draw([family, labels, verdict, time, end, , page]) {
+    const row = made("tr");
+    const name = made("th", "", "", row);
+    name.scope = "row";
+    const id = breakable(made(page ? "a" : "span", "id", "", name), families[family] + labels);
+    if (page) id.href = page; else id.tabIndex = -1;
+    const [reason, code, known] = ends[end];
+    if (reason) {
+      const why = made("div", "soft", reason, name);
+      if (code && verdicts[verdict][0] !== "not_supported") made("code", "", code, (why.append(" "), why));
+      if (known) made("code", "", known, (why.append(" "), why));
     }
-    body.replaceChildren(rows);
-    const last = Math.min(first + PAGE, found.length);
-    const count = (number) => number.toLocaleString("en");
-    position.textContent = found.length ? `${count(first + 1)} to ${count(last)} of ${count(found.length)} cases` : "No case fits.";
-    back.disabled = first === 0;
-    forward.disabled = last === found.length;
+    const [value, label, mark] = verdicts[verdict];
+    made("span", `badge ${value}`, `${mark} ${label}`, made("td", "", "", row));
+    made("td", "n", time < 1000 ? `${time.toFixed(1)} ms` : `${(time / 1000).toFixed(1)} s`, row);
+    return row;
   }
 
-  let pending;
-  form.addEventListener("input", () => {
-    clearTimeout(pending);
-    pending = setTimeout(select, 80);
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  back.addEventListener("click", () => { first -= PAGE; show(); });
-  forward.addEventListener("click", () => { first += PAGE; show(); });
-  document.addEventListener("click", (event) => {
-    const pick = event.target.closest("a.pick");
-    if (!pick) return;
-    form.reset();
-    for (const name of ["family", "verdict", "requirement"]) form.elements[name].value = pick.dataset[name] || "";
-    select();
-  });
-  select();
-})();
+  pagedList(section, select, draw, "cases");
+  section.dataset.ready = performance.now().toFixed(0);
+}));

@@ -19,7 +19,14 @@ def contents(directory):
 
 def test_every_report_is_there_and_nothing_else(journal, tmp_path):
     write(journal, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"summary.json", "summary.md", "junit.xml", "index.html", "failures"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "summary.json",
+        "summary.md",
+        "junit.xml",
+        "index.html",
+        "failures",
+        "requirements",
+    }
 
 
 def test_the_same_results_in_another_order_give_the_same_bytes(journal, tmp_path):

@@ -237,7 +237,7 @@ def test_an_argument_too_many_is_refused_with_the_usage_of_its_verb(capsys):
     with pytest.raises(SystemExit) as end:
         run("report", "here", "there")
     assert end.value.code == 2
-    assert capsys.readouterr().err == "usage: cts report [-h] DIR\ncts report: error: unrecognized arguments: there\n"
+    assert capsys.readouterr().err == "usage: cts report [-h] [--history FOLDER] DIR\ncts report: error: unrecognized arguments: there\n"
 
 
 def test_coverage_says_what_judges_each_requirement(capsys):

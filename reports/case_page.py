@@ -1,0 +1,76 @@
+"""What the page of one case shows beside its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cts.verdict.known_failures import KnownFailure
+from cts.verdict.verdict import CaseResult, Verdict
+from reports.case_sources import CaseSource
+from reports.history import Ended
+from reports.journals import Key
+from reports.links import failure_place
+from reports.neighbours import Neighbour
+
+SHOWN_RUNS = 30
+"""Runs of the history that a page lists, the newest ones."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The place of a page among all of the report.
+
+    Attributes:
+        number, total: counted from 1.
+        previous, next: file names of the pages before and after it; empty at the ends.
+    """
+
+    number: int
+    total: int
+    previous: str
+    next: str
+
+
+@dataclass(frozen=True)
+class CasePage:
+    """A case that neither passed nor lacked support.
+
+    Attributes:
+        result: with all of its failures.
+        turn: its place among the pages.
+        commands: purpose -> command line.
+        neighbours: cases that passed and are almost this one.
+        source: what the casebook knows of it.
+        issue: the known failure that explains it; None where none does, or the checkout does not have it.
+        ended: how it ended in the runs of a folder, oldest first; empty without one.
+        defects: how many failing cases of the run each defect explains, by id.
+    """
+
+    result: CaseResult
+    turn: Turn
+    commands: Mapping[str, str]
+    neighbours: Sequence[Neighbour]
+    source: CaseSource
+    issue: KnownFailure | None
+    ended: Sequence[Ended]
+    defects: Mapping[str, int]
+
+    @property
+    def others(self) -> dict[str, int]:
+        """Defect -> how many other failing cases of the run it explains."""
+        itself = self.result.verdict is Verdict.FAIL
+        return {id_: self.defects.get(id_, 0) - (itself and id_ in self.result.defects) for id_ in self.result.defects}
+
+    @property
+    def shown_runs(self) -> Sequence[Ended]:
+        """The newest runs of the history, newest first."""
+        return self.ended[: -SHOWN_RUNS - 1 : -1]
+
+
+def turns(keys: Sequence[Key]) -> Iterator[tuple[Key, Turn]]:
+    """Yield the place of each page, given in their order."""
+    names = [failure_place(*key).rpartition("/")[2] for key in keys]
+    for place, key in enumerate(keys):
+        after = names[place + 1] if place + 1 < len(names) else ""
+        yield key, Turn(place + 1, len(keys), names[place - 1] if place else "", after)

@@ -1,0 +1,69 @@
+"""What the casebook knows of a case that a journal names: what its parameters mean, and its shader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cts.kinds.table import KINDS
+from cts.verdict.verdict import CaseResult
+from generators.casebook import Case, CaseKind, find_case
+from generators.errors import CtsError
+from generators.property_rows import PropertyRow
+from reports.case_files import casebook
+
+_HAVE_NO_SHADER = (CaseKind.QUERY, CaseKind.CONVERSION)
+
+
+@dataclass(frozen=True)
+class CaseSource:
+    """A case as the suite at hand builds it.
+
+    Attributes:
+        meanings: name of a parameter -> what it means.
+        labels: name of a parameter -> its label in words, where the label is short for several things.
+        shaders: language -> the shader; empty where the case has none.
+    """
+
+    meanings: Mapping[str, str]
+    labels: Mapping[str, str]
+    shaders: Mapping[str, str]
+
+
+UNKNOWN = CaseSource({}, {}, {})
+
+
+def case_source(result: CaseResult, cases: Path) -> CaseSource:
+    """Return what the folder ``cases`` knows of a judged case: nothing if it cannot be read, or if its case has other parameters."""
+    book = casebook(cases)
+    if book is None:
+        return UNKNOWN
+    try:
+        case = find_case(book, result.id)
+        if result.parameters and dict(result.parameters) != case.named:
+            return UNKNOWN
+        return CaseSource(_meanings(case), _labels(case), _shaders(case))
+    except CtsError:
+        return UNKNOWN
+
+
+def _meanings(case: Case) -> dict[str, str]:
+    return {parameter.name: parameter.declaration.means for parameter in case.definition.parameters}
+
+
+def _labels(case: Case) -> dict[str, str]:
+    return {name: _of_row(value) for name, value in case.values.items() if isinstance(value, PropertyRow)}
+
+
+def _of_row(row: PropertyRow) -> str:
+    types = f"A {row.a.name}, B {row.b.name}, C {row.c.name}, Result {row.result.name}"
+    return f"M {row.m}, N {row.n}, K {row.k}; {types}{', saturating' if row.saturating else ''}"
+
+
+def _shaders(case: Case) -> dict[str, str]:
+    if case.definition.kind in _HAVE_NO_SHADER:
+        return {}
+    wanted = ("spirv",) if case.definition.kind is CaseKind.STATIC else ("glsl", "spirv")
+    shown = KINDS[case.definition.kind].show(case, wanted)
+    return {language: shown[name].rstrip() for name, language in (("glsl", "GLSL"), ("spirv", "SPIR-V")) if name in shown}

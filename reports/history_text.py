@@ -1,0 +1,65 @@
+"""The history of cases for a terminal, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from cts.journal.atomic import write_text
+from cts.run.tally import phrase
+from generators.errors import CtsError
+from reports.formats import count
+from reports.history import End, History, read_history
+from reports.history_page import history_page
+from reports.verdicts import WORDING
+
+
+def show_history(folder: Path, renames: Mapping[str, str], words: Sequence[str], html: Path | None, listed: int) -> str:
+    """Return what a terminal shows of the runs of a folder.
+
+    Args:
+        folder: holds report directories.
+        renames: id that a case had in an older version of the suite -> its id.
+        words: which cases to show: those with all of these words in their ids. Without any, those that did not always end in the same way.
+        html: where to write the page of all cases; None for none.
+        listed: how many cases the text names.
+
+    Raises:
+        HistoryError: there is no journal.
+        JournalError: one cannot be read.
+        CtsError: the page cannot be written.
+    """
+    history = read_history(folder, renames)
+    if html is not None:
+        try:
+            write_text(html, history_page(history, html.parent))
+        except OSError as error:
+            raise CtsError(f"cannot write {html}: {error.strerror}; name another file") from error
+    return "\n".join(_lines(history, words, listed)) + "\n"
+
+
+def _lines(history: History, words: Sequence[str], listed: int) -> Iterator[str]:
+    for number, run in enumerate(history.runs, 1):
+        facts = run.facts
+        about = (facts["started"], facts["driver"] or facts["device"], facts["tier"], facts["suite_version"])
+        yield f"{number:3d}  {run.name}: {', '.join(part for part in about if part)}"
+        yield f"     {phrase(run.verdicts)}"
+        yield from (f"     note: the run {note}; cases may be missing" for note in run.notes)
+    yield ""
+    changed = list(history.changed())
+    found = [id_ for id_ in history.ends if all(word in id_ for word in words)] if words else changed
+    known = count(len(found), "case") + (f" with {' and '.join(words)}" if words else " did not end in the same way in all runs")
+    yield f"{known} of {count(len(history.ends), 'case')}; one mark for each run: {_legend(history)}"
+    for id_ in found[:listed]:
+        yield f"  {''.join(_mark(end) for end in history.ends[id_])}  {id_}"
+    if len(found) > listed:
+        yield f"  and {len(found) - listed:,} more: --cases N names more, --html FILE has all"
+
+
+def _mark(end: End | None) -> str:
+    return "·" if end is None else WORDING[end.verdict].mark
+
+
+def _legend(history: History) -> str:
+    shown = (verdict for verdict in WORDING if any(verdict in run.verdicts for run in history.runs))
+    return ", ".join((*(f"{WORDING[verdict].mark} {WORDING[verdict].label.lower()}" for verdict in shown), "· not judged"))

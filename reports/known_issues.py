@@ -1,0 +1,39 @@
+"""What is known of a driver's failures beyond a journal's sentence: versions, evidence, references."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from cts.verdict.known_failures import KnownFailure, load_files
+from generators.errors import CtsError
+from reports.case_files import casebook
+
+
+def known_issues(ids: Collection[str], drivers: Collection[str], root: Path) -> Mapping[str, KnownFailure]:
+    """Return the entries of ``golden/known_failures`` with these ids, by id. A report can do without, so what cannot be read is left out.
+
+    Args:
+        ids: as results name known failures.
+        drivers: names and versions of the drivers that were judged; entries of other drivers are not taken.
+        root: of the checkout.
+    """
+    book = casebook(root / "cases") if ids else None
+    if book is None:
+        return {}
+    try:
+        files = load_files(root, book)
+    except CtsError:
+        return {}
+    concerned = [file for file in files.values() if any(file.version(driver) is not None for driver in drivers)]
+    return {entry.id: entry for file in concerned for entry in file.entries if entry.id in ids}
+
+
+def versions(entry: KnownFailure) -> str:
+    """Return the versions of the driver that have a known failure, for people."""
+    since, until = (".".join(map(str, version)) for version in (entry.since, entry.until))
+    if since and until:
+        return f"versions {since} to {until}"
+    if since:
+        return f"since version {since}"
+    return f"until version {until}" if until else "every version so far"

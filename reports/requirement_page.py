@@ -1,0 +1,85 @@
+"""What the page of one requirement shows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from cts.verdict.verdict import CaseResult, Verdict
+from reports.history import History, newest_by_device
+from reports.requirement_texts import RequirementText
+from reports.summary import Tally
+from reports.verdicts import SEVERITY, WORDING
+
+LISTED = 100
+"""Cases that the page names; the list of all cases has the rest."""
+
+Judge = tuple[str, str, str]
+"""Device, driver and front end."""
+
+
+@dataclass(frozen=True)
+class RequirementPage:
+    """A requirement, and the cases of a run that exercise it.
+
+    Attributes:
+        id: of the requirement.
+        text: what it says; None where the case files are not at hand.
+        tally: the cases by verdict.
+        families: how many cases each family has.
+        results: the first ones, worst verdict first.
+        judges: how cases ended on each device; those of the runs of a folder too, by the newest run that judged each.
+    """
+
+    id: str
+    text: RequirementText | None
+    tally: Tally
+    families: Mapping[str, int]
+    results: Sequence[CaseResult]
+    judges: Mapping[Judge, Mapping[Verdict, int]]
+
+    @property
+    def cases(self) -> int:
+        """How many cases exercise it."""
+        return sum(self.tally.values())
+
+    @property
+    def shown(self) -> Sequence[Verdict]:
+        """The verdicts that occur on any device, worst first."""
+        return [verdict for verdict in WORDING if any(verdict in tally for tally in self.judges.values())]
+
+
+def requirement_pages(
+    results: Sequence[CaseResult], requirements: Mapping[str, Tally], texts: Mapping[str, RequirementText], history: History | None
+) -> Iterator[RequirementPage]:
+    """Yield the page of each requirement that cases of a run exercise.
+
+    Args:
+        results: of the run.
+        requirements: id -> its cases by verdict.
+        texts: of requirements, by id.
+        history: the runs of a folder; None without one.
+    """
+    exercising: dict[str, list[CaseResult]] = defaultdict(list)
+    for result in results:
+        for id_ in result.requirements:
+            exercising[id_].append(result)
+    for id_, tally in requirements.items():
+        those = exercising[id_]
+        yield RequirementPage(
+            id_,
+            texts.get(id_),
+            tally,
+            dict(sorted(Counter(result.family for result in those).items())),
+            nsmallest(LISTED, those, key=lambda result: (SEVERITY[result.verdict], result.id, result.attempt)),
+            (newest_by_device(history, {result.id for result in those}) if history else {}) | _judges(those),
+        )
+
+
+def _judges(results: Sequence[CaseResult]) -> dict[Judge, dict[Verdict, int]]:
+    counted: dict[Judge, Counter[Verdict]] = defaultdict(Counter)
+    for result in results:
+        counted[result.device, result.driver, result.front_end][result.verdict] += 1
+    return {judge: {verdict: tally[verdict] for verdict in WORDING if tally[verdict]} for judge, tally in sorted(counted.items())}

@@ -1,0 +1,131 @@
+"""What the pages of cases and requirements, and the sections of the index, have."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from cts.journal.record import result_of
+from reports import summarise, write
+from reports.case_page import turns
+from reports.case_sources import UNKNOWN, case_source
+from reports.html import pages
+from reports.known_issues import known_issues
+from tests.suite import REPOSITORY
+
+STATIC = {"verdict": "not_supported", "code": "missing.judge.static", "reason": "static rules are judged by --device spirv-val"}
+MULADD = "muladd[row:16x16x16.f16.f16.f32.f32/data:exact]"
+PARAMETERS = {
+    "row": "16x16x16.f16.f16.f32.f32",
+    "scope": "subgroup",
+    "subgroups": "1",
+    "data": "exact",
+    "form": "single",
+    "declared": "same",
+    "layouts": "rrrr",
+    "padding": "tight",
+    "storage": "storage_buffer",
+}
+H200 = "NVIDIA 580.159.04"
+
+
+@pytest.fixture
+def written(example, tmp_path):
+    """Return what writes a report of records, and returns its index and the pages of cases, without tags."""
+
+    def made(*records):
+        write(example.write_journal(tmp_path, records, started="2027-03-01T12:00:00Z", finished="2027-03-01T12:01:00Z"), tmp_path)
+        return plain(tmp_path / "index.html"), [plain(path) for path in sorted((tmp_path / "failures").iterdir())]
+
+    return made
+
+
+def plain(path):
+    return unescape(re.sub(r"<[^>]*>", "", re.sub(r"<(script|style).*?</\1>", "", path.read_text(), flags=re.DOTALL)))
+
+
+def test_a_page_has_the_shader_and_what_the_parameters_mean(example, written):
+    _, (page,) = written(example.record(MULADD, "crash", parameters={}))
+    assert "coopMatMulAdd" in page
+    assert "OpCooperativeMatrixMulAddKHR" in page
+
+
+def test_a_page_says_what_parameters_and_rows_mean(example, written):
+    _, (page,) = written(example.record(MULADD, "crash", parameters=PARAMETERS))
+    assert "who holds a matrix together" in page
+    assert "M 16, N 16, K 16; A f16, B f16, C f32, Result f32" in page
+
+
+@pytest.mark.parametrize("record", [{"id_": "no_family[a:b]"}, {"id_": MULADD, "parameters": {"row": "another"}}])
+def test_a_case_that_the_suite_at_hand_does_not_have_has_no_shader(example, record):
+    assert case_source(result_of(example.record(**record)), REPOSITORY / "cases") == UNKNOWN
+
+
+def test_what_failed_and_how_to_run_it_again_come_before_everything_else(example, written):
+    line = example.record(MULADD, parameters=PARAMETERS)
+    example.fail(line, example.failure(16, 16, lambda row, column: row != column))
+    _, (page,) = written(line)
+    places = [page.index(words) for words in ("✗ Fail", "Run it again", "The case", "Wrong value in", "more elements", "The shader")]
+    assert places == sorted(places)
+    assert len(re.findall(r"0x[0-9a-f]{4} \(", page[: page.index("more elements")])) == 2 * 8
+
+
+def test_pages_lead_to_each_other_worst_first_then_by_family(example):
+    verdicts = {"b[1]": "fail", "a[2]": "crash", "a[1]": "fail", "a[3]": "known_fail"}
+    found = pages([result_of(example.record(id_, verdict)) for id_, verdict in sorted(verdicts.items())])
+    assert [id_ for id_, _ in found] == ["a[1]", "b[1]", "a[2]", "a[3]"]
+    by_id = {id_: turn for (id_, _), turn in turns(list(found))}
+    assert (by_id["a[1]"].previous, by_id["a[3]"].next) == ("", "")
+    assert by_id["b[1]"].next == found["a[2]", 1].removeprefix("failures/")
+    assert (by_id["a[2]"].number, by_id["a[2]"].total) == (3, 4)
+
+
+def test_a_known_failure_has_a_page_with_versions_and_evidence(example, written):
+    id_ = next(iter(known_issues({"block-strides-rounded-down"}, {H200}, REPOSITORY)))
+    index, (page,) = written(example.record("a[1]", "known_fail", known=id_, driver=H200))
+    assert "golden/known_failures/nvidia.yaml" in page
+    assert "seen on NVIDIA 580.159.04 (H200)" in page
+    assert "seen on NVIDIA 580.159.04 (H200)" in index
+
+
+def test_a_known_failure_of_another_driver_is_not_taken():
+    assert known_issues({"block-strides-rounded-down"}, {"llvmpipe Mesa 26.1.6"}, REPOSITORY) == {}
+
+
+def test_cases_for_another_judge_are_not_counted_as_not_supported(example, written):
+    lacking = example.record("a[2]", "not_supported")
+    index, _ = written(example.record("a[1]"), lacking, *(example.record(f"rules[{n}]", **STATIC) for n in range(3)))
+    assert "1 pass, 1 not supported, and 3 cases for another kind of judge" in index
+    assert "– Not supported 1 case, 50.0 %" in index
+    assert "static rules are judged by --device spirv-val" in index
+
+
+def test_the_summary_says_how_many_cases_of_a_family_are_for_another_judge(example):
+    summary = summarise(result_of(example.record(f"{family}[1]", **STATIC)) for family in ("rules", "rules_too"))
+    assert (summary.elsewhere, summary.judged_elsewhere) == ({"rules": 1, "rules_too": 1}, 2)
+
+
+def test_families_of_which_nothing_ran_are_folded(example, written, tmp_path):
+    written(example.record("runs[1]"), example.record("idle[1]", "not_supported"))
+    text = (tmp_path / "index.html").read_text()
+    before, _, folded = text.partition('<details id="idle-families">')
+    assert re.search(r"family=runs", before)
+    assert not re.search(r"family=idle", before)
+    assert re.search(r"family=idle", folded)
+
+
+def test_a_requirement_has_a_page_with_its_text_its_cases_and_its_devices(example, written, tmp_path):
+    records = [example.record(f"muladd[{n}]", verdict, requirements=["KHR-MAD-03"]) for n, verdict in enumerate(("pass", "fail"))]
+    written(*records, example.record("muladd[2]", requirements=["KHR-MAD-03"], driver="example 2"))
+    page = plain(tmp_path / "requirements" / "KHR-MAD-03.html")
+    assert "SPV_KHR_cooperative_matrix" in page
+    assert page.index("muladd[1]") < page.index("muladd[0]")
+    assert all(driver in page for driver in ("example 1.2.3", "example 2"))
+
+
+def test_names_that_are_no_ids_of_requirements_are_file_names_too(example, written, tmp_path):
+    written(example.record("a[1]", requirements=["../../x", "A" * 300]))
+    assert len(list((tmp_path / "requirements").iterdir())) == 2
+    assert not (tmp_path.parent / "x.html").exists()

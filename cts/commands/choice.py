@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cts.commands.context import casebook
 from cts.run.case_words import has_word
+from cts.suggestion import suggestion
 from generators.casebook import Case, Casebook, Family, Tier, expand
 from generators.errors import CtsError
 
@@ -33,7 +34,7 @@ def chosen_families(options: argparse.Namespace, book: Casebook) -> list[Family]
     names = options.family or list(book.families)
     for name in names:
         if name not in book.families:
-            raise CtsError(f"--family {name}: unknown; the families are {', '.join(book.families)}")
+            raise CtsError(f"--family {name}: unknown; {suggestion(name, book.families)}")
     return [book.families[name] for name in names]
 
 

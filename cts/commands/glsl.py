@@ -6,6 +6,7 @@ import argparse
 
 from cts.commands.context import casebook, print_json
 from cts.run.plan import one_of
+from cts.suggestion import suggestion
 from generators.casebook import CaseKind, Tier
 from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, glsl_coverage
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     names = options.family or list(families)
     for name in names:
         if name not in families:
-            raise CtsError(f"--family {name}: unknown; the families are {', '.join(families)}")
+            raise CtsError(f"--family {name}: unknown; {suggestion(name, families)}")
     found = glsl_coverage((families[name] for name in names), tier)
     if options.json:
         print_json([_document(entry) for entry in found])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cts.checkout import PACKAGE
+from cts.suggestion import suggestion
 from generators.errors import CtsError
 
 
@@ -79,8 +80,8 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyarg
         elif in_cases(argument, directory, root):
             concerned = True
             if not path.exists():
-                known = ", ".join(str(p.relative_to(root)) for p in sorted(cases.glob("*/*.yaml")) if p.parent.name != "requirements")
-                raise SelectionError(f"no such file {path_text}; the families are {known or 'none'}")
+                known = [str(p.relative_to(root)) for p in cases.glob("*/*.yaml") if p.parent.name != "requirements"]
+                raise SelectionError(f"no such file {path_text}; {suggestion(path_text, known)}")
             if parts:
                 known_ids = files.get(path)
                 if known_ids != ():

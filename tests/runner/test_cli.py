@@ -176,7 +176,7 @@ def test_coverage_check_says_each_fault_and_fails(casebook, monkeypatch, capsys)
         (["show", "nonesuch[x]"], "nonesuch"),
         (["repro", "nonesuch", "DIR"], "not a case id"),
         (["list", "--tier", "hourly"], "smoke, nightly, full"),
-        (["list", "--family", "nonesuch"], "the families are"),
+        (["list", "--family", "qqqqqq"], "names the"),
         (["spirv-val", "--front-end", "hlsl"], "spirv, glsl, both"),
         (["new-family", "Bad Name", "--specification", "SPV_KHR_cooperative_matrix"], "Bad Name"),
         (["--root", "nonesuch", "list"], "nonesuch"),
@@ -249,3 +249,8 @@ def test_coverage_says_what_judges_each_requirement(capsys):
     table = capsys.readouterr().out
     assert all(f"| {one['id']} | {one['text']} ({one['place']}) |" in table for one in document["requirements"])
     assert all(f"* {one['name']}, " in table for one in document["runs"])
+
+
+def test_a_name_that_is_nearly_right_gets_a_suggestion(capsys):
+    assert main(["list", "--family", "muladdd"]) == 2
+    assert "did you mean muladd or " in capsys.readouterr().err

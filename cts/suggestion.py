@@ -1,0 +1,16 @@
+"""What somebody may have meant who named what does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+MOST = 3
+"""Names that are suggested."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a clause that names what is nearest to ``name``, or how many there are to choose from; for the end of a message."""
+    names = sorted(known)
+    near = get_close_matches(name, names, MOST, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"'cts list --count' names the {len(names)} families"

@@ -174,3 +174,9 @@ def test_a_run_of_one_verdict_makes_a_page(example, tmp_path, verdict):
 def test_an_empty_journal_makes_a_page_that_says_so(example, tmp_path):
     write(example.write_journal(tmp_path, []), tmp_path)
     assert "No case was judged" in (tmp_path / "index.html").read_text()
+
+
+def test_code_in_the_words_of_a_cause_looks_like_code(example, tmp_path):
+    line = example.record("muladd[row:8x8x8.f16.f16.f16.f16]", "crash", code="crash.dispatch", reason="`vkQueueSubmit` does not return")
+    write(example.write_journal(tmp_path, [line]), tmp_path)
+    assert "<code>vkQueueSubmit</code> does not return" in (tmp_path / "index.html").read_text(encoding="utf-8")

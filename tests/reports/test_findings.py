@@ -38,6 +38,7 @@ FOUND = {
         "vector_stages": "e4m3 in row",
         "vector_layout_conversion": "commands:alternate and e4m3 in types",
     },
+    ("nvidia", "slow-tensor-loads"): {"flexible": "does:tensor and size:4x4x2 or 4x8x1 or k1024 or m1024 or n1024 or n256"},
     ("nvidia", "odd-sums-add-to-the-next-element"): {"vector_training": "m odd and operation:both or reduce_sum"},
     ("lavapipe", "stride-of-64-bits"): {"load_store": "integer:s64"},
     ("lavapipe", "muladd-overwrites-c"): {"muladd": "form:reuse and K of row >= 16"},
@@ -54,6 +55,9 @@ FOUND = {
     ("lavapipe", "stores-after-divided-barriers"): {"memory": "form:divided_plain"},
 }
 """By run and known failure: the box of each family in which the run has cases of it. reductions-of-fragments has two, see below."""
+
+UNDECIDED = frozenset({"timeout.pipeline"})
+"""Codes of which some cases have no box: sizes alone do not tell which pipelines take a little longer than the limit."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def test_every_known_failure_is_found(run):
     assert {id_ for of_run, id_ in FOUND if of_run == run} | {"reductions-of-fragments"} >= set(findings(run).known.values())
     for cause in findings(run).causes:
         if cause.verdict is not Verdict.QUALITY_WARNING:
-            assert sum(one.failing for one in cause.inside) == len(cause.results)
+            assert sum(one.failing for one in cause.inside) == len(cause.results) or cause.code in UNDECIDED
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -11,6 +11,7 @@ import shlex
 import sys
 import zlib
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -278,10 +279,13 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         raise CtsError("--dist each: every process would judge every case: leave it out, or use --repeat to judge each case several times")
     retry = checked_retry(options["retry"])
     shard = parse_shard(options["shard"]) if options["shard"] else None
-    casebook = load_casebook(root)
-    named = check_named(casebook, request)
-    listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
-    groups = checked_groups(options)
+    with ThreadPoolExecutor(1) as asking:
+        # A driver answers in a process of its own; the casebook is read meanwhile.
+        asked = asking.submit(checked_groups, options)
+        casebook = load_casebook(root)
+        named = check_named(casebook, request)
+        listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
+        groups = asked.result()
     processes = config.getoption("numprocesses", None) if _controls(config) else 1
     if processes is not None and processes < len(groups):
         raise CtsError(f"--device: {len(groups)} devices need a process each at least: add -n {len(groups)} or more")

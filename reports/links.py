@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,60}")
 
@@ -32,7 +32,8 @@ def page_beside(page: Path, folder: Path) -> str:
     """Return the relative address that leads from a page in ``folder`` to ``page``; empty where there is no such page."""
     if not page.is_file():
         return ""
-    return Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix()
+    # With ./ a folder's name is none of a protocol, whatever it is.
+    return "./" + quote(Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix(), errors="surrogateescape")
 
 
 def cases_query(**filters: str) -> str:

@@ -76,13 +76,14 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
         for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
-            for number, left in ((1, outcome), *outcome.repeats):
-                if mismatches := compare(one, want, before, left):
-                    wrong.append(WrongSubcase(index, left, mismatches, number))
-                    break
-            else:
-                if unexpected := compare_quality(want, before, outcome):
-                    warned.append(WrongSubcase(index, outcome, unexpected))
+            rounds = ((1, outcome), *outcome.repeats)
+            found = (WrongSubcase(index, left, compare(one, want, before, left), number) for number, left in rounds)
+            if bad := next((entry for entry in found if entry.mismatches), None):
+                wrong.append(bad)
+                continue
+            found = (WrongSubcase(index, left, compare_quality(want, before, left), number) for number, left in rounds)
+            if doubtful := next((entry for entry in found if entry.mismatches), None):
+                warned.append(doubtful)
     policy = _policy(program, plan.expected)
     if wrong:
         with watch.step("diagnose"):

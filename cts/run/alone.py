@@ -122,7 +122,6 @@ class Alone:
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]
         case = find_case(self._casebook, id_)
-        effort = settings.effort(case, self._budget)
-        if limit is not None:
-            effort = replace(effort, limit=limit)
+        # What it ends with now is its verdict, so it has the run's limit, unless somebody says otherwise.
+        effort = replace(settings.effort(case, self._budget), limit=limit)
         return replace(judge(case, holder, settings.front_end, settings.tier, attempt, effort), unit=settings.unit)

@@ -66,13 +66,14 @@ class Foretold:
             return 0
         seconds = (time.perf_counter() - begin) / len(results)
         results = [replace(result, seconds=seconds) for result in results]
-        try:
-            if self._journal is not None:
-                self._journal.append_line(b"".join(map(encode, results)))
-        except JournalError as error:
-            raise session.Interrupted(str(error)) from None
         path = family.path.relative_to(self._root).as_posix()
         for result in results:
+            # One by one: a run that is ended here has counted what its journal has.
+            try:
+                if self._journal is not None:
+                    self._journal.append_line(encode(result))
+            except JournalError as error:
+                raise session.Interrupted(str(error)) from None
             report = make_report(f"{path}::{result.id}", result, start, self._settings.passing)
             session.config.hook.pytest_runtest_logreport(report=report)
         return len(results)

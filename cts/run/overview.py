@@ -145,7 +145,9 @@ class Overview:
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         # The controller of pytest-xdist collects nothing itself; it hears later what its workers have.
         if not session.config.pluginmanager.has_plugin("dsession"):
-            self._select([item.nodeid for item in session.items])
+            self._select(_cases([item.nodeid for item in session.items]))
+        elif self._items.asked is not None:
+            self._select(self._items.asked)
         self._began = time.monotonic()
         try:
             return (yield)
@@ -159,11 +161,10 @@ class Overview:
         if not self._tally.total:
             self._began = time.monotonic()
         if not self._collected:
-            self._select(ids)
+            self._select(_cases(ids))
 
-    def _select(self, nodeids: Sequence[str]) -> None:
+    def _select(self, ids: Sequence[str]) -> None:
         self._collected = True
-        ids = [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
         self._families = Counter()
         for id_ in (*ids, *self._items.foretold):
             self._families[family_of(id_)] += self._items.count(id_)
@@ -484,6 +485,10 @@ class Overview:
 
 def _id(nodeid: str) -> str:
     return nodeid.partition("::")[2]
+
+
+def _cases(nodeids: Sequence[str]) -> list[str]:
+    return [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
 
 
 def _is_case(nodeid: str) -> bool:

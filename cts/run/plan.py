@@ -27,6 +27,8 @@ DEFAULT_STEP_TIMEOUT = 60.0
 MOST_SECONDS = 1e6
 """Of a step: more than a week. Far beyond, a socket cannot wait that long."""
 MOST_REPEATS = 100_000
+MOST_ROUNDS = 100
+"""Each that differs is kept until it is compared."""
 GPU_TYPES = frozenset({"integrated", "discrete", "virtual"})
 """Types of Vulkan devices that are GPUs."""
 GPU_ROUNDS = 3
@@ -137,7 +139,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
             "leave it out (pytest has --isolation on)"
         )
-    rounds = at_least_one("--rounds", options.get("rounds") or str(_rounds(description)), MOST_REPEATS)
+    rounds = at_least_one("--rounds", options.get("rounds") or str(_rounds(description)), MOST_ROUNDS)
     settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback, rounds=rounds)
     return replace(settings, limit=beginning_now(seconds)) if seconds else settings
 

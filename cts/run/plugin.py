@@ -370,7 +370,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 def _foretells(config: pytest.Config, request: Request, settings: Settings) -> bool:
     """Tell whether unsupported cases may be without items: not where pytest selects or lists items, by whichever of its options."""
     given = [getattr(config.option, name, None) for name in ("keyword", "markexpr", "deselect", "collectonly", "lf", "failedfirst")]
-    return request.alone and not any(request.files.values()) and settings.tier != "full" and not any(given)
+    return request.everything and request.alone and settings.tier != "full" and not any(given)
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:

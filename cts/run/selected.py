@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cts.run.selection import Selection
-from generators.casebook import Family
+from generators.casebook import Case, Family
 from generators.casebook.blocks import Block, block_cases
 from generators.casebook.ids import family_of
 from generators.casebook.tiers import labels_of
@@ -56,9 +56,16 @@ class Selected:
     @cached_property
     def foretold(self) -> tuple[str, ...]:
         """The ids of the cases that have no item, since the device is known not to support them."""
-        if self.selection.foretold is None:
-            return ()
-        return tuple(case.id for family in self.selection.casebook for case in self.selection.divided(family)[1])
+        return tuple(case.id for _, foretold in self._divided or () for case in foretold)
+
+    @property
+    def asked(self) -> tuple[str, ...] | None:
+        """The ids of all other cases, in the order of the families; None where nothing is known before the device is asked."""
+        return None if self._divided is None else tuple(case.id for asked, _ in self._divided for case in asked)
+
+    @cached_property
+    def _divided(self) -> list[tuple[list[Case], list[Case]]] | None:
+        return None if self.selection.foretold is None else [self.selection.divided(family) for family in self.selection.casebook]
 
     @cached_property
     def _blocks(self) -> Mapping[str, tuple[Family, Block]]:

@@ -13,6 +13,7 @@ from cts.journal import journal
 from cts.journal.journal import Fault
 from cts.journal.outline import Outline, read_outlines
 from cts.journal.run_record import RunRecord
+from cts.printable import printable_line
 from cts.verdict.verdict import Verdict
 from reports.journals import Faults
 from reports.verdicts import SEVERITY, WORDING
@@ -72,8 +73,11 @@ def read_runs(journals: Sequence[Path], renames: Mapping[str, str]) -> tuple[Com
 
 
 def names(journals: Sequence[Path]) -> list[str]:
-    """Return names of runs by the paths of their journals: of the folder, with as many folders above it as tell them apart, or numbered."""
-    folders = [path.absolute().parent.parts for path in journals]
+    """Return names of runs by the paths of their journals, without control characters.
+
+    A name is that of the folder, with as many folders above it as tell the runs apart, or a number.
+    """
+    folders = [tuple(map(printable_line, path.absolute().parent.parts)) for path in journals]
     for length in range(1, max(map(len, folders)) + 1):
         found = ["/".join(parts[-length:]) for parts in folders]
         if len(set(found)) == len(found):

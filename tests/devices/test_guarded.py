@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.devices.vulkan.guarded import ALIGNMENT, GUARD, UNTOUCHED, fill, judge, judged_rounds, lay_out
+from cts.devices.vulkan.guarded import ALIGNMENT, GUARD, Round, fill, judge, judged_rounds, lay_out
 from generators.kernel import BufferSlot, Dispatch, StrayWrite
 
 sizes = st.lists(st.tuples(st.integers(1, 3000), st.booleans()), min_size=1, max_size=5)
@@ -92,7 +92,7 @@ def test_a_later_round_that_left_something_else_is_told_of_its_dispatch_alone():
     before = fill(layout, [_dispatch(slots, 0), _dispatch(slots, 1)])
     other = before.copy()
     other[1, layout.offsets[0]] ^= 1
-    first, second = judged_rounds(layout, before, [(before.copy(), UNTOUCHED), (before.copy(), UNTOUCHED), (other, UNTOUCHED)])
+    first, second = judged_rounds(layout, before, [Round(1, before.copy()), Round(3, other)])
     assert first.repeats == ()
     ((number, repeated),) = second.repeats
     assert number == 3
@@ -105,6 +105,6 @@ def test_a_stray_byte_in_a_later_round_is_told():
     before = fill(layout, [_dispatch(slots, 0)])
     other = before.copy()
     other[0, layout.offsets[0] + 8] ^= 1
-    (outcome,) = judged_rounds(layout, before, [(before.copy(), UNTOUCHED), (other, UNTOUCHED)])
+    (outcome,) = judged_rounds(layout, before, [Round(1, before.copy()), Round(2, other)])
     assert (outcome.stray, [number for number, _ in outcome.repeats]) == ((), [2])
     assert outcome.repeats[0][1].stray == (StrayWrite("b0", "after", 8, 1),)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tests.plugin.conftest import SMOKE
+from tests.suite import REPOSITORY
 
 BEHAVIOURS = {"copying[number:n1]": "foretold", "copying[number:n2]": "fail", "copying[number:n6]": "foretold"}
 VERDICTS = dict.fromkeys(SMOKE, "pass") | {
@@ -82,3 +85,32 @@ def test_a_run_in_which_nothing_is_supported_says_so(checkout, more):
     assert "NOTHING WAS TESTED" in done.stdout
     assert set(checkout.results().values()) == {"not_supported"}
     assert len(checkout.results()) == len(SMOKE)
+
+
+def test_a_run_of_one_file_judges_its_cases_alone(tmp_path):
+    path = "cases/khr_variable_pointers/variable_pointers.yaml"
+    command = [sys.executable, "-m", "pytest", path, "--device", "embedded:nvidia-h200", "--report-dir", str(tmp_path), "-q"]
+    subprocess.run([*command, "-p", "no:cacheprovider"], cwd=REPOSITORY, check=False, capture_output=True)
+    lines = (tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line).get("family") for line in lines} == {None, "variable_pointers"}
+
+
+def test_an_end_while_they_are_told_counts_what_the_journal_has(checkout):
+    (checkout.root / "ends.py").write_text(
+        "import os, signal\n"
+        "import cts.run.foretold as foretold\n"
+        "real = foretold.make_report\n"
+        "def make_report(nodeid, *rest):\n"
+        "    if 'n6]' in nodeid:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(nodeid, *rest)\n"
+        "foretold.make_report = make_report\n",
+        encoding="utf-8",
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "ends"'))
+    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS, PYTHONPATH=path)
+    assert len(checkout.results()) in (1, 2)
+    assert f"STOPPED after {len(checkout.results())} of 8 cases" in done.stdout or "STOPPED after 1 of 8 cases" in done.stdout
+    assert json.loads((checkout.root / "out" / "meta.json").read_text())["selected"] == 8

@@ -16,7 +16,7 @@ from cts.devices.requirements import has_sparse_buffers, missing
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.commands import Commands
 from cts.devices.vulkan.executable import Executable
-from cts.devices.vulkan.guarded import Layout, fill, judged_rounds, lay_out, write_addresses
+from cts.devices.vulkan.guarded import Layout, Round, fill, judged_rounds, lay_out, write_addresses
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.large import LargeBuffers
 from cts.devices.vulkan.logical_device import create
@@ -24,7 +24,6 @@ from cts.devices.vulkan.matrix_conversion import MatrixConversions
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.opaque import OpaqueBuffers
 from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
-from cts.devices.vulkan.poisoned import Around
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
 from cts.verdict.codes import Reason
@@ -214,12 +213,14 @@ class VulkanDevice:
             with self._step(Step.DISPATCH):
                 memory = self._arena.reserve(before.size)
             write_addresses(layout, before, self._arena.address)
-            left: list[tuple[np.ndarray, Around]] = []
-            for _ in range(kernel.rounds if large is None else 1):
+            left: list[Round] = []
+            for number in range(1, 1 + (kernel.rounds if large is None else 1)):
                 mapped = memory.place(before)
                 with self._step(Step.DISPATCH):
                     self._submit(executable, layouts, layout, part, opaque, large)
-                left.append((mapped.copy(), memory.around()))
+                around = memory.around()
+                if not left or around != left[0].around or not np.array_equal(mapped, left[0].after):
+                    left.append(Round(number, mapped.copy(), around))
             found = judged_rounds(layout, before, left)
             if opaque is not None:
                 found = [opaque.with_repeats(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]

@@ -96,22 +96,35 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
     return outcomes
 
 
-def judged_rounds(layout: Layout, before: np.ndarray, left: Sequence[tuple[np.ndarray, Around]]) -> list[Outcome]:
+@dataclass(frozen=True)
+class Round:
+    """What one run of some dispatches left.
+
+    Attributes:
+        number: from 1.
+        after: what memory holds.
+        around: what was written outside of all ranges.
+    """
+
+    number: int
+    after: np.ndarray
+    around: Around = UNTOUCHED
+
+
+def judged_rounds(layout: Layout, before: np.ndarray, rounds: Sequence[Round]) -> list[Outcome]:
     """Return the outcome of each dispatch in the first of some rounds, with those of later rounds that left something else.
 
     Args:
         layout, before: as for ``judge``, the same in each round.
-        left: what memory holds after each round, and what was written outside of all ranges.
+        rounds: the first, and those that differ from it anywhere.
     """
-    (after, around), *later = left
-    first = judge(layout, before, after, around)
+    one, *later = rounds
+    first = judge(layout, before, one.after, one.around)
     repeats: list[list[tuple[int, Outcome]]] = [[] for _ in first]
-    for number, (again, outside) in enumerate(later, 2):
-        if outside == around and np.array_equal(again, after):
-            continue
-        for place, outcome in enumerate(judge(layout, before, again, outside)):
-            if outcome.stray != first[place].stray or not np.array_equal(again[place], after[place]):
-                repeats[place].append((number, outcome))
+    for again in later:
+        for place, outcome in enumerate(judge(layout, before, again.after, again.around)):
+            if outcome.stray != first[place].stray or not np.array_equal(again.after[place], one.after[place]):
+                repeats[place].append((again.number, outcome))
     return [replace(outcome, repeats=tuple(others)) for outcome, others in zip(first, repeats, strict=True)]
 
 

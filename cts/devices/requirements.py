@@ -71,9 +71,8 @@ def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> 
 
     All kernels with the same ``feature_key`` lack the same features.
     """
-    module = needs.module
-    workgroup_scope = any(matrix.scope == Scope.WORKGROUP for matrix in needs.types.matrices)
-    return _lacking_features(needs.kernel, module, _profile(_ByIdentity(description)), workgroup_scope)
+    *_, workgroup_scope = feature_key(needs)
+    return _lacking_features(needs.kernel, needs.module, _profile(_ByIdentity(description)), workgroup_scope)
 
 
 def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:

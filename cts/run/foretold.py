@@ -6,7 +6,7 @@ An item of pytest's for each of these cases would cost more than the verdicts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from cts.journal.record import encode
 from cts.kinds.foretelling import Foreteller
 from cts.run.judging import make_report
 from cts.run.runner import result_of
+from cts.run.selected import Selected
 from cts.run.selection import Selection
 from cts.run.session import Settings
 from cts.verdict.verdict import CaseResult
-from generators.casebook import Family
+from generators.casebook import Case
 
 
 def foretold(selection: Selection, foreteller: Foreteller) -> Mapping[str, bytes]:
@@ -36,37 +37,37 @@ class Foretold:
 
     Args:
         root: of the checkout.
-        selection: of the run.
+        selected: of the run.
         journal: that this process writes, or None.
     """
 
-    def __init__(self, root: Path, settings: Settings, selection: Selection, foreteller: Foreteller, journal: Journal | None) -> None:
+    def __init__(self, root: Path, settings: Settings, selected: Selected, foreteller: Foreteller, journal: Journal | None) -> None:
         self._root = root
         self._settings = settings
-        self._selection = selection
+        self._selected = selected
         self._foreteller = foreteller
         self._journal = journal
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
         told = 0
-        for family in self._selection.casebook:
-            told += self._tell(session, family)
+        for name, cases in self._selected.told.items():
+            told += self._tell(session, self._selected.selection.casebook.families[name].path, cases)
         try:
             return (yield)
         finally:
             # Without any, pytest would say that no tests ran.
             session.testscollected += told
 
-    def _tell(self, session: pytest.Session, family: Family) -> int:
-        """Give the verdicts of a family; return how many."""
+    def _tell(self, session: pytest.Session, file: Path, cases: Sequence[Case]) -> int:
+        """Give the verdicts of cases of one family, which ``file`` has; return how many."""
         begin, start = time.perf_counter(), time.time()
-        results = list(self._results(family))
+        results = list(self._results(cases))
         if not results:
             return 0
         seconds = (time.perf_counter() - begin) / len(results)
         results = [replace(result, seconds=seconds) for result in results]
-        path = family.path.relative_to(self._root).as_posix()
+        path = file.relative_to(self._root).as_posix()
         for result in results:
             # One by one: a run that is ended here has counted what its journal has.
             try:
@@ -78,10 +79,10 @@ class Foretold:
             session.config.hook.pytest_runtest_logreport(report=report)
         return len(results)
 
-    def _results(self, family: Family) -> Iterator[CaseResult]:
+    def _results(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
         settings = self._settings
-        for case in self._selection.divided(family)[1]:
+        for case in cases:
             judgement = self._foreteller.judged(case)
-            for attempt in self._selection.attempts.left(case.id):
+            for attempt in self._selected.selection.attempts.left(case.id):
                 result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
                 yield replace(result, unit=settings.unit)

@@ -351,7 +351,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         plan = replace(plan, foretold=foretold(plan.selection(casebook), foreteller))
     findings: list[Finding] = []
     selection = plan.selection(casebook)
-    overview = Overview(version, groups, reports, Selected(selection), tally, retried, findings, claim)
+    selected = Selected(selection)
+    overview = Overview(version, groups, reports, selected, tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
     if (github := from_environment(reports, settings.passing)) is not None:
         config.pluginmanager.register(github, "cts-github")
@@ -359,7 +360,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     alone = Alone(casebook, holders, overview.journal, proven)
     config.pluginmanager.register(alone, "cts-alone")
     if foreteller is not None:
-        config.pluginmanager.register(Foretold(casebook.root.parent, settings, selection, foreteller, overview.journal), "cts-foretold")
+        config.pluginmanager.register(Foretold(casebook.root.parent, settings, selected, foreteller, overview.journal), "cts-foretold")
     if _controls(config):
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")

@@ -56,16 +56,23 @@ class Selected:
     @cached_property
     def foretold(self) -> tuple[str, ...]:
         """The ids of the cases that have no item, since the device is known not to support them."""
-        return tuple(case.id for _, foretold in self._divided or () for case in foretold)
+        return tuple(case.id for cases in self.told.values() for case in cases)
+
+    @property
+    def told(self) -> Mapping[str, list[Case]]:
+        """These cases, by family."""
+        return {name: foretold for name, (_, foretold) in (self._divided or {}).items()}
 
     @property
     def asked(self) -> tuple[str, ...] | None:
         """The ids of all other cases, in the order of the families; None where nothing is known before the device is asked."""
-        return None if self._divided is None else tuple(case.id for asked, _ in self._divided for case in asked)
+        return None if self._divided is None else tuple(case.id for asked, _ in self._divided.values() for case in asked)
 
     @cached_property
-    def _divided(self) -> list[tuple[list[Case], list[Case]]] | None:
-        return None if self.selection.foretold is None else [self.selection.divided(family) for family in self.selection.casebook]
+    def _divided(self) -> Mapping[str, tuple[list[Case], list[Case]]] | None:
+        if self.selection.foretold is None:
+            return None
+        return {family.name: self.selection.divided(family) for family in self.selection.casebook}
 
     @cached_property
     def _blocks(self) -> Mapping[str, tuple[Family, Block]]:

@@ -256,9 +256,16 @@ def _accumulation(found: _Found, op: int, operands: _Operands) -> None:
 
 
 def _sub_array(found: _Found, _: int, operands: _Operands) -> None:
-    if operands[2] not in found.composite_of:
-        raise _Wrong(f"%{operands[2]} is an operand in place of an array, and it is none")
-    found.sub_arrays[SubArrayIds(found.composite_of[operands[2]], operands[0])] = None
+    result, source = operands[0], operands[2]
+    types = SubArrayIds(_array_type(found, found.composite_of.get(source, source)), _array_type(found, result))
+    found.sub_arrays[types] = None
+
+
+def _array_type(found: _Found, type_id: int) -> int:
+    """Return ``type_id`` if it is an array's."""
+    if type_id not in found.composites or found.composites[type_id].op != Op.TypeArray:
+        raise _Wrong(f"%{type_id} is an operand in place of an array or its type, and it is none")
+    return type_id
 
 
 _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyType(

@@ -7,6 +7,7 @@ import pytest
 from cts.devices.module_reading import read_needs
 from generators.errors import GeneratorError
 from generators.spirv.enumerants import MAGIC, Decoration, ExecutionMode, Op, StorageClass
+from generators.spirv.reader import NotSpirv
 
 
 def module(*instructions: tuple[int, ...]) -> bytes:
@@ -95,3 +96,21 @@ def test_the_workgroup_size_constant_goes_before_the_execution_mode():
 def test_an_instruction_that_runs_past_the_end_is_refused():
     with pytest.raises(GeneratorError, match="does not fit"):
         read_needs(module((Op.Capability, 1))[:-4])
+
+
+@pytest.mark.parametrize(
+    ("source_type", "result_type"),
+    [(STRUCT, ARRAY), (ARRAY, STRUCT), (F16, ARRAY), (ARRAY, F16)],
+    ids=["struct", "to struct", "f16", "to f16"],
+)
+def test_a_part_of_an_array_is_of_an_array_and_is_one(source_type: int, result_type: int):
+    words = module(
+        *TYPES,
+        (Op.Constant, U32, 11, 8),
+        (Op.TypeArray, ARRAY, U32, 11),
+        (Op.TypeStruct, STRUCT, U32),
+        (Op.Undef, source_type, 20),
+        (Op.ExtractSubArrayQCOM, result_type, 21, 20, 11),
+    )
+    with pytest.raises(NotSpirv):
+        read_needs(words)

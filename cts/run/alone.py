@@ -12,7 +12,7 @@ import pytest
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
-from cts.run.control import ControlCase, Proven
+from cts.run.control import ControlCase, Proven, plain_case
 from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
 from cts.run.session import Settings
@@ -51,7 +51,7 @@ class Alone:
         self._waiting: list[SetAside] = []
         self._budget = Budget()
         self._controls = [
-            ControlCase(lambda id_, group=group: self._judge(id_, 1, group).verdict, settings.retries, proven=proven)  # type: ignore[misc]
+            ControlCase(partial(self._rerun, group), settings.retries, proven=proven, plain=partial(plain_case, casebook))
             for group, (settings, _) in enumerate(groups)
         ]
 
@@ -118,6 +118,9 @@ class Alone:
         if any(one.alone and one.verdict in BLAMED for one in result.tries):
             self._controls[aside.group].confirm(result.id)
         return known(result)
+
+    def _rerun(self, group: int, id_: str) -> Verdict:
+        return self._judge(id_, 1, group).verdict
 
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]

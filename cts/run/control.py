@@ -1,4 +1,4 @@
-"""Whether the device still does what it did: a case that has passed is run again, and is not recorded.
+"""Whether the device still works: a case that has passed, or a shader without cooperative types, is run and is not recorded.
 
 A driver that has been lost for good loses every case from then on; none of them is to blame.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import Retries
+from cts.run.set_aside import SET_ASIDE
 from cts.run.tally import Digest
 from cts.verdict.verdict import Verdict
-from generators.casebook import Casebook, CaseKind, find_case
+from generators.casebook import Casebook, CaseKind, build, find_case
 from generators.casebook.ids import family_of
 from generators.errors import CasebookError
 
@@ -22,6 +24,9 @@ IN_A_ROW = 3
 
 RUNS = 4
 """How often the control case has to pass. On an H200, after a shader that did not end, a process could still draw once or twice."""
+
+PLAIN = "plain_shaders"
+"""The family whose shaders have no cooperative types; its first parameter is the stage."""
 
 Proven = tuple[str, float]
 """Id and seconds of a case that has passed."""
@@ -44,23 +49,44 @@ def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> t
     return tuple(quickest.values())
 
 
-class ControlCase:
-    """The quickest case of each family that has passed so far.
+def plain_case(casebook: Casebook, id_: str) -> str | None:
+    """Return the id of the case whose shader has no cooperative type and runs in the stage of the case ``id_``.
 
-    A device may be lost in part: for draws and not for dispatches, for example. So the control of a case is the quickest of its own family;
-    where none of the family has passed, the quickest of all.
+    It is None for a case that runs no shader or is such a case itself, and where the casebook has no such family.
+    """
+    case = find_case(casebook, id_)
+    if PLAIN not in casebook.families or case.family == PLAIN or case.definition.kind is not CaseKind.KERNEL:
+        return None
+    return find_case(casebook, f"{PLAIN}[stage:{build(case).program.shape.stage}]").id
+
+
+class ControlCase:
+    """Runs a control after a case cost its device.
+
+    A device may be lost in part: for draws and not for dispatches, for example. So the control of a case is the quickest of its family that
+    has passed so far. Where none has, it is a shader without cooperative types in the stage of the case; where there is none, the quickest
+    case of all.
 
     Args:
         rerun: runs a case again.
-        retries: of a control case that does not pass.
+        retries: of a control that does not do what it must.
         sleep: waits for some seconds.
         proven: cases that passed in the run that this one resumes.
+        plain: returns the id of the case without cooperative types that runs in the stage of a case, if there is one (``plain_case``).
     """
 
-    def __init__(self, rerun: Rerun, retries: Retries, sleep: Callable[[float], None] = time.sleep, proven: Iterable[Proven] = ()) -> None:
+    def __init__(
+        self,
+        rerun: Rerun,
+        retries: Retries,
+        sleep: Callable[[float], None] = time.sleep,
+        proven: Iterable[Proven] = (),
+        plain: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
         self._rerun = rerun
         self._retries = retries
         self._sleep = sleep
+        self._plain = plain
         self._quickest: dict[str, Proven] = {}
         for id_, seconds in proven:
             self.passed(id_, seconds)
@@ -80,30 +106,56 @@ class ControlCase:
             self.confirm(id_)
 
     def confirm(self, id_: str) -> None:
-        """See that the control case passes still, ``RUNS`` times, after the case ``id_`` cost its device. Nothing is known where no case
-        has passed.
+        """See that the control of the case ``id_``, which cost its device, works still, ``RUNS`` times; nothing is known without one.
 
         Raises:
-            DeviceUnavailable: it does not pass any more, however often that is tried.
+            DeviceUnavailable: it does not work any more, however often that is tried.
         """
         self._row = 0
-        if not self._quickest:
+        control = self._control_of(id_)
+        if control is None:
             return
-        control, _ = self._quickest.get(family_of(id_)) or min(self._quickest.values(), key=lambda proven: proven[1])
         verdict = Verdict.PASS
         for _ in self._retries.begin(self._sleep):
             verdict = self._repeated(control)
-            if verdict is Verdict.PASS:
+            if verdict in control.working:
                 return
         raise DeviceUnavailable(
-            f"the device no longer works: {control}, which has passed before, now ends as {verdict} "
+            f"the device no longer works: {control.id}, which {control.what}, now ends as {verdict} "
             f"(tried {self._retries.attempts} times, the last case before that was {id_})"
         )
 
-    def _repeated(self, control: str) -> Verdict:
-        """Run the control case until it does not pass, at most ``RUNS`` times; return how the last run ended."""
+    def _control_of(self, id_: str) -> _Control | None:
+        if own := self._quickest.get(family_of(id_)):
+            return _proven(own)
+        if plain := self._plain(id_):
+            return _Control(plain, "has no cooperative types", frozenset(Verdict) - SET_ASIDE)
+        if self._quickest:
+            return _proven(min(self._quickest.values(), key=lambda proven: proven[1]))
+        return None
+
+    def _repeated(self, control: _Control) -> Verdict:
+        """Run the control until it does not work, at most ``RUNS`` times; return how the last run ended."""
         for _ in range(RUNS - 1):
-            verdict = self._rerun(control)
-            if verdict is not Verdict.PASS:
+            verdict = self._rerun(control.id)
+            if verdict not in control.working:
                 return verdict
-        return self._rerun(control)
+        return self._rerun(control.id)
+
+
+@dataclass(frozen=True)
+class _Control:
+    """A case that is run to see whether the device works.
+
+    Attributes:
+        what: what is known of it, for a message.
+        working: the verdicts by which the device works.
+    """
+
+    id: str
+    what: str
+    working: frozenset[Verdict]
+
+
+def _proven(proven: Proven) -> _Control:
+    return _Control(proven[0], "has passed before", frozenset({Verdict.PASS}))

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
-from cts.run.control import ControlCase, Proven
+from cts.run.control import ControlCase, Proven, plain_case
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
 from cts.run.options import is_package
@@ -80,7 +81,7 @@ class Judging:
         self._send_records = send_records
         self._parent = os.getppid()
         self._budget = Budget()
-        self._control = ControlCase(self._rerun, settings.retries, proven=proven)
+        self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=partial(plain_case, selection.casebook))
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if is_package(path, self._root):

@@ -4,8 +4,9 @@ import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import Retries
-from cts.run.control import IN_A_ROW, RUNS, ControlCase
+from cts.run.control import IN_A_ROW, RUNS, ControlCase, plain_case
 from cts.verdict.verdict import Verdict
+from tests.suite import casebook
 
 RETRIES = Retries(attempts=3, pause=2.0)
 
@@ -13,11 +14,11 @@ RETRIES = Retries(attempts=3, pause=2.0)
 class Device:
     """Ends each run of the control case as told, and the last for ever."""
 
-    def __init__(self, *verdicts: str) -> None:
+    def __init__(self, *verdicts: str, plain: str | None = None) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.asked: list[str] = []
         self.waited: list[float] = []
-        self.control = ControlCase(self.rerun, RETRIES, self.waited.append)
+        self.control = ControlCase(self.rerun, RETRIES, self.waited.append, plain=lambda _: plain)
 
     def rerun(self, id_: str) -> Verdict:
         self.asked.append(id_)
@@ -38,6 +39,39 @@ def test_where_no_case_of_the_family_passed_the_quickest_of_all_is_run_again():
         device.control.passed(id_, seconds)
     device.control.confirm("queries[lost]")
     assert set(device.asked) == {"dispatches[quicker]"}
+
+
+def test_where_no_case_of_the_family_passed_a_shader_without_cooperative_types_is_run_first():
+    device = Device("pass", plain="plain[stage:fragment]")
+    device.control.passed("dispatches[quicker]", 0.05)
+    device.control.confirm("draws[lost]")
+    assert set(device.asked) == {"plain[stage:fragment]"}
+
+
+def test_where_nothing_has_passed_a_shader_without_cooperative_types_tells_that_the_device_is_lost():
+    device = Device("timeout", plain="plain[stage:fragment]")
+    with pytest.raises(DeviceUnavailable, match="which has no cooperative types"):
+        device.control.confirm("draws[lost]")
+
+
+@pytest.mark.parametrize("verdict", ["pass", "fail", "not_supported"])
+def test_a_shader_without_cooperative_types_only_has_to_come_to_its_end(verdict: str):
+    device = Device(verdict, plain="plain[stage:fragment]")
+    device.control.confirm("draws[lost]")
+    assert device.waited == []
+
+
+@pytest.mark.parametrize(
+    ("case", "plain"),
+    [
+        ("vector_stages[stage:vertex/operation:copy]", "plain_shaders[stage:vertex]"),
+        ("load_store[component:f16]", "plain_shaders[stage:compute]"),
+        ("plain_shaders[stage:vertex/invocations:1]", None),
+        ("vector_property_queries[rule:count]", None),
+    ],
+)
+def test_the_shader_without_cooperative_types_runs_in_the_stage_of_the_case(case: str, plain: str | None):
+    assert plain_case(casebook(), case) == plain
 
 
 def test_a_device_that_passes_once_more_and_then_no_longer_is_unavailable():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from cts.reference.evaluate import evaluate
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
 from generators.dispatch import dispatch, kernel
-from generators.spirv.enumerants import Decoration, Op
+from generators.spirv.enumerants import Decoration, Op, StorageClass
 from generators.spirv.reader import read_instructions
 from tests.embedded.assembly import shader, words
 from tests.embedded.matrices import matrix, store
@@ -144,6 +145,39 @@ def _without(op: Op, decoration: Decoration):
 def test_a_descriptor_beyond_the_array_stops() -> None:
     with pytest.raises(UndefinedBehaviour, match=r"descriptor 3 of 3 \[VK-DES-01\]"):
         _run("descriptor_arrays[component:f16/index:push_constant]", operands={"which": 3})
+
+
+def test_an_array_of_many_descriptors_takes_memory_for_those_that_are_bound_alone() -> None:
+    case = "descriptor_arrays[component:f16/index:instance/subgroups:2]"
+    usual = _run(case)
+    tracemalloc.start()
+    try:
+        many = _run(case, _with_descriptors(1 << 23))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert all(np.array_equal(one, other) for one, other in zip(usual, many, strict=True))
+    assert peak < 1 << 25
+
+
+def _with_descriptors(count: int):
+    """Build a change of a kernel that makes its arrays of descriptors that long."""
+
+    def change(built):
+        data = np.frombuffer(built.spirv, "<u4").tolist()
+        instructions = list(read_instructions(built.spirv))
+        uint = next(one.operands[0] for one in instructions if one.op is Op.TypeInt and one.operands[1:] == (32, 0))
+        pointees = {one.operands[2] for one in instructions if one.op is Op.TypePointer and one.operands[1] == StorageClass.StorageBuffer}
+        arrays = [one.position for one in instructions if one.op is Op.TypeArray and one.operands[0] in pointees]
+        assert arrays
+        length = data[3]
+        data[3] += 1
+        for position in arrays:
+            data[position + 3] = length
+        data[arrays[0] : arrays[0]] = [4 << 16 | Op.Constant, uint, length, count]
+        return replace(built, spirv=np.array(data, "<u4").tobytes())
+
+    return change
 
 
 def test_descriptors_that_differ_stop_where_the_shader_does_not_say_so() -> None:

@@ -364,7 +364,7 @@ class Pipeline:
             if id_ in translation.descriptor_arrays:
                 # An array without a length has as many descriptors as are bound.
                 count = self._descriptor_counts.get(id_, max(descriptors, default=-1) + 1)
-                constants[id_] = DescriptorArray(tuple(descriptors.get(element, nothing) for element in range(count)))
+                constants[id_] = DescriptorArray(descriptors, count, nothing)
             else:
                 constants[id_] = descriptors.get(0, nothing)
         block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict, forbid=forbid)

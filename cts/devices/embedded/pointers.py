@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -128,12 +129,14 @@ class ImagePlace:
 
 
 class DescriptorArray:
-    """A variable that is an array of descriptors: the buffers that are bound to them."""
+    """A variable that is an array of ``count`` descriptors: the buffers that are bound to them, by number, and what the others lead to."""
 
-    __slots__ = ("places",)
+    __slots__ = ("bound", "count", "nothing")
 
-    def __init__(self, places: tuple[Any, ...]) -> None:
-        self.places = places
+    def __init__(self, bound: Mapping[int, Any], count: int, nothing: BytePointer) -> None:
+        self.bound = bound
+        self.count = count
+        self.nothing = nothing
 
     def chosen(self, machine: Machine, which: Offset, is_non_uniform: bool) -> BytePointer | ChosenPointer:
         """Return the buffer of each invocation.
@@ -141,23 +144,24 @@ class DescriptorArray:
         Raises:
             Violation: there is no such descriptor, or invocations choose different ones and the shader does not say that they may.
         """
-        count = len(self.places)
-        if not count:
+        if not self.count:
             raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")
-        beyond = (np.asarray(which) < 0) | (np.asarray(which) >= count)
+        beyond = (np.asarray(which) < 0) | (np.asarray(which) >= self.count)
         if np.any(beyond & machine.mask):
             first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])
-            machine.forbid("VK-DES-01", f"descriptor {first} of {count}", beyond if beyond.ndim else None)
+            machine.forbid("VK-DES-01", f"descriptor {first} of {self.count}", beyond if beyond.ndim else None)
             which = np.where(beyond, 0, which) if isinstance(which, np.ndarray) else 0
         active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
         if not isinstance(which, np.ndarray) or (active == active[0]).all():
-            one: BytePointer = self.places[int(active[0])]
+            one: BytePointer = self.bound.get(int(active[0]), self.nothing)
             return one
-        if any(isinstance(place, ImagePlace) for place in self.places):
+        numbers, which_number = np.unique(np.where(machine.mask, which, active[0]), return_inverse=True)
+        places = tuple(self.bound.get(number, self.nothing) for number in numbers.tolist())
+        if any(isinstance(place, ImagePlace) for place in places):
             raise Unsupported("invocations that choose different images")
         if not is_non_uniform:
             machine.forbid("VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform")
-        return ChosenPointer(self.places, np.where(machine.mask, which, active[0]))
+        return ChosenPointer(places, which_number)
 
 
 class AddressPointer:

@@ -15,7 +15,7 @@ from typing import Literal
 import ml_dtypes
 import numpy as np
 
-Kind = Literal["float", "signed", "unsigned"]
+NumberKind = Literal["float", "signed", "unsigned"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ComponentType:
     """
 
     name: str
-    kind: Kind
+    kind: NumberKind
     bits: int
     dtype: np.dtype
     vk: int
@@ -67,7 +67,7 @@ class ComponentType:
         return self.name
 
 
-def _component(name: str, kind: Kind, bits: int, dtype: object, vk: int, precision: int) -> ComponentType:
+def _component(name: str, kind: NumberKind, bits: int, dtype: object, vk: int, precision: int) -> ComponentType:
     return ComponentType(name, kind, bits, np.dtype(dtype), vk, precision)  # type: ignore[call-overload]
 
 

@@ -15,7 +15,7 @@ from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.values import Matrix
 
-Kind = TypeVar("Kind", bound=Operation)
+SomeOperation = TypeVar("SomeOperation", bound=Operation)
 Condition = Callable[[Expected, Expected, Mapping[str, np.ndarray], Mapping[str, np.ndarray]], bool]
 
 
@@ -47,18 +47,18 @@ class Defect:
         return glossary().kind(self.id, self.parameters)
 
 
-def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
+def every(operations: Iterable[Operation], kind: type[SomeOperation]) -> list[SomeOperation]:
     """Return the operations of a kind, also inside loops and branches, and effects in place of the code that has them, in order."""
     return [operation for operation in flattened(list(operations), effects=True) if isinstance(operation, kind)]
 
 
 def each_and_all(
-    operations: Sequence[Kind],
+    operations: Sequence[SomeOperation],
     id_: str,
     subject: str,
-    name: Callable[[Kind], str],
+    name: Callable[[SomeOperation], str],
     step: Substitute,
-    also: Callable[[Kind], Mapping[str, ParameterValue]] | None = None,
+    also: Callable[[SomeOperation], Mapping[str, ParameterValue]] | None = None,
     **kinds: str | int,
 ) -> Iterator[Defect]:
     """Yield the defect in each of ``operations`` alone, then in all of them.

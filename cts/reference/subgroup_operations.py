@@ -34,8 +34,8 @@ from generators.program.subgroup_operations import (
 )
 from generators.types import ComponentType, Scope
 
-Kind = TypeVar("Kind", bound=SubgroupOperation)
-Step = Callable[[State, Kind], None]
+SomeOperation = TypeVar("SomeOperation", bound=SubgroupOperation)
+Step = Callable[[State, SomeOperation], None]
 
 _WORDS = 4
 _WORD_BITS = 32

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -25,17 +24,12 @@ from cts.run.report_writer import report_writer
 from cts.run.selected import Key, Selected
 from cts.run.session import Settings
 from cts.run.set_aside import SetAside
-from cts.run.tally import Digest, Tally, phrase
+from cts.run.summary import Explanation, RunEnd, shortened, write_summary
+from cts.run.tally import Digest, Tally
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.casebook.ids import family_of
 from generators.errors import CtsError
-
-MESSAGE_LINES = 20
-"""Of a message at the end; the whole of it is in the journal and the reports."""
-
-LAST_LINES = 5
-"""Among them, the last of the message: what to do about it."""
 
 UNEXPLAINED = "cts_unexplained"
 """Attribute of a report that is counted and not shown."""
@@ -55,9 +49,6 @@ INCOMPLETE = 2
 """Exit code where nothing failed, and the reports that were asked for could not be written or some cases have no verdict."""
 
 NOT_KEPT = "not kept (--report-dir DIR keeps them as they are judged)"
-
-REASONS = 15
-"""Reasons for not_supported that the summary lists."""
 
 
 class Overview:
@@ -414,73 +405,25 @@ class Overview:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if terminalreporter.config.option.collectonly:
             return
-        out = terminalreporter
-        if all(digest_of(report) is not None for report in out.stats.get("failed", ())):
-            # The short summary would say once more what stands above it.
-            out.reportchars = out.reportchars.replace("f", "")
-        out.section("conformance", "=")
-        tally = self._tally
-        out.line(f"verdicts: {tally.phrase()}")
-        for family, verdicts in sorted(tally.families.items()):
-            out.line(f"  {family}: {phrase(verdicts)}")
-        if tally.missing:
-            out.line(f"not supported, by reason ({tally.verdicts[Verdict.NOT_SUPPORTED]} cases):")
-            for lack, count in sorted(tally.missing.items(), key=lambda entry: (-entry[1], entry[0].code, entry[0].text))[:REASONS]:
-                out.line(f"  {count:6d}  {lack.text} ({lack.code})")
-            if len(tally.missing) > REASONS:
-                out.line(f"          and {len(tally.missing) - REASONS} further reasons")
-        if tally.known:
-            out.line(f"known failures of the driver, by {self._settings.known.said}:")
-        for (verdict, known), count in sorted(tally.known.items()):
-            out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
-        if tally.defects:
-            out.line(f"defects that explain failing cases ({tally.verdicts[Verdict.FAIL]} fail; several may explain one):")
-        for defect, count in sorted(tally.defects.items(), key=lambda entry: (-entry[1], entry[0]))[:REASONS]:
-            out.line(f"  {count:6d}  {defect}")
-        if tally.quality:
-            out.line("permitted by the specification, and not what this suite expects; by position:", yellow=True)
-            for position, count in sorted(tally.quality.items()):
-                out.line(f"  {count:6d}  {position or 'no position'}", yellow=True)
-        if tally.compiling:
-            out.line(f"{tally.compiling} of the timeouts were while a pipeline was made, which breaks no rule", yellow=True)
-        for finding in self._findings:
-            out.line(f"finding, outside of any case: {finding.what}", red=True)
-        if tally.verdicts[Verdict.ERROR]:
-            out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing of the device", red=True)
-        if self._explained > self._shown:
-            kept = self._directory and printable_path(self._directory / RESULTS)
-            where = f"are in {kept}" if kept else "are not (--report-dir DIR keeps them all)"
-            out.line(f"{self._shown} failures are shown above (--log-failures N); {self._explained - self._shown} more {where}")
-        if self._before.total:
-            out.line(f"judged before, by the run that this one resumed: {self._before.phrase()}")
-        if tally.total:
-            out.line(self._speed())
-        if self._reports:
-            out.line(self._reports)
-        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self._before.total:
-            out.write_sep(
-                "!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True
-            )
-        if left := self._not_judged():
-            out.line("not judged, for the time limit: " + ", ".join(f"{count} of {family}" for family, count in left.items()), yellow=True)
-        if tally.total < self._selected and not self._stopped and not left:
-            rest = "--resume judges the rest" if self._directory else "nothing is known of the rest"
-            out.write_sep(
-                "!", f"NOT THE WHOLE RUN: {tally.total:,} of {self._selected:,} cases were judged; {rest}", yellow=True, bold=True
-            )
-        if tally.total and not tally.tested:
-            name = self._settings.description.name
-            text = f"NOTHING WAS TESTED: {name} supports none of the {tally.total} cases, or has no memory for them"
-            out.write_sep("!", text, yellow=True, bold=True)
-
-    def _speed(self) -> str:
-        tally = self._tally
-        text = f"speed: {tally.total} cases in {self._elapsed:.1f} s, {tally.total / max(self._elapsed, 1e-9):,.0f} cases/s"
-        if tally.seconds:
-            text += f"; of the time spent on cases the device took {100 * tally.device / tally.seconds:.0f} %"
-            if tally.pipeline:
-                text += f" (pipeline creation {100 * tally.pipeline / tally.seconds:.0f} %)"
-        return text
+        if all(digest_of(report) is not None for report in terminalreporter.stats.get("failed", ())):
+            # The short summary would repeat what is above it.
+            terminalreporter.reportchars = terminalreporter.reportchars.replace("f", "")
+        end = RunEnd(
+            settings=self._settings,
+            tally=self._tally,
+            before=self._before,
+            selected=self._selected,
+            not_judged=self._not_judged(),
+            stopped=bool(self._stopped),
+            is_empty=exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED,
+            findings=tuple(self._findings),
+            explained=self._explained,
+            shown=self._shown,
+            directory=self._directory,
+            reports=self._reports,
+            seconds=self._elapsed,
+        )
+        write_summary(terminalreporter, end)
 
 
 def _id(nodeid: str) -> str:
@@ -494,31 +437,6 @@ def _cases(nodeids: Sequence[str]) -> list[str]:
 def _is_case(nodeid: str) -> bool:
     """Tell whether an item is one of the suite's: a run may have other tests beside them."""
     return nodeid.partition("::")[0].endswith(".yaml")
-
-
-class Explanation:
-    """A failure's message, with the one line that the short summary shows."""
-
-    def __init__(self, text: str, reason: str) -> None:
-        self.text = text
-        self.reprcrash = SimpleNamespace(message=reason)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def toterminal(self, tw: Any) -> None:
-        for line in self.text.splitlines():
-            tw.line(line)
-
-
-def shortened(text: str) -> str:
-    """Return a message of at most MESSAGE_LINES lines: its beginning and its end."""
-    lines = text.splitlines()
-    left_out = len(lines) - MESSAGE_LINES + 1
-    if left_out <= 1:
-        return text
-    told = f"… {left_out} lines more, in the reports of --report-dir DIR"
-    return "\n".join([*lines[: MESSAGE_LINES - LAST_LINES - 1], told, *lines[-LAST_LINES:]])
 
 
 def timestamp() -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from cts.verdict.codes import Code
 from cts.verdict.elements import gather, scatter
 from cts.verdict.expected import NO_AUTHORITY, Authority, Exact, Expected, Interval, OneOf, Placed, ValueSet
-from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Kind, Mismatch, Number, WrongElement
+from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Mismatch, MismatchKind, Number, WrongElement
 from cts.verdict.pattern import pattern
 from cts.verdict.poison import covered
 from generators.kernel import Outcome, StrayWrite
@@ -20,7 +20,7 @@ from generators.numerics.formats import values
 from generators.program.program import Program
 from generators.types import ComponentType
 
-CODES: Mapping[Kind, Code] = MappingProxyType(
+CODES: Mapping[MismatchKind, Code] = MappingProxyType(
     {
         "stray write": Code.FAIL_STRAY_WRITE,
         "padding overwritten": Code.FAIL_PADDING,
@@ -94,7 +94,7 @@ def failing_matrix(component: ComponentType, wrong: np.ndarray, expected: np.nda
     return FailingMatrix(shape, component.name, instances[found[0]], hexadecimal(expected), hexadecimal(got), instances, len(wrong))
 
 
-def _mismatch(kind: Kind, placed: Placed, allowed: ValueSet, got: np.ndarray, wrong: np.ndarray) -> Mismatch:
+def _mismatch(kind: MismatchKind, placed: Placed, allowed: ValueSet, got: np.ndarray, wrong: np.ndarray) -> Mismatch:
     elements = _wrong_elements(placed, allowed, got, wrong)
     in_matrix = placed.in_matrix(wrong)
     authority = placed.expectation.authority
@@ -122,7 +122,7 @@ def _element_mismatches(placed: Placed, before: np.ndarray, after: np.ndarray) -
     if not bad.any():
         return
     same = held == got
-    kinds: tuple[tuple[Kind, np.ndarray], ...] = (("wrong value", bad & ~same), ("not written", bad & same))
+    kinds: tuple[tuple[MismatchKind, np.ndarray], ...] = (("wrong value", bad & ~same), ("not written", bad & same))
     for kind, wrong in kinds:
         if wrong.any():
             yield _mismatch(kind, placed, placed.permitted, got, wrong)

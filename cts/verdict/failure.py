@@ -13,7 +13,7 @@ from cts.verdict.sizes import MOST_ELEMENTS, Bits, Count, Ordinal, Side
 from cts.verdict.tensor_map import TensorMap
 from generators.types import COMPONENT_TYPES
 
-Kind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]
+MismatchKind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]
 """What is wrong with elements or bytes. The last one breaks no rule."""
 
 Number = float | int | str
@@ -173,7 +173,7 @@ class Mismatch:
         requirement, position: ids of what the expectation rests on; empty where bytes are concerned, or nothing has an id.
     """
 
-    kind: Kind
+    kind: MismatchKind
     array: str
     what: str
     instance: Count

@@ -23,6 +23,12 @@ def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:
     return "/".join(f"{parameter.name}:{label}" for parameter, label in zip(parameters, labels, strict=True) if label != parameter.default)
 
 
+def stated_labels(text: str) -> list[tuple[str, str]]:
+    """Return each name and label of ``name:label/name:label/…``, in order; the label of a part without a colon is empty."""
+    parts = (part.partition(":") for part in text.split("/")) if text else ()
+    return [(name, label) for name, _, label in parts]
+
+
 def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
     """Return a label for each parameter.
 
@@ -34,10 +40,9 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
         CasebookError: a name or a label is unknown, given twice, or missing.
     """
     given: dict[str, str] = {}
-    for part in text.split("/") if text else ():
-        name, colon, label = part.partition(":")
-        if not colon:
-            raise CasebookError(f"expected name:label, found '{part}'")
+    for name, label in stated_labels(text):
+        if not label:
+            raise CasebookError(f"expected name:label, found '{name}'")
         if name in given:
             raise CasebookError(f"parameter '{name}' is there twice")
         given[name] = label

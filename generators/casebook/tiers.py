@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from generators.casebook.family import Family
+from generators.casebook.ids import stated_labels
 from generators.digests import digest
 from generators.errors import CasebookError
 
@@ -225,10 +226,9 @@ def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
     places, defaults = _defaults(family)
     labels = list(defaults)
     given = set()
-    for part in rest[:-1].split("/") if len(rest) > 1 else ():
-        name, colon, label = part.partition(":")
+    for name, label in stated_labels(rest[:-1]):
         place = places.get(name)
-        if not colon or place is None or name in given or label not in family.parameters[place].values:
+        if place is None or name in given or label not in family.parameters[place].values:
             return None
         given.add(name)
         labels[place] = label

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.numerics.formats import bits_of
-from generators.program.expressions import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
+from generators.program.expressions import Binary, BinaryOperator, Called, Choose, Converted, Expression, constant, element_function
 from generators.program.functions import Function
 from generators.program.operation import Hint
 from generators.program.values import Value
@@ -41,7 +41,7 @@ class Arithmetic:
         """Return a literal in the type that computes."""
         return constant(self.type, bits_of(self.type, number))
 
-    def binary(self, operator: Operator, left: Expression, right: Expression) -> Expression:
+    def binary(self, operator: BinaryOperator, left: Expression, right: Expression) -> Expression:
         """Return ``left`` (operator) ``right`` in the type that computes."""
         return Binary(operator, left, right)
 

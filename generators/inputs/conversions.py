@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators.errors import GeneratorError
 from generators.numerics.formats import encode, integers, largest_finite, values
 from generators.program.conversion import Conversion, is_float8
 from generators.types import ComponentType
@@ -39,6 +40,38 @@ def chosen_steps(
             return None
         found.append(Step(source, target, conversion))
     return tuple(found)
+
+
+def conversion_pairs(
+    form: str, source: ComponentType, target: ComponentType, third: ComponentType
+) -> tuple[tuple[ComponentType, ComponentType], ...]:
+    """Return source and target of each conversion of a case.
+
+    Args:
+        form: ``back`` converts to ``target`` and back, ``through`` to ``third`` and then to ``target``, and ``both`` to each of them; all
+            others make one conversion.
+        source, target, third: component types.
+    """
+    match form:
+        case "back":
+            return (source, target), (target, source)
+        case "through":
+            return (source, third), (third, target)
+        case "both":
+            return (source, target), (source, third)
+        case _:
+            return ((source, target),)
+
+
+def convertible(steps: tuple[Step, ...] | None, family: str) -> tuple[Step, ...]:
+    """Return the conversions of a case of ``family``.
+
+    Raises:
+        GeneratorError: ``steps`` is None: no instruction makes one of the conversions.
+    """
+    if steps is None:
+        raise GeneratorError(f"{family}: the constraint 'convertible' must exclude this case")
+    return steps
 
 
 def numbers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.ndarray:

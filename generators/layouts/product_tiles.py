@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from generators.layouts.matrix_arrays import Tiles, tiled
+from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, tiled
 from generators.layouts.row_types import row_type
 from generators.program.values import MatrixType
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, Layout, Scope
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
 
 Form = Literal["single", "reuse", "loop", "loop_fixed", "accumulators"]
 """How multiply-adds follow each other: one; the same operands again; carried through a loop with operands of each iteration, or with the
@@ -55,6 +55,10 @@ class ProductTiles:
     def given(self) -> dict[str, Tiles]:
         """Tiles of all operands, A, B and C, by name of the array."""
         return self.a | self.b | self.c
+
+    def fit(self, storage: StorageClass) -> bool:
+        """Return whether the arrays of all operands and results fit in ``storage``: workgroup memory is limited."""
+        return fit_workgroup_memory(storage, (self.given | self.d).values())
 
 
 _GRID = {"accumulators": (("0", "1"), ("0", "1"))}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from generators.message_pattern import MessagePattern, message_pattern
 from generators.module_check import ModuleCheck
 from generators.mutations.base import BaseModule
 from generators.mutations.edits import Edits, edited
@@ -31,14 +33,15 @@ class Rule:
         common: edits of both modules.
         legal: further edits of the module that keeps the rule, which must be accepted.
         broken: further edits of the module that breaks the rule, and nothing else.
-        says: regular expression for a validator's message about it.
+        says: what a validator's message about it must have, in the language of ``generators.message_pattern``.
 
     Raises:
         ValueError: both modules are the same.
+        NotAPattern: ``says`` is not in that language.
     """
 
     requirement: str
-    says: str
+    says: str | tuple[str, ...]
     broken: Edits
     rule: str = ""
     elements: frozenset[ElementGroup] = frozenset(ELEMENTS)
@@ -48,6 +51,12 @@ class Rule:
     def __post_init__(self) -> None:
         if self.legal == self.broken:
             raise ValueError(f"the legal module and the broken one of {self.requirement} are the same")
+        _ = self.message
+
+    @cached_property
+    def message(self) -> MessagePattern:
+        """``says``, decoded; once, when YAML is read."""
+        return message_pattern(self.says)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +85,7 @@ def checked_module(parameters: RuleParameters, base: BaseModule) -> ModuleCheck:
     """Return ``base`` with the edits of the rule, and what a validator must make of it."""
     rule, legal = parameters.rule, parameters.form == "legal"
     text = "\n".join(edited(base.lines, (rule.common, rule.legal if legal else rule.broken), base.aliases))
-    said = f"{rule.requirement}: {rule.rule}"
-    if legal:
-        return ModuleCheck(assemble(text), said, accepted=True)
-    return ModuleCheck(assemble(text), said, accepted=False, says=rule.says)
+    return ModuleCheck(assemble(text), f"{rule.requirement}: {rule.rule}", None if legal else rule.message)
 
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType(

@@ -35,7 +35,7 @@ from generators.program.values import (
 from generators.program.variables import Variable, VariableLoad, VariableStore, part_type
 from generators.types import COMPONENT_TYPES, ComponentType
 
-Operator = Literal[
+BinaryOperator = Literal[
     "add", "subtract", "multiply", "minimum", "maximum", "and", "or", "xor", "shift_left", "shift_right", "equal", "less"
 ]  # fmt: skip
 """Of two values of one type; ``equal`` and ``less`` give what only ``Choose`` takes. ``minimum``, ``maximum`` and ``less`` go by the type's
@@ -89,7 +89,7 @@ class ElementRead:
 class Binary:
     """``left`` (operator) ``right``, of the type of both, which is the result's except for comparisons."""
 
-    operator: Operator
+    operator: BinaryOperator
     left: Expression
     right: Expression
 
@@ -274,7 +274,7 @@ class _Body:
         return self.add(lambda result: ScalarArithmetic(result, operator, left, right), expression.type)
 
 
-def binary(operator: Operator, left: Expression, right: Expression, *more: Expression) -> Expression:
+def binary(operator: BinaryOperator, left: Expression, right: Expression, *more: Expression) -> Expression:
     """Return ``left`` (operator) ``right`` (operator) …, from left to right."""
     result: Expression = Binary(operator, left, right)
     for operand in more:

@@ -22,7 +22,7 @@ _MENDED = GOOD | {Verdict.UNEXPECTED_PASS}
 _NOT_OF_THE_DEVICE = (Code.MISSING_GLSL, Code.MISSING_JUDGE)
 
 
-class Kind(enum.StrEnum):
+class ChangeKind(enum.StrEnum):
     """What became of a case. The first is a regression; so is the second, if device and front end are the same."""
 
     NEW_FAILURE = "new_failure"
@@ -34,41 +34,43 @@ class Kind(enum.StrEnum):
     ONLY_AFTER = "only_after"
 
 
-TITLES: Mapping[Kind, str] = MappingProxyType(
+TITLES: Mapping[ChangeKind, str] = MappingProxyType(
     {
-        Kind.NEW_FAILURE: "New failures",
-        Kind.LOST: "No longer supported",
-        Kind.MENDED: "Mended",
-        Kind.CHANGED_VERDICT: "Changed verdicts",
-        Kind.CHANGED_REASON: "Changed reasons",
-        Kind.ONLY_BEFORE: "Not judged any more",
-        Kind.ONLY_AFTER: "Judged for the first time",
+        ChangeKind.NEW_FAILURE: "New failures",
+        ChangeKind.LOST: "No longer supported",
+        ChangeKind.MENDED: "Mended",
+        ChangeKind.CHANGED_VERDICT: "Changed verdicts",
+        ChangeKind.CHANGED_REASON: "Changed reasons",
+        ChangeKind.ONLY_BEFORE: "Not judged any more",
+        ChangeKind.ONLY_AFTER: "Judged for the first time",
     }
 )
 """Of two runs of one device."""
 
-TITLES_OF_DEVICES: Mapping[Kind, str] = MappingProxyType(
+TITLES_OF_DEVICES: Mapping[ChangeKind, str] = MappingProxyType(
     {
-        Kind.NEW_FAILURE: "Fails in the second run alone",
-        Kind.LOST: "Supported in the first run alone",
-        Kind.MENDED: "Fails in the first run alone",
-        Kind.CHANGED_VERDICT: "Other verdicts",
-        Kind.CHANGED_REASON: "Other reasons",
-        Kind.ONLY_BEFORE: "Judged in the first run alone",
-        Kind.ONLY_AFTER: "Judged in the second run alone",
+        ChangeKind.NEW_FAILURE: "Fails in the second run alone",
+        ChangeKind.LOST: "Supported in the first run alone",
+        ChangeKind.MENDED: "Fails in the first run alone",
+        ChangeKind.CHANGED_VERDICT: "Other verdicts",
+        ChangeKind.CHANGED_REASON: "Other reasons",
+        ChangeKind.ONLY_BEFORE: "Judged in the first run alone",
+        ChangeKind.ONLY_AFTER: "Judged in the second run alone",
     }
 )
 """Of runs of two devices, drivers or front ends, where nothing is older than the other."""
 
-MEANINGS: Mapping[Kind, str] = MappingProxyType(
+MEANINGS: Mapping[ChangeKind, str] = MappingProxyType(
     {
-        Kind.NEW_FAILURE: "They fail in the second run. In the first they passed, failed as known, were not supported, or not judged.",
-        Kind.LOST: "They passed in the first run. In the second the device lacks what they need.",
-        Kind.MENDED: "They failed in the first run, some as a known failure, and pass in the second.",
-        Kind.CHANGED_VERDICT: "Their verdicts differ in another way.",
-        Kind.CHANGED_REASON: "Their verdict is the same; the code, the defects or the known failure is another one.",
-        Kind.ONLY_BEFORE: "The second run did not judge them.",
-        Kind.ONLY_AFTER: "The first run did not judge them. In the second they do not fail.",
+        ChangeKind.NEW_FAILURE: (
+            "They fail in the second run. In the first they passed, failed as known, were not supported, or not judged."
+        ),
+        ChangeKind.LOST: "They passed in the first run. In the second the device lacks what they need.",
+        ChangeKind.MENDED: "They failed in the first run, some as a known failure, and pass in the second.",
+        ChangeKind.CHANGED_VERDICT: "Their verdicts differ in another way.",
+        ChangeKind.CHANGED_REASON: "Their verdict is the same; the code, the defects or the known failure is another one.",
+        ChangeKind.ONLY_BEFORE: "The second run did not judge them.",
+        ChangeKind.ONLY_AFTER: "The first run did not judge them. In the second they do not fail.",
     }
 )
 
@@ -92,7 +94,7 @@ class State:
 class Change:
     """One case: its outline in both runs, None in the one that did not judge it."""
 
-    kind: Kind
+    kind: ChangeKind
     before: Outline | None
     after: Outline | None
 
@@ -120,28 +122,28 @@ def state(outline: Outline | None) -> State:
     return State(str(outline.verdict), outline.code, tuple(sorted(outline.defects)), outline.known)
 
 
-def kind_of(before: Outline | None, after: Outline | None) -> Kind | None:
+def kind_of(before: Outline | None, after: Outline | None) -> ChangeKind | None:
     """Return what became of a case; None where nothing did."""
     fails = after is not None and after.verdict in FAILING
     if fails and (before is None or before.verdict not in FAILING):
-        return Kind.NEW_FAILURE
+        return ChangeKind.NEW_FAILURE
     if before is None:
-        return Kind.ONLY_AFTER
+        return ChangeKind.ONLY_AFTER
     if after is None:
-        return Kind.ONLY_BEFORE
+        return ChangeKind.ONLY_BEFORE
     if after.verdict in _MENDED and (before.verdict in FAILING or before.verdict is Verdict.KNOWN_FAIL):
-        return Kind.MENDED
+        return ChangeKind.MENDED
     if (
         before.verdict in GOOD
         and after.verdict is Verdict.NOT_SUPPORTED
         and not any(is_within(after.code, one) for one in _NOT_OF_THE_DEVICE)
     ):
-        return Kind.LOST
+        return ChangeKind.LOST
     if before.verdict is not after.verdict:
-        return Kind.CHANGED_VERDICT
+        return ChangeKind.CHANGED_VERDICT
     # Journals of schema 1 have no codes, and nothing can be said of their reasons.
     if before.code and after.code and state(before) != state(after):
-        return Kind.CHANGED_REASON
+        return ChangeKind.CHANGED_REASON
     return None
 
 

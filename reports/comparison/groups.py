@@ -13,7 +13,7 @@ from reports.causes import Inside
 from reports.causes.groups import Searcher
 from reports.causes.groups import groups as explained
 from reports.causes.sentences import decided
-from reports.comparison.changes import Change, Kind, State, state
+from reports.comparison.changes import Change, ChangeKind, State, state
 from reports.verdicts import SEVERITY
 
 
@@ -33,7 +33,7 @@ class Group:
         outside: how many of the cases are in none of the boxes.
     """
 
-    kind: Kind
+    kind: ChangeKind
     families: Mapping[str, int]
     before: State
     after: State
@@ -46,12 +46,12 @@ class Group:
     @property
     def decided(self) -> tuple[str, ...]:
         """Sentences that say which conditions decide, and which cases pass all the same."""
-        told = self.before if self.kind is Kind.MENDED else self.after
+        told = self.before if self.kind is ChangeKind.MENDED else self.after
         return decided(self.inside, self.outside, Verdict(told.verdict or Verdict.FAIL), len(self.families))
 
 
 def groups(found: Iterable[Change], before: Collection[Outline], after: Collection[Outline]) -> list[Group]:
-    """Return changes grouped by cause: regressions first, then as Kind has them, and the most cases first.
+    """Return changes grouped by cause: regressions first, then as ChangeKind has them, and the most cases first.
 
     New failures have the causes of the second run, and mended ones those of the first (reports.causes.groups). Other changes are grouped by
     how their cases ended before and after.
@@ -60,8 +60,8 @@ def groups(found: Iterable[Change], before: Collection[Outline], after: Collecti
         found: the changes.
         before, after: the cases of the runs.
     """
-    together: dict[tuple[Kind, str, State, State], list[Change]] = defaultdict(list)
-    failing: dict[Kind, dict[str, Change]] = {Kind.NEW_FAILURE: {}, Kind.MENDED: {}}
+    together: dict[tuple[ChangeKind, str, State, State], list[Change]] = defaultdict(list)
+    failing: dict[ChangeKind, dict[str, Change]] = {ChangeKind.NEW_FAILURE: {}, ChangeKind.MENDED: {}}
     for change in found:
         if change.kind in failing:
             failing[change.kind][change.id] = change
@@ -69,14 +69,16 @@ def groups(found: Iterable[Change], before: Collection[Outline], after: Collecti
             together[_key(change)].append(change)
     first, second = (Searcher(sorted(run, key=lambda outline: outline.id)) for run in (before, after))
     made = [
-        group for kind, searcher in ((Kind.NEW_FAILURE, second), (Kind.MENDED, first)) for group in _of_failures(failing[kind], searcher)
+        group
+        for kind, searcher in ((ChangeKind.NEW_FAILURE, second), (ChangeKind.MENDED, first))
+        for group in _of_failures(failing[kind], searcher)
     ]
     places = {outline.id: place for place, outline in enumerate(second.results)}
     by_size = sorted(together.items(), key=lambda item: (-len(item[1]), item[0]))
     for key, members in by_size:
         inside, outside = _inside(members, second, places)
         made.append(replace(_group(key[0], members, *key[2:], inside), outside=outside))
-    kinds = list(Kind)
+    kinds = list(ChangeKind)
     return sorted(
         made,
         key=lambda group: (
@@ -97,8 +99,8 @@ def _of_failures(members: Mapping[str, Change], searcher: Searcher) -> Iterable[
         changes = sorted((members[searcher.results[place].id] for place in cause.cases), key=lambda change: change.id)
         kind = changes[0].kind
         before, after = _common(one.before for one in changes), _common(one.after for one in changes)
-        failed = _common((one.before if kind is Kind.MENDED else one.after for one in changes), cause.explanation)
-        if kind is Kind.NEW_FAILURE:
+        failed = _common((one.before if kind is ChangeKind.MENDED else one.after for one in changes), cause.explanation)
+        if kind is ChangeKind.NEW_FAILURE:
             # What they were before says nothing of the cause.
             before, after = State(), failed
         else:
@@ -122,7 +124,7 @@ def _common(outlines: Iterable[Outline | None], explanation: str = "") -> State:
 def _inside(members: Sequence[Change], searcher: Searcher, places: Mapping[str, int]) -> tuple[tuple[Inside, ...], int]:
     """Return the boxes of changes of a second run in which they ran, and how many of them are in none."""
     ran = [places[change.id] for change in members if change.after and change.after.verdict is not Verdict.NOT_SUPPORTED]
-    if not ran or members[0].kind not in (Kind.CHANGED_VERDICT, Kind.CHANGED_REASON):
+    if not ran or members[0].kind not in (ChangeKind.CHANGED_VERDICT, ChangeKind.CHANGED_REASON):
         return (), 0
     inside = searcher.inside(ran)
     return inside, searcher.outside(ran, inside)
@@ -133,20 +135,20 @@ def _severity(group: Group) -> int:
     return SEVERITY[Verdict(verdict)] if verdict else len(SEVERITY)
 
 
-def _key(change: Change) -> tuple[Kind, str, State, State]:
+def _key(change: Change) -> tuple[ChangeKind, str, State, State]:
     """Return what the changes of one group share: kind, family, and how the cases ended before and after.
 
     A device gains or loses a feature in all families at once, and a known failure of a driver is one cause in all of them.
     """
     before, after, family = state(change.before), state(change.after), change.family
     match change.kind:
-        case Kind.LOST:
+        case ChangeKind.LOST:
             return change.kind, "", State(), after
-        case Kind.ONLY_BEFORE:
+        case ChangeKind.ONLY_BEFORE:
             return change.kind, "", State(before.verdict), State()
-        case Kind.ONLY_AFTER:
+        case ChangeKind.ONLY_AFTER:
             return change.kind, "", State(), State(after.verdict)
-        case Kind.CHANGED_VERDICT:
+        case ChangeKind.CHANGED_VERDICT:
             if before.known or after.known or Verdict.NOT_SUPPORTED in (before.verdict, after.verdict):
                 family = ""
             return change.kind, family, _cause(before), _cause(after)
@@ -158,7 +160,7 @@ def _cause(one: State) -> State:
     return State(one.verdict, known=one.known) if one.known else one
 
 
-def _group(kind: Kind, members: Sequence[Change], before: State, after: State, inside: tuple[Inside, ...]) -> Group:
+def _group(kind: ChangeKind, members: Sequence[Change], before: State, after: State, inside: tuple[Inside, ...]) -> Group:
     told = [outline for change in members if (outline := change.after if after.code else change.before) is not None]
     reasons = {outline.reason for outline in told}
     code = after.code or before.code

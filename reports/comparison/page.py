@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.comparison.changes import MEANINGS, Change, Kind
+from reports.comparison.changes import MEANINGS, Change, ChangeKind
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import FACTS
 from reports.comparison.wording import before_of, families_of, ids_of, pace_of, rest_of, verdict_on
@@ -34,8 +34,8 @@ def page(pairs: Sequence[Pair], beside: Path) -> str:
         runs=runs,
         facts=FACTS,
         shown=[verdict for verdict in WORDING if any(verdict in run.verdicts for run in runs)],
-        kinds=tuple(Kind),
-        quiet=(Kind.ONLY_BEFORE, Kind.ONLY_AFTER),
+        kinds=tuple(ChangeKind),
+        quiet=(ChangeKind.ONLY_BEFORE, ChangeKind.ONLY_AFTER),
         meanings=MEANINGS,
         listed=LISTED,
         page_of=lambda change, pair: _page_of(change, pair, beside),

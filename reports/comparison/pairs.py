@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.verdict.verdict import Verdict
-from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, Kind, changes
+from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, ChangeKind, changes
 from reports.comparison.groups import Group, groups
 from reports.comparison.runs import FACTS, ComparedRun
 from reports.comparison.times import Times, times
@@ -51,18 +51,18 @@ class Pair:
     quality: int
 
     @property
-    def counts(self) -> dict[Kind, int]:
+    def counts(self) -> dict[ChangeKind, int]:
         """Cases by what became of them, also where there are none."""
-        counted: Counter[Kind] = Counter()
+        counted: Counter[ChangeKind] = Counter()
         for group in self.groups:
             counted[group.kind] += len(group.changes)
-        return {kind: counted[kind] for kind in Kind}
+        return {kind: counted[kind] for kind in ChangeKind}
 
     @property
-    def causes(self) -> dict[Kind, int]:
+    def causes(self) -> dict[ChangeKind, int]:
         """Groups by what became of their cases, also where there are none."""
         counted = Counter(group.kind for group in self.groups)
-        return {kind: counted[kind] for kind in Kind}
+        return {kind: counted[kind] for kind in ChangeKind}
 
     @property
     def of_one_device(self) -> bool:
@@ -75,7 +75,7 @@ class Pair:
         return self.of_one_device and not _is_other(self, "driver")
 
     @property
-    def titles(self) -> Mapping[Kind, str]:
+    def titles(self) -> Mapping[ChangeKind, str]:
         """Return what the kinds of changes are called."""
         return TITLES if self.of_one_driver else TITLES_OF_DEVICES
 
@@ -83,7 +83,7 @@ class Pair:
     def regressions(self) -> int:
         """How many cases fail that did not; and of one device and front end, how many lack what they had."""
         counts = self.counts
-        return counts[Kind.NEW_FAILURE] + (counts[Kind.LOST] if self.of_one_device else 0)
+        return counts[ChangeKind.NEW_FAILURE] + (counts[ChangeKind.LOST] if self.of_one_device else 0)
 
 
 def _is_other(pair: Pair, key: str) -> bool:

@@ -15,6 +15,7 @@ from cts.journal.outline import Outline, read_outlines
 from cts.journal.run_record import RunRecord
 from cts.printable import printable_line
 from cts.verdict.verdict import Verdict
+from generators.casebook.ids import stated_labels
 from reports.journals import Faults
 from reports.verdicts import SEVERITY, WORDING
 
@@ -120,8 +121,7 @@ def _todays_id(outline: Outline, renames: Mapping[str, str]) -> str:
 
 def _labels(id_: str) -> dict[str, str]:
     """Return the labels that an id states, by parameter."""
-    parts = (part.partition(":") for part in id_.partition("[")[2].removesuffix("]").split("/"))
-    return {name: label for name, _, label in parts}
+    return dict(stated_labels(id_.partition("[")[2].removesuffix("]")))
 
 
 def _worse(one: Outline, other: Outline) -> Outline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cts.run.tally import phrase
-from reports.comparison.changes import Kind
+from reports.comparison.changes import ChangeKind
 from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import ComparedRun
@@ -50,7 +50,7 @@ def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
     for one in pair.differences:
         yield f"differs: {one.heading.lower()}: {one.before} -> {one.after}"
     yield f"{verdict_on(pair)}; {rest_of(pair)}"
-    for kind in Kind:
+    for kind in ChangeKind:
         of_kind = [group for group in pair.groups if group.kind is kind]
         if of_kind:
             yield ""
@@ -71,7 +71,7 @@ def _group(group: Group, listed: int) -> Iterator[str]:
         yield f"          {group.reason}"
     for sentence in group.decided:
         yield f"          {sentence}"
-    if group.kind in (Kind.ONLY_BEFORE, Kind.ONLY_AFTER, Kind.LOST):
+    if group.kind in (ChangeKind.ONLY_BEFORE, ChangeKind.ONLY_AFTER, ChangeKind.LOST):
         return
     for change in group.changes[:listed]:
         yield f"          {change.id}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cts.verdict.verdict import Verdict
-from reports.comparison.changes import Kind, State
+from reports.comparison.changes import ChangeKind, State
 from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.times import STEPS, Times
@@ -19,23 +19,25 @@ def verdict_on(pair: Pair) -> str:
     if not pair.compared:
         return "The runs have no case in common"
     if not pair.of_one_driver:
-        second, first = (f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (Kind.NEW_FAILURE, Kind.MENDED))
+        second, first = (
+            f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (ChangeKind.NEW_FAILURE, ChangeKind.MENDED)
+        )
         return f"Failures in the second run alone: {second}; in the first: {first}"
     parts = []
-    if new := counts[Kind.NEW_FAILURE]:
-        parts.append(f"{count(new, 'new failure')} of {count(causes[Kind.NEW_FAILURE], 'cause')}")
-    if pair.of_one_device and (lost := counts[Kind.LOST]):
+    if new := counts[ChangeKind.NEW_FAILURE]:
+        parts.append(f"{count(new, 'new failure')} of {count(causes[ChangeKind.NEW_FAILURE], 'cause')}")
+    if pair.of_one_device and (lost := counts[ChangeKind.LOST]):
         parts.append(f"{count(lost, 'case')} no longer supported")
     if not parts:
         parts = ["No new failure"]
-    if mended := counts[Kind.MENDED]:
+    if mended := counts[ChangeKind.MENDED]:
         parts.append(f"{count(mended)} mended")
     return ", ".join(parts)
 
 
 def rest_of(pair: Pair) -> str:
     """Return the sentence after it: what else differs, and what does not."""
-    changed = pair.counts[Kind.CHANGED_VERDICT] + pair.counts[Kind.CHANGED_REASON]
+    changed = pair.counts[ChangeKind.CHANGED_VERDICT] + pair.counts[ChangeKind.CHANGED_REASON]
     parts = [f"{count(pair.compared, 'case')} in both runs, {count(pair.same)} with the same result"]
     parts += [f"{count(pair.still_failing)} fail in both"] * bool(pair.still_failing)
     parts += [f"{count(changed)} with another verdict or reason"] * bool(changed)
@@ -69,7 +71,7 @@ def before_of(group: Group) -> str:
     """Return how the cases of a group ended in the first run."""
     if group.before.verdict:
         return ended(group.before)
-    if group.kind is Kind.ONLY_AFTER:
+    if group.kind is ChangeKind.ONLY_AFTER:
         return ""
     return ", ".join(f"{cases:,} {verdict}" for verdict, cases in group.verdicts_before.items())
 

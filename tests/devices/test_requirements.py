@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices import requirements
+from cts.devices import indexed_description
 from cts.devices.device import MatrixRow
 from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
@@ -190,7 +190,7 @@ def test_subgroup_operations_are_looked_up_in_their_mask(muladd, describe):
 
 def test_the_rows_of_a_device_are_indexed_once(muladd, describe, monkeypatch):
     made = []
-    monkeypatch.setattr(requirements, "PropertyIndex", lambda *given: made.append(given) or PropertyIndex(*given))
+    monkeypatch.setattr(indexed_description, "PropertyIndex", lambda *given: made.append(given) or PropertyIndex(*given))
     kernel, device = muladd(8, 4, 16), describe(*(replace(EXACT, m=m) for m in range(1, 100)))
     for _ in range(3):
         missing(kernel, device)

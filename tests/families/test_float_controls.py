@@ -32,46 +32,6 @@ def case(operation, *parameters, component="f16"):
     return "/".join((f"float_controls[component:{component}", f"operation:{operation}", *parameters)) + "]"
 
 
-def nothing(_):
-    return lambda translation, op, number: Corrections()
-
-
-def both(_):
-    return lambda translation, op, number: Corrections(True, True)
-
-
-IGNORED = (
-    case("add", "rounding:rtz"),
-    case("multiply", "rounding:rtz", component="f32"),
-    case("times_scalar", "rounding:rtz"),
-    case("convert", "rounding:rtz", component="f32"),
-    case("negate", "denormals:flush"),
-    case("divide", "denormals:flush", component="f32"),
-    case("subtract", "denormals:flush"),
-)
-OVERDONE = (
-    case("add", "rounding:rte"),
-    case("convert", "rounding:rte", component="f32"),
-    case("multiply", "denormals:preserve"),
-    case("convert", "denormals:preserve", component="f32"),
-)
-
-
-@pytest.mark.parametrize("case_id", [*IGNORED, *OVERDONE], ids=lambda text: text.translate(PLAIN))
-def test_a_device_that_keeps_the_modes_passes(case_id):
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
-
-
-@pytest.mark.parametrize("case_id", IGNORED, ids=lambda text: text.translate(PLAIN))
-def test_a_device_that_ignores_the_modes_fails(case_id):
-    assert judged(case_id, Broken(faults=Faults(operations={corrections: nothing}))).verdict is Verdict.FAIL
-
-
-@pytest.mark.parametrize("case_id", OVERDONE, ids=lambda text: text.translate(PLAIN))
-def test_a_device_that_always_truncates_and_flushes_fails(case_id):
-    assert judged(case_id, Broken(faults=Faults(operations={corrections: both}))).verdict is Verdict.FAIL
-
-
 def negated_by_subtraction(handler):
     def instead(translation, words):
         values, operand = translation.values, words[2]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from cts.kinds.static import module_text, what_is_wrong
@@ -26,7 +24,7 @@ FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.STAT
 def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
     family = casebook().family(name)
     assert all(case.requirements == (case.parameters.rule.requirement,) for case in expand(family, "smoke"))
-    assert all(rule.rule and not re.search(rule.says, "") for rule in family.parameters[0].values.values())
+    assert all(rule.rule and not rule.message.matches("") for rule in family.parameters[0].values.values())
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -64,6 +62,8 @@ def test_a_validator_that_says_yes_or_no_to_everything_is_found_out(name):
     [
         ({"sais": "x"}, "unknown key 'sais'"),
         ({"legal": {"body": ["OpNop"]}}, "are the same"),
+        ({"says": "row.*"}, "not a regular expression"),
+        ({"says": ["row", ""]}, "empty piece"),
         ({"elements": ["f16"]}, "Invalid enum value 'f16'"),
         ({"broken": {"insert": []}}, "unknown key 'insert'; expected some of declare, body, replace, functions"),
     ],

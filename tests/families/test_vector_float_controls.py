@@ -35,14 +35,6 @@ def case(operation, *parameters, component="f16"):
     return "/".join((f"vector_float_controls[component:{component}", f"operation:{operation}", *parameters)) + "]"
 
 
-def nothing(_):
-    return lambda translation, op, number: Corrections()
-
-
-def both(_):
-    return lambda translation, op, number: Corrections(True, True)
-
-
 def contrary(_):
     """Truncate and flush wherever no mode forbids it."""
 
@@ -55,40 +47,6 @@ def contrary(_):
         )
 
     return instead
-
-
-IGNORED = (
-    case("add", "rounding:rtz"),
-    case("times_scalar", "rounding:rtz", "access:memory", component="f32"),
-    case("convert", "rounding:rtz", component="f32"),
-    case("negate", "denormals:flush"),
-    case("divide", "denormals:flush", component="f32"),
-    case("FMin", "denormals:flush"),
-    case("NClamp", "denormals:flush", component="f32"),
-    case("Fma", "denormals:flush"),
-)
-OVERDONE = (
-    case("add", "rounding:rte", "access:memory"),
-    case("convert", "rounding:rte", component="f32"),
-    case("multiply", "denormals:preserve"),
-    case("FMax", "denormals:preserve"),
-    case("Fma", "denormals:preserve", component="f32"),
-)
-
-
-@pytest.mark.parametrize("case_id", [*IGNORED, *OVERDONE], ids=lambda text: text.translate(PLAIN))
-def test_a_device_that_keeps_the_modes_passes(case_id):
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
-
-
-@pytest.mark.parametrize("case_id", IGNORED, ids=lambda text: text.translate(PLAIN))
-def test_a_device_that_ignores_the_modes_fails(case_id):
-    assert judged(case_id, Broken(faults=Faults(operations={corrections: nothing}))).verdict is Verdict.FAIL
-
-
-@pytest.mark.parametrize("case_id", OVERDONE, ids=lambda text: text.translate(PLAIN))
-def test_a_device_that_always_truncates_and_flushes_fails(case_id):
-    assert judged(case_id, Broken(faults=Faults(operations={corrections: both}))).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("found", SMOKE, ids=lambda found: str(found.id).translate(PLAIN))

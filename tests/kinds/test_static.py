@@ -25,6 +25,7 @@ from cts.validators.spirv_val import SpirvVal
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, expand, load_family
+from generators.message_pattern import message_pattern
 from generators.module_check import ModuleCheck
 from generators.parameters.declaration import parameter
 from tests.suite import casebook, pin
@@ -50,8 +51,8 @@ class Parameters:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    accepted = parameters.module == "valid"
-    return ModuleCheck(parameters.module.encode(), "components are numbers", accepted, "" if accepted else "must be numer")
+    says = None if parameters.module == "valid" else message_pattern("Must be … numer")
+    return ModuleCheck(parameters.module.encode(), "components are numbers", says)
 
 
 @pytest.fixture
@@ -105,11 +106,11 @@ def test_an_invalid_module_must_be_rejected_for_the_rule_it_breaks(cases, valida
     accepted = verdict(cases["invalid"], validator(0))
     assert (accepted.verdict, accepted.code) == (Verdict.FAIL, "fail.accepted")
     assert accepted.message.count("an invalid module is accepted") == 1
-    assert "a validator must reject it with a message that matches 'must be numer'" in accepted.message
     elsewhere = verdict(cases["invalid"], validator(1, "error: no such id"))
     assert elsewhere.verdict is Verdict.FAIL
     assert elsewhere.code == "fail.message"
-    assert elsewhere.reason.endswith("(expected 'must be numer'): error: no such id")
+    assert "'Must be … numer'" in elsewhere.reason
+    assert elsewhere.reason.endswith(": error: no such id")
 
 
 def test_a_validator_that_dies_is_a_crash_and_no_rejection(cases, validator):

@@ -15,10 +15,10 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion
 from generators.program.expressions import (
     Binary,
+    BinaryOperator,
     BlockRead,
     Converted,
     Expression,
-    Operator,
     Part,
     constant,
     element_function,
@@ -45,7 +45,7 @@ from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 
 Vector = Mapping[str, Any]
 
-_OPERATORS: dict[type, Operator] = {
+_OPERATORS: dict[type, BinaryOperator] = {
     ast.Add: "add",
     ast.Sub: "subtract",
     ast.Mult: "multiply",
@@ -176,7 +176,7 @@ def reduction(vector: Vector, maintenance1: bool = False) -> tuple[Program, Subc
     builder, component = ProgramBuilder(Scope.SUBGROUP, maintenance1=maintenance1), COMPONENT_TYPES[vector["type"]]
     matrix, subcase = loaded(builder, component, as_bits(vector["rows"], component))
     a, b = Value("a", component), Value("b", component)
-    assert vector["function"] in get_args(Operator)
+    assert vector["function"] in get_args(BinaryOperator)
     function = element_function("combine", (a, b), Binary(vector["function"], a, b))
     result = Value("r", matrix_type(component, len(vector["result"]), len(vector["result"][0])))
     builder.add(Reduce(result, matrix, ReduceMode[vector["mode"]], function))

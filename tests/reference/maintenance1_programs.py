@@ -11,7 +11,7 @@ import numpy as np
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import MatrixConvert, agrees, conversions
 from generators.program.elements import ComponentsPlaced
-from generators.program.expressions import Binary, Expression, Operator, constant, element_function
+from generators.program.expressions import Binary, BinaryOperator, Expression, constant, element_function
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import UseConvert
@@ -23,7 +23,7 @@ from tests.reference.programs import as_bits, matrix_type
 
 Vector = Mapping[str, Any]
 
-_OPERATORS: dict[type, Operator] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
+_OPERATORS: dict[type, BinaryOperator] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
 _ANYTHING = 90
 """What elements are that do not matter."""
 

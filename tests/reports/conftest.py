@@ -14,7 +14,7 @@ import pytest
 
 from cts.journal.record import failure_record
 from cts.verdict.compare import failing_matrix
-from cts.verdict.failure import Failure, Kind, Mismatch, WrongElement
+from cts.verdict.failure import Failure, Mismatch, MismatchKind, WrongElement
 from cts.verdict.pattern import pattern
 from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
@@ -61,7 +61,9 @@ def record(id_: str, verdict: str = "pass", **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def failure(rows: int, columns: int, wrong: Callable[[int, int], bool], kind: Kind = "wrong value", **changes: Any) -> dict[str, Any]:
+def failure(
+    rows: int, columns: int, wrong: Callable[[int, int], bool], kind: MismatchKind = "wrong value", **changes: Any
+) -> dict[str, Any]:
     """Return the comparator's record of two scope instances of f16 elements; the second is wrong where ``wrong(row, column)``."""
     f16 = COMPONENT_TYPES["f16"]
     mask = np.array([[[False] * columns] * rows, [[wrong(row, column) for column in range(columns)] for row in range(rows)]])

@@ -14,7 +14,7 @@ from cts.journal.outline import outline_of
 from cts.journal.record import result_of
 from cts.verdict.verdict import Verdict
 from reports.comparison import compare
-from reports.comparison.changes import Kind, changes, kind_of
+from reports.comparison.changes import ChangeKind, changes, kind_of
 from reports.comparison.groups import groups
 from reports.comparison.pairs import pairs
 from reports.comparison.runs import names, read_runs
@@ -51,31 +51,31 @@ def one(outlines, **fields):
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        ("pass", "fail", Kind.NEW_FAILURE),
-        ("known_fail", "fail", Kind.NEW_FAILURE),
-        ("not_supported", "fail", Kind.NEW_FAILURE),
-        ("resource_error", "crash", Kind.NEW_FAILURE),
-        ("unexpected_pass", "fail", Kind.NEW_FAILURE),
-        ("quality_warning", "timeout", Kind.NEW_FAILURE),
-        ("pass", "flaky", Kind.NEW_FAILURE),
-        ("pass", "error", Kind.NEW_FAILURE),
-        (None, "device_lost", Kind.NEW_FAILURE),
-        ("pass", "not_supported", Kind.LOST),
-        ("quality_warning", "not_supported", Kind.LOST),
-        ("fail", "pass", Kind.MENDED),
-        ("known_fail", "unexpected_pass", Kind.MENDED),
-        ("known_fail", "pass", Kind.MENDED),
-        ("crash", "quality_warning", Kind.MENDED),
-        ("fail", "crash", Kind.CHANGED_VERDICT),
-        ("fail", "known_fail", Kind.CHANGED_VERDICT),
-        ("pass", "quality_warning", Kind.CHANGED_VERDICT),
-        ("pass", "resource_error", Kind.CHANGED_VERDICT),
-        ("known_fail", "not_supported", Kind.CHANGED_VERDICT),
-        ("not_supported", "pass", Kind.CHANGED_VERDICT),
-        ("unexpected_pass", "pass", Kind.CHANGED_VERDICT),
-        ("pass", None, Kind.ONLY_BEFORE),
-        ("fail", None, Kind.ONLY_BEFORE),
-        (None, "pass", Kind.ONLY_AFTER),
+        ("pass", "fail", ChangeKind.NEW_FAILURE),
+        ("known_fail", "fail", ChangeKind.NEW_FAILURE),
+        ("not_supported", "fail", ChangeKind.NEW_FAILURE),
+        ("resource_error", "crash", ChangeKind.NEW_FAILURE),
+        ("unexpected_pass", "fail", ChangeKind.NEW_FAILURE),
+        ("quality_warning", "timeout", ChangeKind.NEW_FAILURE),
+        ("pass", "flaky", ChangeKind.NEW_FAILURE),
+        ("pass", "error", ChangeKind.NEW_FAILURE),
+        (None, "device_lost", ChangeKind.NEW_FAILURE),
+        ("pass", "not_supported", ChangeKind.LOST),
+        ("quality_warning", "not_supported", ChangeKind.LOST),
+        ("fail", "pass", ChangeKind.MENDED),
+        ("known_fail", "unexpected_pass", ChangeKind.MENDED),
+        ("known_fail", "pass", ChangeKind.MENDED),
+        ("crash", "quality_warning", ChangeKind.MENDED),
+        ("fail", "crash", ChangeKind.CHANGED_VERDICT),
+        ("fail", "known_fail", ChangeKind.CHANGED_VERDICT),
+        ("pass", "quality_warning", ChangeKind.CHANGED_VERDICT),
+        ("pass", "resource_error", ChangeKind.CHANGED_VERDICT),
+        ("known_fail", "not_supported", ChangeKind.CHANGED_VERDICT),
+        ("not_supported", "pass", ChangeKind.CHANGED_VERDICT),
+        ("unexpected_pass", "pass", ChangeKind.CHANGED_VERDICT),
+        ("pass", None, ChangeKind.ONLY_BEFORE),
+        ("fail", None, ChangeKind.ONLY_BEFORE),
+        (None, "pass", ChangeKind.ONLY_AFTER),
         ("pass", "pass", None),
         ("fail", "fail", None),
     ],
@@ -88,7 +88,7 @@ def test_what_became_of_a_case(outlines, before, after, kind):
 @pytest.mark.parametrize("code", ["missing.glsl", "missing.judge.static"])
 def test_what_a_front_end_cannot_say_is_not_lost_by_the_device(outlines, code):
     lost = one(outlines, verdict="not_supported", code=code)
-    assert kind_of(one(outlines, verdict="pass"), lost) is Kind.CHANGED_VERDICT
+    assert kind_of(one(outlines, verdict="pass"), lost) is ChangeKind.CHANGED_VERDICT
 
 
 def failing(example, code="fail.value", *defects, **more):
@@ -108,7 +108,7 @@ def failing(example, code="fail.value", *defects, **more):
 )
 def test_a_reason_changed_if_its_ids_did(example, outlines, before, after, changed):
     kind = kind_of(one(outlines, **failing(example, *before)), one(outlines, **failing(example, *after, reason="other words")))
-    assert kind is (Kind.CHANGED_REASON if changed else None)
+    assert kind is (ChangeKind.CHANGED_REASON if changed else None)
 
 
 def test_new_failures_of_one_cause_are_one_group_whatever_they_were_before(example, outlines):
@@ -131,7 +131,7 @@ def test_a_lost_feature_is_one_group_in_all_families(example):
         for verdict, code in (("pass", ""), ("not_supported", "missing.feature.f"))
     }
     (group,) = groups(changes(*made.values()), *(outlines.values() for outlines in made.values()))
-    assert (group.kind, group.families, group.after.code) == (Kind.LOST, {"a": 1, "c": 1}, "missing.feature.f")
+    assert (group.kind, group.families, group.after.code) == (ChangeKind.LOST, {"a": 1, "c": 1}, "missing.feature.f")
 
 
 def loops(example, outlines, fails):
@@ -150,7 +150,7 @@ def test_new_failures_say_which_condition_decides(example, outlines):
 def test_mended_cases_say_which_condition_decided_in_the_first_run(example, outlines):
     before, after = loops(example, outlines, lambda number: number < 4)
     (group,) = groups(changes(after, before), after.values(), before.values())
-    assert (group.kind, group.decided) == (Kind.MENDED, ("4 of 4 cases with form:loop fail; 0 pass",))
+    assert (group.kind, group.decided) == (ChangeKind.MENDED, ("4 of 4 cases with form:loop fail; 0 pass",))
 
 
 def test_new_failures_that_one_defect_explains_are_one_group_in_all_families(example):
@@ -232,7 +232,7 @@ def test_what_another_device_does_not_support_is_no_regression(example, runs):
     (first,) = runs(first=[before])
     found = pairs(read_runs([first, same, other], {}))
     assert [pair.regressions for pair in found] == [1, 0]
-    assert [pair.titles[Kind.LOST] for pair in found] == ["No longer supported", "Supported in the first run alone"]
+    assert [pair.titles[ChangeKind.LOST] for pair in found] == ["No longer supported", "Supported in the first run alone"]
 
 
 # Times
@@ -315,7 +315,7 @@ def test_the_document_has_every_case_of_every_group(example, runs, capsys):
     document = json.loads(capsys.readouterr().out)
     assert (document["schema"], document["regressions"], [run["name"] for run in document["runs"]]) == (2, 1, ["a", "b"])
     (comparison,) = document["comparisons"]
-    assert comparison["counts"] == {kind: int(kind is Kind.NEW_FAILURE) for kind in Kind}
+    assert comparison["counts"] == {kind: int(kind is ChangeKind.NEW_FAILURE) for kind in ChangeKind}
     (group,) = comparison["groups"]
     ended = {"verdict": "fail", "code": "fail.value", "defects": ["muladd.c_dropped"], "known": ""}
     assert group["after"] == ended

@@ -31,7 +31,7 @@ from cts.devices.embedded.matrix_conversion import MatrixConverter
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
 from cts.devices.embedded.observations import Observations, static_severity
-from cts.devices.embedded.ordering import Kind
+from cts.devices.embedded.ordering import MemoryKind
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
@@ -330,7 +330,7 @@ class Pipeline:
                 data = translation.matrix_layouts.put_in(slot.opaque, contents)
             base = translation.space.place(data.size if slot.windows is None else slot.windows.span)
             robust = self.kernel.robust and slot.binding is not None
-            kind: Kind = "buffer" if slot.image is None else "image"
+            kind: MemoryKind = "buffer" if slot.image is None else "image"
             memory = Memory(
                 slot.name, data, kind, base, slot.written, strict=self._strict, robust=robust, windows=slot.windows, forbid=forbid
             )

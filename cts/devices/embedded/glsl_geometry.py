@@ -10,7 +10,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import need
 from cts.devices.embedded.linear_algebra import is_columns
 from cts.devices.embedded.machine import Run
-from cts.devices.embedded.shapes import Kind, element_of, kind_of
+from cts.devices.embedded.shapes import TypeKind, element_of, kind_of
 from cts.devices.embedded.spirv_types import Array, Vector, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value
@@ -33,7 +33,7 @@ def _floats(translation: Translation, words: Words, count: int) -> list[int]:
     """Return the operands, of which the first ``count`` have one type of floats."""
     operands = list(words[4:])
     types = {translation.type_of[id_] for id_ in operands[:count]}
-    fits = len(types) == 1 and kind_of(element_of(next(iter(types)))) is Kind.FLOAT
+    fits = len(types) == 1 and kind_of(element_of(next(iter(types)))) is TypeKind.FLOAT
     need(fits, f"operands of {GlslStd450(words[3]).name} are {', '.join(type_text(translation.type_of[id_]) for id_ in operands)}")
     return operands
 

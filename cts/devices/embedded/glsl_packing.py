@@ -10,7 +10,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import need
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.pointers import CellPointer
-from cts.devices.embedded.shapes import Kind, element_of, kind_of, shape_of
+from cts.devices.embedded.shapes import TypeKind, element_of, kind_of, shape_of
 from cts.devices.embedded.spirv_types import PointerType, Struct, Type, Vector, number, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, to_signed
@@ -136,7 +136,7 @@ def _two_parts(function: Callable[[Value], tuple[Value, Value]], through_pointer
     def handler(translation: Translation, words: Words) -> Run:
         values, machine, operand = translation.values, translation.machine, words[4]
         type_, result, name = translation.type_of[operand], translation.types[words[0]], GlslStd450(words[3]).name
-        need(kind_of(element_of(type_)) is Kind.FLOAT, f"{name} of a {type_text(type_)}")
+        need(kind_of(element_of(type_)) is TypeKind.FLOAT, f"{name} of a {type_text(type_)}")
         compute = _both(type_, function)
         if not through_pointer:
             need(isinstance(result, Struct) and len(result.members) == 2, f"{name} gives a {type_text(result)}")
@@ -159,7 +159,7 @@ def _two_parts(function: Callable[[Value], tuple[Value, Value]], through_pointer
 def _ldexp(translation: Translation, words: Words) -> Run:
     type_, (x, exponent) = translation.types[words[0]], words[4:]
     from_ = translation.type_of[exponent]
-    fits = translation.type_of[x] == type_ and kind_of(element_of(type_)) is Kind.FLOAT and kind_of(element_of(from_)) is Kind.INT
+    fits = translation.type_of[x] == type_ and kind_of(element_of(type_)) is TypeKind.FLOAT and kind_of(element_of(from_)) is TypeKind.INT
     need(fits and shape_of(from_) == shape_of(type_), f"Ldexp of a {type_text(translation.type_of[x])} by a {type_text(from_)}")
     values, power, dtype = translation.values, translation.number_of(from_), translation.number_of(type_).dtype
 

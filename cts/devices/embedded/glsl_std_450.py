@@ -13,7 +13,7 @@ from cts.devices.embedded.float_modes import corrected
 from cts.devices.embedded.glsl_geometry import COMBINING
 from cts.devices.embedded.glsl_packing import PACKING
 from cts.devices.embedded.machine import Run
-from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of
+from cts.devices.embedded.shapes import TypeKind, alike, element_of, kind_of, shape_of
 from cts.devices.embedded.spirv_types import MatrixType, Number, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value
@@ -163,7 +163,7 @@ def _extended(translation: Translation, words: Words) -> Run:
     which, type_ = GlslStd450(words[3]), translation.types[words[0]]
     if isinstance(type_, MatrixType):
         raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
-    kind = Kind.FLOAT if which in _FLOAT else Kind.INT
+    kind = TypeKind.FLOAT if which in _FLOAT else TypeKind.INT
     need(kind_of(element_of(type_)) is kind, f"{which.name} gives a {type_text(type_)}")
     need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")
     for operand in (translation.type_of[id_] for id_ in words[4:]):

@@ -11,7 +11,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.observations import Severity
-from cts.devices.embedded.ordering import Clock, Kind, Manner
+from cts.devices.embedded.ordering import Clock, Manner, MemoryKind
 from generators.kernel import OpaqueSlot, StrayWrite
 from generators.windows import Windows
 
@@ -66,7 +66,7 @@ class Memory:
         self,
         name: str,
         data: np.ndarray,
-        kind: Kind,
+        kind: MemoryKind,
         base: int = 0,
         writable: bool = True,
         defined: bool = True,

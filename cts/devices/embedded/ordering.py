@@ -28,7 +28,7 @@ import numpy as np
 Location = tuple[str, int]
 """A buffer's name and a byte in it."""
 
-Kind = Literal["workgroup", "buffer", "image"]
+MemoryKind = Literal["workgroup", "buffer", "image"]
 
 _LANE = 0x7FF
 _PRIVATE = 1 << 11
@@ -104,7 +104,7 @@ class _Released:
         subgroups: which it reaches, each by itself; None for the whole workgroup. Once a control barrier has passed, those that both reach.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[MemoryKind, ...]
     serial: int
     available: bool
     visible: bool
@@ -137,7 +137,7 @@ class Clock:
         self._lane = np.arange(1, lanes + 1, dtype=np.int64)
         self._lane_group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
         self._identity = self._lane | self._lane_group << _GROUP_SHIFT
-        self._floors: dict[Kind, _Floors] = {}
+        self._floors: dict[MemoryKind, _Floors] = {}
         self._released: dict[Location, _Spans] = {}
         self._acquired: _Spans = {}
         self._acquired_by: dict[int, _Spans] = {}
@@ -226,7 +226,7 @@ class Clock:
         found = dict.fromkeys(replace(span, visible=visible) for span in self._released.get(location, ()))
         self._acquired_by.setdefault(lane, {}).update(found)
 
-    def fence(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None) -> None:
+    def fence(self, kinds: tuple[MemoryKind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None) -> None:
         """Note a memory barrier: it acquires what one before the last control barrier released, and releases earlier accesses.
 
         ``subgroups``: which execute it, where it reaches no others; None where the whole workgroup executes it, and it reaches all.
@@ -245,7 +245,9 @@ class Clock:
         self._awaited = [replace(fence, subgroups=_reached(fence.subgroups, subgroups)) for fence in self._fences]
         self._fences = []
 
-    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None = None) -> None:
+    def barrier(
+        self, kinds: tuple[MemoryKind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None = None
+    ) -> None:
         """Order earlier accesses before later ones: of all invocations, or within each of ``subgroups``, which alone execute it.
 
         What a memory barrier before it released is ordered, too, as programs in GLSL expect of a memory barrier and ``barrier()``.
@@ -261,7 +263,7 @@ class Clock:
             self._order(every, fence.serial, makes_available or fence.available, visible, _reached(fence.subgroups, subgroups))
 
     def _order(
-        self, kinds: tuple[Kind, ...], serial: int, makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None
+        self, kinds: tuple[MemoryKind, ...], serial: int, makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None
     ) -> None:
         """Order accesses with serial numbers below ``serial`` before those that follow."""
         if "buffer" in kinds and subgroups is None:
@@ -318,7 +320,7 @@ class Clock:
     def _mark(self, manner: Manner) -> int:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
-    def shared(self, before: np.ndarray, now: np.ndarray, kind: Kind) -> np.ndarray:
+    def shared(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind) -> np.ndarray:
         """Return records of reads ``now`` added to earlier ones. Where both count they name no invocation, so any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
@@ -328,7 +330,7 @@ class Clock:
         merged = np.where(same_group, merged, merged & ~np.int64(_GROUP << _GROUP_SHIFT))
         return np.where(other, merged, now)
 
-    def conflicts(self, before: np.ndarray, now: np.ndarray, kind: Kind, manner: Manner, reads_write: bool) -> np.ndarray:
+    def conflicts(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind, manner: Manner, reads_write: bool) -> np.ndarray:
         """Return which accesses ``now`` race with earlier ones that left the records ``before`` at the same bytes.
 
         Args:

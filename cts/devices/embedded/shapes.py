@@ -14,7 +14,7 @@ SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, 
 """Storage classes of bytes that invocations share and may write. Atomics access them, and loads and stores of whole matrices."""
 
 
-class Kind(enum.Enum):
+class TypeKind(enum.Enum):
     """The kind of a scalar."""
 
     INT = enum.auto()
@@ -23,16 +23,16 @@ class Kind(enum.Enum):
     NONE = enum.auto()
 
 
-INT, FLOAT, BOOL = frozenset({Kind.INT}), frozenset({Kind.FLOAT}), frozenset({Kind.BOOL})
+INT, FLOAT, BOOL = frozenset({TypeKind.INT}), frozenset({TypeKind.FLOAT}), frozenset({TypeKind.BOOL})
 NUMBER = INT | FLOAT
 """Sets of kinds, for rules that allow several."""
 
 
-def kind_of(type_: Type) -> Kind:
+def kind_of(type_: Type) -> TypeKind:
     """Return the kind of a scalar; ``NONE`` for any other type."""
     if isinstance(type_, Number):
-        return Kind.FLOAT if type_.component.is_float else Kind.INT
-    return Kind.BOOL if isinstance(type_, Bool) else Kind.NONE
+        return TypeKind.FLOAT if type_.component.is_float else TypeKind.INT
+    return TypeKind.BOOL if isinstance(type_, Bool) else TypeKind.NONE
 
 
 def element_of(type_: Type) -> Type:

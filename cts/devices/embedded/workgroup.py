@@ -10,7 +10,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, enumerant_text
 from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
-from cts.devices.embedded.ordering import Kind
+from cts.devices.embedded.ordering import MemoryKind
 from cts.devices.embedded.shapes import element_of, shape_of
 from cts.devices.embedded.spirv_types import Type, Vector, type_text
 from cts.devices.embedded.tensor_types import is_int32
@@ -21,7 +21,7 @@ from generators.types import Scope as MatrixScope
 
 _RELEASE = MemorySemantics.Release | MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
 _ACQUIRE = MemorySemantics.Acquire | MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
-_KINDS: tuple[tuple[MemorySemantics, Kind], ...] = (
+_KINDS: tuple[tuple[MemorySemantics, MemoryKind], ...] = (
     (MemorySemantics.WorkgroupMemory, "workgroup"),
     (MemorySemantics.UniformMemory, "buffer"),
     (MemorySemantics.ImageMemory, "image"),
@@ -32,7 +32,7 @@ def _orders(semantics: int) -> bool:
     return bool(semantics & _RELEASE) and bool(semantics & _ACQUIRE)
 
 
-def _reach(translation: Translation, semantics: int) -> tuple[tuple[Kind, ...], bool, bool]:
+def _reach(translation: Translation, semantics: int) -> tuple[tuple[MemoryKind, ...], bool, bool]:
     """Return the kinds of memory that a barrier orders, and whether it makes writes available and visible."""
     shared = not translation.private_model
     available, visible = (shared or bool(semantics & bit) for bit in (MemorySemantics.MakeAvailable, MemorySemantics.MakeVisible))

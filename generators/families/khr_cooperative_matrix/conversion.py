@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.inputs import conversion_products, conversions
-from generators.inputs.conversions import Step, chosen_steps
+from generators.inputs.conversions import Step, chosen_steps, conversion_pairs, convertible
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
 from generators.layouts.row_types import row_type
@@ -101,24 +101,11 @@ def _conversion(source: ComponentType, target: ComponentType, crossed: bool) -> 
     return found[0] if found else None
 
 
-def _pairs(parameters: Parameters) -> tuple[tuple[ComponentType, ComponentType], ...]:
-    """Return source and target of each conversion: one, or for a chain and for two targets of one source, two."""
-    source, target = parameters.from_, parameters.to
-    match parameters.form:
-        case "back":
-            return (source, target), (target, source)
-        case "through":
-            return (source, parameters.third), (parameters.third, target)
-        case "both":
-            return (source, target), (source, parameters.third)
-        case _:
-            return ((source, target),)
-
-
 def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
     """Return the conversions of a case; None where the parameters name one that no instruction makes."""
     crossed = parameters.signs == "crossed"
-    return chosen_steps(_pairs(parameters), lambda source, target: _conversion(source, target, crossed))
+    pairs = conversion_pairs(parameters.form, parameters.from_, parameters.to, parameters.third)
+    return chosen_steps(pairs, lambda source, target: _conversion(source, target, crossed))
 
 
 def steps(parameters: Parameters) -> tuple[Step, ...]:
@@ -127,10 +114,7 @@ def steps(parameters: Parameters) -> tuple[Step, ...]:
     Raises:
         GeneratorError: the parameters name one that no instruction makes.
     """
-    found = _steps(parameters)
-    if found is None:
-        raise GeneratorError("conversion: the constraint 'convertible' must exclude this case")
-    return found
+    return convertible(_steps(parameters), "conversion")
 
 
 def _row(parameters: Parameters) -> PropertyRow | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
-from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_sources, matrix_targets
+from generators.layouts.matrix_arrays import matrix_sources, matrix_targets
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import LOOPS, Declared, Form, ProductTiles, product_tiles
 from generators.operands.run_time import run_time_operands
@@ -88,8 +88,7 @@ def _tiles(parameters: Parameters) -> ProductTiles:
 
 def _fits(parameters: Parameters) -> bool:
     """Tell whether workgroup memory holds all arrays."""
-    tiles = _tiles(parameters)
-    return fit_workgroup_memory(parameters.storage, [*tiles.a.values(), *tiles.b.values(), *tiles.c.values(), *tiles.d.values()])
+    return _tiles(parameters).fit(parameters.storage)
 
 
 def _data_fits_row(parameters: Parameters) -> bool:

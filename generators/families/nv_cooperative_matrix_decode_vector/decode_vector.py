@@ -14,8 +14,9 @@ from generators.errors import GeneratorError
 from generators.layouts.block_decoders import Calls, Decoder, Decoding, decode_function
 from generators.layouts.block_formats import FORMATS, TABLE, BlockFormat, set_scales
 from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block, matrix_view, slice_of
+from generators.layouts.decoded_inputs import decoded_inputs, small_contents
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.selecting_products import LARGEST, factor_or_addend, is_multiplied, multiply, whole_numbers
+from generators.layouts.selecting_products import is_multiplied, multiply
 from generators.layouts.tensor_slices import long_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
@@ -217,8 +218,7 @@ def build(parameters: Parameters) -> Built:
         """Return random bytes with scales, or whole numbers; where the vector function has blocks of its own, copies of them there."""
         array = source.array
         if pattern == "small" and not isinstance(decode, BlockFormat):
-            # Whole numbers, whose products add up exactly.
-            data = np.resize(whole_numbers(component, array.bytes // component.bytes, LARGEST, rng), array.bytes)
+            data = small_contents(array, component, rng)
         elif isinstance(decode, BlockFormat):
             data = rng.integers(0, 256, array.bytes, np.uint8)
         else:
@@ -231,16 +231,7 @@ def build(parameters: Parameters) -> Built:
         return data
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        inputs = {"source": filled(parameters.pattern, rng)}
-        for array in program.arrays:
-            if array.name == "before":
-                inputs["before"] = pattern_contents(array, component, "index", rng)
-            elif array.name == "table":
-                inputs["table"] = TABLE.view(np.uint8).copy()
-            elif array.name in ("other", "addend"):
-                inputs[array.name] = factor_or_addend(
-                    array.name, parameters.matrix_type, array.pointee.component, builder.instances, array.count, rng
-                )
+        inputs = decoded_inputs(filled(parameters.pattern, rng), program, type_, builder.instances, rng)
         return Subcase(name, inputs, dict(writer.operands))
 
     return Built(builder.build(), draw)

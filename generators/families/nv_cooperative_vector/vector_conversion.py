@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
 from generators.inputs import conversions
-from generators.inputs.conversions import Step, chosen_steps
+from generators.inputs.conversions import Step, chosen_steps, conversion_pairs, convertible
 from generators.inputs.patterns import random_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.numerics.formats import smallest_normal
@@ -75,21 +74,10 @@ def _conversion(source: ComponentType, target: ComponentType, by: str) -> Conver
     return found[0] if found else None
 
 
-def _pairs(parameters: Parameters) -> tuple[tuple[ComponentType, ComponentType], ...]:
-    """Return source and target of each conversion."""
-    source, target = parameters.from_, parameters.to
-    match parameters.form:
-        case "back":
-            return (source, target), (target, source)
-        case "through":
-            return (source, parameters.third), (parameters.third, target)
-        case _:
-            return ((source, target),)
-
-
 def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
     """Return the conversions of a case; None where the parameters name one that no instruction makes."""
-    return chosen_steps(_pairs(parameters), lambda source, target: _conversion(source, target, parameters.by))
+    pairs = conversion_pairs(parameters.form, parameters.from_, parameters.to, parameters.third)
+    return chosen_steps(pairs, lambda source, target: _conversion(source, target, parameters.by))
 
 
 def steps(parameters: Parameters) -> tuple[Step, ...]:
@@ -98,10 +86,7 @@ def steps(parameters: Parameters) -> tuple[Step, ...]:
     Raises:
         GeneratorError: the parameters name one that no instruction makes.
     """
-    found = _steps(parameters)
-    if found is None:
-        raise GeneratorError("vector_conversion: the constraint 'convertible' must exclude this case")
-    return found
+    return convertible(_steps(parameters), "vector_conversion")
 
 
 def _by_types(parameters: Parameters) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.inputs import integers, products
 from generators.inputs.products import Chain
-from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_sources, matrix_targets
+from generators.layouts.matrix_arrays import matrix_sources, matrix_targets
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import product_tiles
 from generators.numerics.formats import bits_of
@@ -60,9 +60,7 @@ class SubcaseParameters(Parameters):
 
 
 def _fits(parameters: Parameters) -> bool:
-    tiles = product_tiles(parameters.row, parameters.scope, _LAYOUTS, True, parameters.instances)
-    arrays: list[Tiles] = [*tiles.a.values(), *tiles.b.values(), *tiles.c.values(), *tiles.d.values()]
-    return fit_workgroup_memory(parameters.storage, arrays)
+    return product_tiles(parameters.row, parameters.scope, _LAYOUTS, True, parameters.instances).fit(parameters.storage)
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {

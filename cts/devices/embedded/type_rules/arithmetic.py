@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
-from cts.devices.embedded.shapes import BOOL, FLOAT, INT, Kind, alike, element_of, is_physical, kind_of, shape_of
+from cts.devices.embedded.shapes import BOOL, FLOAT, INT, TypeKind, alike, element_of, is_physical, kind_of, shape_of
 from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Struct, Type, Vector, type_text
 from cts.devices.embedded.translation import Rule, Translation, Words
 from generators.spirv.enumerants import Op
 from generators.types import MICROSCALING_TYPES
 
 
-def _elementwise(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, widths: bool = True) -> Rule:
+def _elementwise(kinds: frozenset[TypeKind], result: frozenset[TypeKind] | None = None, widths: bool = True) -> Rule:
     """Return the rule that all operands are of ``kinds`` and of one shape and (``widths``) width.
 
     The result has the same type, or one of the kinds ``result`` with that shape.
@@ -36,7 +36,7 @@ def _elementwise(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, 
     return rule
 
 
-def _conversion(from_: frozenset[Kind], to: frozenset[Kind]) -> Rule:
+def _conversion(from_: frozenset[TypeKind], to: frozenset[TypeKind]) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         type_, operand = translation.types[words[0]], translation.type_of[words[2]]
         if isinstance(type_, MatrixType) and isinstance(operand, MatrixType):
@@ -74,10 +74,10 @@ def _bitcast_extract(translation: Translation, words: Words) -> None:
     narrow = element_of(to)
     if not isinstance(narrow, Number) or narrow.component.name not in MICROSCALING_TYPES or narrow.bits % 8 == 0:
         raise Violation("VUID-StandaloneSpirv-Result-12468", f"OpBitcastExtractEXT gives a {type_text(to)}")
-    if kind_of(element_of(base)) is not Kind.INT:
+    if kind_of(element_of(base)) is not TypeKind.INT:
         raise Violation("VUID-StandaloneSpirv-Base-12469", f"the base of OpBitcastExtractEXT is a {type_text(base)}")
     need(shape_of(base) == shape_of(to), f"a {type_text(to)} is taken from a {type_text(base)}")
-    need(kind_of(offset) is Kind.INT, "the offset is no integer")
+    need(kind_of(offset) is TypeKind.INT, "the offset is no integer")
 
 
 def _float_to_float(translation: Translation, words: Words) -> None:
@@ -89,14 +89,14 @@ def _float_to_float(translation: Translation, words: Words) -> None:
 
 def _to_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
-    need(is_physical(to) and kind_of(from_) is Kind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
+    need(is_physical(to) and kind_of(from_) is TypeKind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
     if _bits(from_) != 64:
         raise Unsupported(f"an address of {_bits(from_)} bits")
 
 
 def _from_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
-    need(is_physical(from_) and kind_of(to) is Kind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
+    need(is_physical(from_) and kind_of(to) is TypeKind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
     if _bits(to) != 64:
         raise Unsupported(f"an address of {_bits(to)} bits")
 
@@ -112,13 +112,13 @@ def _select(translation: Translation, words: Words) -> None:
     condition, yes, no = (translation.type_of[id_] for id_ in words[2:])
     need(yes == type_ and no == type_, f"a {type_text(yes)} or a {type_text(no)} is selected where the result is a {type_text(type_)}")
     by_component = isinstance(type_, Vector) and shape_of(condition) == shape_of(type_)
-    need(kind_of(element_of(condition)) is Kind.BOOL, f"the condition is a {type_text(condition)}")
+    need(kind_of(element_of(condition)) is TypeKind.BOOL, f"the condition is a {type_text(condition)}")
     need(isinstance(condition, Bool) or by_component, f"the condition is a {type_text(condition)} for a {type_text(type_)}")
 
 
 def _vector_times_scalar(translation: Translation, words: Words) -> None:
     type_, vector, scalar = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
-    fits = isinstance(type_, Vector) and vector == type_ and scalar == type_.element and kind_of(scalar) is Kind.FLOAT
+    fits = isinstance(type_, Vector) and vector == type_ and scalar == type_.element and kind_of(scalar) is TypeKind.FLOAT
     need(fits, f"a {type_text(vector)} times a {type_text(scalar)} is a {type_text(type_)}")
 
 
@@ -131,13 +131,13 @@ def _matrix_times_scalar(translation: Translation, words: Words) -> None:
 
 def _dot(translation: Translation, words: Words) -> None:
     type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
-    fits = isinstance(a, Vector) and a == b and a.element == type_ and kind_of(type_) is Kind.FLOAT
+    fits = isinstance(a, Vector) and a == b and a.element == type_ and kind_of(type_) is TypeKind.FLOAT
     need(fits, f"{type_text(a)} and {type_text(b)} have a dot product of {type_text(type_)}")
 
 
 def _two_results(translation: Translation, words: Words) -> None:
     type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
-    fits = isinstance(type_, Struct) and type_.members == (a, a) and a == b and kind_of(element_of(a)) is Kind.INT
+    fits = isinstance(type_, Struct) and type_.members == (a, a) and a == b and kind_of(element_of(a)) is TypeKind.INT
     need(fits, f"{type_text(a)} and {type_text(b)} give a {type_text(type_)}")
     if isinstance(a, MatrixType):
         raise Malformed("the operands are cooperative matrices")
@@ -147,12 +147,12 @@ def _bit_field(values: int) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         type_ = translation.types[words[0]]
         bases, numbers = words[2 : 2 + values], words[2 + values :]
-        fits = kind_of(element_of(type_)) is Kind.INT and not isinstance(type_, MatrixType)
+        fits = kind_of(element_of(type_)) is TypeKind.INT and not isinstance(type_, MatrixType)
         need(
             fits and all(translation.type_of[id_] == type_ for id_ in bases),
             f"the base is not of the type of the result, a {type_text(type_)}",
         )
-        need(all(kind_of(translation.type_of[id_]) is Kind.INT for id_ in numbers), "offset and count are not integers")
+        need(all(kind_of(translation.type_of[id_]) is TypeKind.INT for id_ in numbers), "offset and count are not integers")
 
     return rule
 

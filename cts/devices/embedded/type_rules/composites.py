@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import need
-from cts.devices.embedded.shapes import Kind, alike, kind_of
+from cts.devices.embedded.shapes import TypeKind, alike, kind_of
 from cts.devices.embedded.spirv_types import (
     Array,
     CooperativeVector,
@@ -96,7 +96,7 @@ def _dynamic(vector: int, index: int, part: int) -> Rule:
         type_ = translation.type_of[words[vector]]
         component = translation.type_of[words[part]] if part else translation.types[words[0]]
         need(isinstance(type_, Vector) and type_.element == component, f"a {type_text(component)} is a component of a {type_text(type_)}")
-        need(kind_of(translation.type_of[words[index]]) is Kind.INT, "the index is no integer")
+        need(kind_of(translation.type_of[words[index]]) is TypeKind.INT, "the index is no integer")
         need(not part or type_ == translation.types[words[0]], "the result is not of the type of the vector")
 
     return rule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.devices.embedded.diagnostics import need
-from cts.devices.embedded.shapes import Kind, kind_of
+from cts.devices.embedded.shapes import TypeKind, kind_of
 from cts.devices.embedded.translation import Translation
 
 
@@ -14,5 +14,5 @@ def constant_integer(translation: Translation, id_: int, what: str) -> int:
         Malformed: with ``what``.
     """
     value = translation.constant(id_)
-    need(kind_of(translation.type_of[id_]) is Kind.INT and value.__class__ is int, f"{what} is not a constant integer")
+    need(kind_of(translation.type_of[id_]) is TypeKind.INT and value.__class__ is int, f"{what} is not a constant integer")
     return int(value)

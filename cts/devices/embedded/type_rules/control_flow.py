@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import need
-from cts.devices.embedded.shapes import Kind, kind_of
+from cts.devices.embedded.shapes import TypeKind, kind_of
 from cts.devices.embedded.spirv_types import Bool, Void, type_text
 from cts.devices.embedded.translation import Rule, Translation, Words
 from generators.spirv.enumerants import Op
@@ -35,7 +35,7 @@ def _condition(translation: Translation, words: Words) -> None:
 
 def _switch(translation: Translation, words: Words) -> None:
     type_ = translation.type_of[words[0]]
-    need(kind_of(type_) is Kind.INT, f"the selector is a {type_text(type_)}")
+    need(kind_of(type_) is TypeKind.INT, f"the selector is a {type_text(type_)}")
 
 
 RULES: Mapping[Op, Rule] = MappingProxyType(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Violation, need
-from cts.devices.embedded.shapes import BOOL, FLOAT, INT, NUMBER, Kind, element_of, kind_of, shape_of
+from cts.devices.embedded.shapes import BOOL, FLOAT, INT, NUMBER, TypeKind, element_of, kind_of, shape_of
 from cts.devices.embedded.spirv_types import Bool, Number, Type, Vector, type_text
 from cts.devices.embedded.subgroups import without_scope
 from cts.devices.embedded.translation import Rule, Translation, Words
@@ -24,7 +24,7 @@ def _scope(translation: Translation, words: Words) -> None:
         constant_integer(translation, words[2], "the scope")
 
 
-def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index: bool = False) -> Rule:
+def _group(kinds: frozenset[TypeKind], result: frozenset[TypeKind] | None = None, index: bool = False) -> Rule:
     """Return the rule of a group operation on a value of ``kinds``.
 
     The result has the type of the value, or is of kind ``result``. ``index``: an operand is the number of an invocation.
@@ -35,7 +35,7 @@ def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index:
         type_, operand = translation.types[words[0]], translation.type_of[words[3]]
         need(kind_of(element_of(operand)) in kinds, f"a group operation on a {type_text(operand)}")
         need(kind_of(type_) in result if result else type_ == operand, f"the result is a {type_text(type_)}")
-        need(not index or kind_of(translation.type_of[words[4]]) is Kind.INT, "the number of the invocation is not an integer")
+        need(not index or kind_of(translation.type_of[words[4]]) is TypeKind.INT, "the number of the invocation is not an integer")
 
     return rule
 
@@ -78,7 +78,7 @@ def _quad_vote(translation: Translation, words: Words) -> None:
 def _ballot_bit(translation: Translation, words: Words) -> None:
     _scope(translation, words)
     type_ = translation.type_of[words[3]]
-    need(shape_of(type_) == 4 and kind_of(element_of(type_)) is Kind.INT, f"the ballot is a {type_text(type_)}")
+    need(shape_of(type_) == 4 and kind_of(element_of(type_)) is TypeKind.INT, f"the ballot is a {type_text(type_)}")
     need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
 
 
@@ -89,7 +89,7 @@ def _of_ballot(translation: Translation, words: Words) -> None:
     need(isinstance(result, Number) and result.component.name == "u32", f"the result is a {type_text(result)}, and not a u32")
 
 
-def _group_arithmetic(kinds: frozenset[Kind]) -> Rule:
+def _group_arithmetic(kinds: frozenset[TypeKind]) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         _scope(translation, words)
         type_, operand = translation.types[words[0]], translation.type_of[words[4]]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
-from cts.devices.embedded.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED_STORAGE, Kind, is_physical, kind_of
+from cts.devices.embedded.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED_STORAGE, TypeKind, is_physical, kind_of
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -119,13 +119,13 @@ def _access_chain(elements: int, untyped: bool = False) -> Rule:
         else:
             type_ = translation.target(base)
         if elements:
-            need(kind_of(translation.type_of[words[at + 1]]) is Kind.INT, "the element is no integer")
+            need(kind_of(translation.type_of[words[at + 1]]) is TypeKind.INT, "the element is no integer")
             if base.storage in CELL_STORAGE:
                 raise Unsupported(f"a pointer to the neighbour of a variable of {base.storage.name} storage")
             if has_no_bytes(type_):
                 raise Malformed(f"{type_text(type_)} has no bytes")
         for id_ in words[at + 1 + elements :]:
-            need(kind_of(translation.type_of[id_]) is Kind.INT, "an index is no integer")
+            need(kind_of(translation.type_of[id_]) is TypeKind.INT, "an index is no integer")
             constant = translation.constant(id_)
             if isinstance(type_, Struct):
                 need(constant.__class__ is int, "an index into a structure is no constant")
@@ -194,7 +194,7 @@ def _untyped_variable(translation: Translation, words: Words) -> None:
         need(initializer == contents, f"a {type_text(contents)} begins as a {type_text(initializer)}")
 
 
-def _atomic(kinds: frozenset[Kind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
+def _atomic(kinds: frozenset[TypeKind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
     """Return the rule of an atomic instruction.
 
     ``operands``: places of the values of the type in memory. ``numbers``: places of scopes and semantics.

@@ -13,8 +13,9 @@ from generators.families.nv_cooperative_matrix2.tensor_block.parameters import P
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
 from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block, matrix_view, slice_of
+from generators.layouts.decoded_inputs import decoded_inputs, small_contents
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.selecting_products import LARGEST, factor_or_addend, is_multiplied, multiply, whole_numbers
+from generators.layouts.selecting_products import is_multiplied, multiply
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
@@ -135,10 +136,9 @@ def build(parameters: Parameters) -> Built:
         """Return elements of the component type in a pattern; where a function decodes a format, random bytes with scales."""
         array = source.array
         if decode is None or decode == "planes":
-            if pattern != "small":
-                return pattern_contents(array, component, pattern, rng)
-            # Whole numbers, whose products add up exactly.
-            return np.resize(whole_numbers(component, array.bytes // component.bytes, LARGEST, rng), array.bytes)
+            if pattern == "small":
+                return small_contents(array, component, rng)
+            return pattern_contents(array, component, pattern, rng)
         data = rng.integers(0, 256, array.bytes, np.uint8)
         if isinstance(decode, BlockFormat):
             begins = [(source.first + i * source.pitch) * array.pointee.bytes for i in range(builder.instances)]
@@ -147,16 +147,7 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         # Every byte of the source is filled, including those that no block of the slice has.
-        inputs = {"source": filled(parameters.pattern, rng)}
-        for array in program.arrays:
-            if array.name == "before":
-                inputs["before"] = pattern_contents(array, component, "index", rng)
-            elif array.name == "table":
-                inputs["table"] = TABLE.view(np.uint8).copy()
-            elif array.name in ("other", "addend"):
-                inputs[array.name] = factor_or_addend(
-                    array.name, parameters.matrix_type, array.pointee.component, builder.instances, array.count, rng
-                )
+        inputs = decoded_inputs(filled(parameters.pattern, rng), program, type_, builder.instances, rng)
         return Subcase(name, inputs, dict(writer.operands))
 
     return Built(builder.build(), draw)

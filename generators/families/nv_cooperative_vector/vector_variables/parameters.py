@@ -1,0 +1,110 @@
+"""Parameters of vector_variables: the variables, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import SOURCE_NAMES
+from generators.types import COMPONENT_TYPES, ComponentType
+
+_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
+
+_Storage = Literal["function", "private"]
+Index = Literal["constant", "operand", "invocation", "loop"]
+_At = Literal["constant", "operand", "invocation"]
+
+BY_PARTS = ("construct", "parts", "insert")
+"""Copies that name every element, or one of them, by a constant index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
+    holder: Literal["vector", "array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested"] = parameter(
+        "the type of the variables", default="array"
+    )
+    length: int = parameter("components of a vector", default=5)
+    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    count: int = parameter("length of the array", default=3, applies=lambda parameters: parameters.holder not in ("vector", "struct"))
+    count_from: Literal["literal", "specialization"] = parameter(
+        "where the array has its length from", default="literal", applies=lambda parameters: parameters.holder not in ("vector", "struct")
+    )
+    storage: _Storage = parameter("storage class of the variable", default="function")
+    other_storage: _Storage = parameter(
+        "storage class of the variable that is a copy", default="function", applies=lambda parameters: parameters.copy != "none"
+    )
+    start: Literal["none", "null", "constant"] = parameter("what the variable begins with", default="none")
+    write: Index = parameter("the indices by which parts are written", default="constant")
+    read: Index = parameter("the indices by which parts are read", default="constant")
+    source: SOURCE_NAMES = parameter("where indices that are operands come from", default="push_constant")
+    copy: Literal["none", "load_store", "copy_memory", "copy_object", "construct", "insert", "parts"] = parameter(
+        "how the whole is copied", default="none"
+    )
+    change: Literal["none", "exchange", "rotate", "components", "replace"] = parameter(
+        "what is changed afterwards: two vectors change places, all of an array do, two components do, or a vector is replaced",
+        default="none",
+    )
+    at: _At = parameter("the indices of components", default="constant", applies=lambda parameters: parameters.change == "components")
+    passing: Literal["inline", "value", "pointer"] = parameter(
+        "who changes it: the code itself, or a function that takes and returns the whole, or has a pointer to the variable",
+        default="inline",
+        applies=lambda parameters: parameters.change != "none",
+    )
+    control: Literal["straight", "half", "branches", "loop"] = parameter(
+        "the control flow around the change", default="straight", applies=lambda parameters: parameters.change != "none"
+    )
+    invocations: int = parameter("invocations of a workgroup", default=32)
+    workgroups: int = parameter("workgroups", default=1)
+
+
+def _loops_fit(parameters: Parameters) -> bool:
+    """Return whether one loop can fill, read or rotate the variable."""
+    loops = "loop" in (parameters.write, parameters.read) or parameters.change == "rotate"
+    return not loops or parameters.holder == "array"
+
+
+def _indices_fit(parameters: Parameters) -> bool:
+    """Return whether there are arrays to index."""
+    has_array = parameters.holder not in ("vector", "struct")
+    return has_array or (parameters.write == "constant" and parameters.read == "constant")
+
+
+def _starts_fit(parameters: Parameters) -> bool:
+    """Return whether the variable can begin with a constant, and shows what it began with."""
+    known = parameters.count_from == "literal" or parameters.start != "constant"
+    return parameters.start == "none" or (known and parameters.write in ("constant", "operand"))
+
+
+def _sizes_fit(parameters: Parameters) -> bool:
+    """Return whether copies and functions have values whose length is known."""
+    return parameters.count_from == "literal" or parameters.copy not in BY_PARTS
+
+
+def _vectors_fit(parameters: Parameters) -> bool:
+    """Return whether a vector alone can be changed and copied so."""
+    alone = parameters.holder == "vector"
+    return not alone or (parameters.change not in ("exchange", "rotate") and parameters.copy not in BY_PARTS)
+
+
+def _exchanges_fit(parameters: Parameters) -> bool:
+    """Return whether the type has two vectors of one type, and components that can be told apart."""
+    if parameters.change == "components" and parameters.length == 1 and parameters.holder == "vector":
+        return False
+    return parameters.change != "exchange" or parameters.holder != "vector"
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "loops_fit": _loops_fit,
+    "indices_fit": _indices_fit,
+    "starts_fit": _starts_fit,
+    "sizes_fit": _sizes_fit,
+    "vectors_fit": _vectors_fit,
+    "exchanges_fit": _exchanges_fit,
+    "indexes_components": lambda parameters: parameters.change == "components" and parameters.at != "constant",
+    "diverges": lambda parameters: parameters.control != "straight" or parameters.invocations in (1, 7, 33),
+}

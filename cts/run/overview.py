@@ -111,6 +111,7 @@ class Overview:
         self.journal = None if directory is None else Journal(directory / RESULTS)
         self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
         self._reports = ""
+        self._kept = "the reports that --report-dir DIR writes" if directory is None else printable_path(directory / "index.html")
         self._selected = 0
         self._collected = False
         self._families: Counter[str] = Counter()
@@ -296,7 +297,7 @@ class Overview:
     def _explain(self, report: pytest.TestReport, digest: Digest) -> None:
         self._explained += 1
         if self._explained <= self._shown:
-            report.longrepr = Explanation(shortened(str(report.longrepr)), digest.reason)  # type: ignore[assignment]
+            report.longrepr = Explanation(shortened(str(report.longrepr), self._kept), digest.reason)  # type: ignore[assignment]
         else:
             report.longrepr = digest.reason
             setattr(report, UNEXPLAINED, True)
@@ -511,13 +512,17 @@ class Explanation:
             tw.line(line)
 
 
-def shortened(text: str) -> str:
-    """Return a message of at most MESSAGE_LINES lines: its beginning and its end."""
+def shortened(text: str, kept: str) -> str:
+    """Return a message of at most MESSAGE_LINES lines: its beginning and its end.
+
+    Args:
+        kept: where the whole message is.
+    """
     lines = text.splitlines()
     left_out = len(lines) - MESSAGE_LINES + 1
     if left_out <= 1:
         return text
-    told = f"… {left_out} lines more, in the reports of --report-dir DIR"
+    told = f"… {left_out} lines more, in {kept}"
     return "\n".join([*lines[: MESSAGE_LINES - LAST_LINES - 1], told, *lines[-LAST_LINES:]])
 
 

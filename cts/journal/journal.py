@@ -398,7 +398,7 @@ _SAME = (
 
 
 def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
-    """Return what ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
+    """Return the contents of ``directory``'s ``meta.json`` after the run that ``meta`` describes has continued its journal.
 
     Raises:
         JournalError: that would mix results of different devices, front ends or suite versions in one journal, or nobody knows.

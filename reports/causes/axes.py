@@ -67,7 +67,7 @@ def values(parameter: str, labels: Iterable[str]) -> dict[Axis, dict[str, str]]:
 
 
 def _positions(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return sizes and words by their place, of labels of the form that most have."""
+    """Return the sizes and words at each position, for labels of the most common form."""
     split = {label: _split(label) for label in labels}
     forms = Counter((len(sizes), len(words)) for sizes, words in split.values() if len(sizes) + len(words) > 1)
     if not forms:

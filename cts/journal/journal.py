@@ -272,7 +272,7 @@ def claim(directory: Path) -> int:
         os.close(descriptor)
         raise JournalError(f"{directory}: another run is writing to it: wait until that has ended, or name another --report-dir") from None
     except OSError:
-        # Some network file systems have no locks: whoever reports there sees to it himself.
+        # Some network file systems have no locks: there only one process may report to a directory at a time.
         pass
     return descriptor
 

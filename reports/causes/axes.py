@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 ANYWHERE = " anywhere"
-"""How the name of a part ends that says whether a label has a word at any place: its values are yes and no."""
+"""The end of a part's name; such a part says whether a label has a word at any place, by yes or no."""
 
 _SIZES = re.compile(r"\d+(?:x\d+)+")
 _WORDS = re.compile(r"[.-]")

@@ -171,7 +171,7 @@ class StrayWrite:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a dispatch left behind.
+    """The results of a dispatch.
 
     Attributes:
         outputs: name of each written buffer -> its contents after the run (uint8).

@@ -27,7 +27,7 @@ LINES_PIXELS = 6
 """Width of an element below which lines between elements would hide them."""
 
 TITLED_ELEMENTS = 128
-"""Elements of one picture that tell their values; more would make the page heavy."""
+"""Most elements of one picture that show their values; more would make the page heavy."""
 
 INSTANCES = 4
 """Scope instances of one array that are drawn."""

@@ -31,7 +31,7 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
         Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, also when nothing else ran."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
         Verdict.FLAKY: Wording("Flaky", "≈", "Two runs of this case with nothing beside them ended differently."),
-        Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, also when nothing else ran."),
+        Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, even when nothing else ran."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
         Verdict.UNEXPECTED_PASS: Wording(
             "Unexpected pass", "?", "The case passed, and the known failures of the driver say that it fails: their list is out of date."

@@ -61,7 +61,7 @@ def write(results: Path | Sequence[Path], directory: Path, history: Path | None 
             then written; None for none.
 
     Returns:
-        What is wrong with the journals, a line each, for whoever asked for the reports.
+        What is wrong with the journals, a line each, for the caller.
 
     Raises:
         JournalError: a journal cannot be read.

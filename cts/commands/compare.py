@@ -22,7 +22,7 @@ from cts.run.report_writer import comparer
 from generators.errors import CtsError
 
 NAME = "compare"
-HELP = "compare runs: what fails anew, what was mended, what is slower"
+HELP = "compare runs: new failures, fixed ones, slower ones"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

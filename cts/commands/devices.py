@@ -7,9 +7,11 @@ import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
+from cts.devices.device import DeviceDescription
 from cts.devices.listing import list_vulkan
 from cts.exit_codes import BAD_INPUT
 from cts.judges import best, list_others
+from cts.validators.validator import VALIDATORS
 
 NAME = "devices"
 HELP = "list the devices that can be judged"
@@ -29,8 +31,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for number, description in listed:
             print(f"{number}: {description.name}" if number >= 0 else description.name)
-            print(f"    driver {description.driver}, API {description.api_version}, subgroup size {description.subgroup_size}")
-            print(f"    {len(description.rows)} property rows" + (f", UUID {description.uuid}" if description.uuid else ""))
+            print("\n".join(f"    {line}" for line in _lines(description)))
     for one in vulkan.broken:
         print(f"cts: {one}", file=sys.stderr)
     if vulkan.broken:
@@ -39,3 +40,13 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"\n'pytest cts' takes {choice.description.name}: {choice.why}")
     return 0
+
+
+def _lines(description: DeviceDescription) -> list[str]:
+    if description.kind in VALIDATORS:
+        return [f"validator {description.driver}: judges modules by the static rules, and runs none"]
+    lines = [
+        f"driver {description.driver}, API {description.api_version}, subgroup size {description.subgroup_size}",
+        f"{len(description.rows)} property rows" + (f", UUID {description.uuid}" if description.uuid else ""),
+    ]
+    return lines if description.kind == "vulkan" else [*lines, "a SPIR-V interpreter of this suite, which needs no driver"]

@@ -164,7 +164,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
             for best[place] in fuzzer.shrink(one):
                 progress.shrinking(best[place])
         except KeyboardInterrupt:
-            # Of the rest, too: whoever is impatient need not say so for each.
+            # Of the rest, too: an impatient user need not interrupt each.
             progress.announce(f"draw {one.index}: interrupted, not all that is simpler was tried")
             break
         except CtsError as error:

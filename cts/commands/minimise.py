@@ -6,6 +6,7 @@ its own."""
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -55,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
         return ending_of(judge(one, holder, settings.front_end, settings.tier))
 
     def show(what: str, ending: Ending, *, alike: bool) -> None:
-        print(f"{budget.used} of at most {budget.runs}: {what}: {ending}{', alike' if alike else ''}", file=sys.stderr, flush=True)
+        print(
+            f"{budget.used} of at most {budget.runs}: {what}: {ending}{', the same failure' if alike else ''}", file=sys.stderr, flush=True
+        )
 
     try:
         ending = _first(case, judged, settings)
@@ -106,7 +109,7 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
     before, after = first.named, smallest.case.named
     gone = [f"{name} ({label})" for name, label in before.items() if after.get(name) != label]
     if gone:
-        lines.append(f"  changed, without a change of the failure: {', '.join(gone)}")
+        lines.append(f"  simplified, with the same failure: {', '.join(gone)}")
     for part in Part:
         for finding in smallest.findings:
             if finding.part is part:
@@ -118,7 +121,7 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
         lines += [f"  elements of {name} that are not zero: {some} of {all_}" for name, (some, all_) in left.elements.items()]
         if not left.complete:
             lines.append("  the runs were used up before all data were tried: give more --runs or --seconds")
-    lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR")
+    lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR --device {shlex.quote(settings.spec.selector)}")
     return lines
 
 
@@ -132,7 +135,7 @@ def _words(finding: Finding, ending: Ending) -> str:
     if others:
         text += f"; not with {', '.join(others)}"
     if untold:
-        text += f"; not to be told with {', '.join(untold)}"
+        text += f"; not judged with {', '.join(untold)}"
     return text
 
 

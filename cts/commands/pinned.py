@@ -201,7 +201,7 @@ def update(
         casebook: its families.
         jobs: processes.
         names: of the families to pin; by default all, and the facts of families that are gone are removed.
-        anew: choose all cases anew; by default those that are pinned stay.
+        anew: choose all cases again; by default pinned cases stay.
         tiers_alone: keep the digests of cases that have them, and compute none. Nothing is built, so the builder need not work yet.
 
     Returns:

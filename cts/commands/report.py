@@ -1,12 +1,12 @@
-"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal anew, also of a run that was killed, and prints the
-causes of what did not pass, each with the conditions on parameters that decide which cases fail."""
+"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal again, even of a run that was killed, and prints the
+causes of failures, each with the conditions on parameters that decide which cases fail."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from cts.journal.journal import RESULTS
+from cts.journal.journal import PACKED, RESULTS, journal_of
 from cts.run.output import complain
 from cts.run.report_writer import report_text, report_writer
 from generators.errors import CtsError
@@ -17,7 +17,7 @@ HELP = "write the reports of a journal, and print the causes of failures"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help=f"the report directory: it holds {RESULTS}")
+    parser.add_argument("directory", type=Path, metavar="DIR", help=f"the report directory: it holds {RESULTS} or {RESULTS}{PACKED}")
     parser.add_argument(
         "--history",
         type=Path,
@@ -29,9 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the reports."""
     directory: Path = options.directory
-    if not (directory / RESULTS).is_file():
-        raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")
-    for fault in report_writer()(directory / RESULTS, directory, options.history):
+    journal = journal_of(directory)
+    if not journal.is_file():
+        raise CtsError(f"{directory} holds neither {RESULTS} nor {RESULTS}{PACKED}: name the DIR of a 'pytest cts --report-dir DIR'")
+    for fault in report_writer()(journal, directory, options.history):
         complain(fault)
     print(report_text()(directory))
     print(directory / "index.html")

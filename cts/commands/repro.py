@@ -1,8 +1,9 @@
-"""Writes a folder that reproduces a case without the suite; with --device, also runs it there and adds what came back."""
+"""Writes a folder that reproduces a case without the suite; with --device, also runs the case there and adds what came back."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,10 +14,13 @@ from cts.devices.spec import DeviceSpec
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
-from cts.repro.folder import README, add_result
+from cts.printable import printable_path
+from cts.repro.c_program import COMPILE, PROGRAM
+from cts.repro.folder import README, RESULT, add_result
 from cts.run.plan import checked_front_end, checked_settings
 from cts.run.runner import judge
 from cts.run.session import open_holder
+from cts.run.summary import shortened
 from cts.run.tally import PASSING
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures
@@ -81,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.device:
         KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
         print(folder / README)
+        _say_how_to_run(folder)
         return 0
     settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None})
     KINDS[case.definition.kind].reproduce(case, folder, settings.front_end)
@@ -112,5 +117,12 @@ def run(options: argparse.Namespace) -> int:
     why = f" ({result.code}): {result.reason}" if result.code else ""
     print(f"{result.verdict} on {result.device}{why}")
     if result.message not in ("", result.reason):
-        print(result.message)
+        print(shortened(result.message, printable_path(folder / RESULT)))
+    _say_how_to_run(folder)
     return 0 if result.verdict in PASSING else 1
+
+
+def _say_how_to_run(folder: Path) -> None:
+    """Print the command that compiles and runs the folder's program, where it has one."""
+    if (folder / PROGRAM).is_file():
+        print(f"next: cd {shlex.quote(printable_path(folder))} && {COMPILE} && ./repro")

@@ -35,6 +35,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.AtomicFloat64AddEXT: (("shaderBufferFloat64AtomicAdd", "shaderSharedFloat64AtomicAdd"),),
         Capability.AtomicFloat16VectorNV: _one("shaderFloat16VectorAtomics"),
         Capability.StorageBufferArrayDynamicIndexing: _one("shaderStorageBufferArrayDynamicIndexing"),
+        Capability.RuntimeDescriptorArray: _one("runtimeDescriptorArray"),
         Capability.ShaderNonUniform: _NOTHING,
         Capability.StorageBufferArrayNonUniformIndexing: _one("shaderStorageBufferArrayNonUniformIndexing"),
         Capability.StorageBuffer16BitAccess: _one("storageBuffer16BitAccess"),

@@ -159,7 +159,7 @@ class Step(enum.StrEnum):
 
 @runtime_checkable
 class AnnouncesSteps(Protocol):
-    """A device that says what it is about to do, for whoever finds that it never came back.
+    """A device that says what it is about to do, for a parent process that finds it hanging or dead.
 
     Attributes:
         announce: called with the step that begins, and with None when it is over.
@@ -188,7 +188,7 @@ class DeviceFailure(Exception):
         verdict: of the case, by the name of a Verdict.
         begins: how the code of the case begins.
         step: in which it failed; None where the device does not tell.
-        spent: whether the device that raised it is of no more use, so that the next case needs a fresh one.
+        spent: whether the device that raised it is of no more use, and the next case needs a fresh one.
     """
 
     verdict = "error"
@@ -232,7 +232,7 @@ class DeviceTimeout(DeviceFailure):
 
 
 class DeviceLost(DeviceFailure):
-    """VK_ERROR_DEVICE_LOST. The device must be made anew."""
+    """VK_ERROR_DEVICE_LOST. The device must be created again."""
 
     verdict = "device_lost"
     begins = Code.DEVICE_LOST

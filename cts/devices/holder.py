@@ -46,7 +46,7 @@ ONCE = Retries(attempts=1)
 
 
 class DeviceHolder:
-    """A device or validator that is opened when first asked for, and anew after it was lost.
+    """A device or validator that is opened when first asked for, and again after it was lost.
 
     Args:
         open_device: opens it, outside of any case.

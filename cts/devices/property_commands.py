@@ -15,7 +15,7 @@ SUCCESS, INCOMPLETE = 0, 5
 """VkResult."""
 
 POISON = 0xA5
-"""What every byte of a structure holds before a call, but for sType and pNext."""
+"""The value of every byte of a structure before a call, except in sType and pNext."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class PropertyCall:
     Attributes:
         info: what is asked for, where the command takes it.
         capacity: what the count says before; None for a call without an array, which asks for the count alone.
-        slots: structures that the array really has; no fewer than ``capacity``, so that a write beyond it is seen and harms nobody.
+        slots: structures that the array really has; no fewer than ``capacity``, so a write beyond it is seen and harms nobody.
     """
 
     command: str

@@ -44,7 +44,7 @@ def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
     """Return the first thing that the device lacks for ``kernel``: a feature, an extension, a limit or a property row; None if it lacks
     nothing.
 
-    Features come first: where one is missing, rows are missing because of it.
+    Features come before rows: where a feature is missing, rows are missing because of it.
 
     Raises:
         GeneratorError: the module has something that the suite knows no requirement of.
@@ -62,12 +62,15 @@ def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | 
 
 
 def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
-    """Return what ``missing_for`` returns where a feature is missing, and None where none is.
+    """Return what ``missing_for`` returns where a feature or VK_EXT_cooperative_matrix_maintenance1 is missing, and None where none is.
 
     All kernels with the same ``feature_key`` lack the same features.
     """
     *_, workgroup_scope = feature_key(needs)
-    return _lacking_features(needs.kernel, needs.module, indexed(description), workgroup_scope)
+    device = indexed(description)
+    return _lacking_maintenance1(needs.kernel, needs.module, device) or _lacking_features(
+        needs.kernel, needs.module, device, workgroup_scope
+    )
 
 
 def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
@@ -77,18 +80,18 @@ def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
 
 
 def _lacking(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """Yield everything that is missing, features first."""
+    """Yield everything that is missing, the most telling first."""
     specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
     subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
     if kernel.local_size_constant_id is not None:
         specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
     workgroup_scope = any(needs.value(matrix.scope, specialization) == Scope.WORKGROUP for matrix in needs.matrices.values())
 
+    if extension := _lacking_maintenance1(kernel, needs, device):
+        yield extension
     if features := _lacking_features(kernel, needs, device, workgroup_scope):
         yield features
     yield from _environment(needs, device)
-    if kernel.maintenance1 and device.extensions is not None and _MAINTENANCE1 not in device.extensions:
-        yield Reason(Code.MISSING_EXTENSION.of(_MAINTENANCE1), f"extension {_MAINTENANCE1}")
     yield from _limits(kernel, device)
     stage: Stage = "compute"
     invocations = 0
@@ -106,6 +109,17 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> 
     yield from lacking_matrices(needs, specialization, invocations, device.rows_of(queried, invocations))
     yield from lacking_vectors(needs, specialization, stage, device)
     yield from lacking_sub_arrays(needs, specialization, device.rows)
+
+
+def _lacking_maintenance1(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Reason | None:
+    """Return VK_EXT_cooperative_matrix_maintenance1 where it is missing.
+
+    It comes before the features: it shares the names of its own with VK_NV_cooperative_matrix2, so no missing feature tells of it.
+    """
+    needed = kernel.maintenance1 or any(SPIRV_EXTENSIONS.get(extension) == _MAINTENANCE1 for extension in needs.extensions)
+    if not needed or device.extensions is None or _MAINTENANCE1 in device.extensions:
+        return None
+    return Reason(Code.MISSING_EXTENSION.of(_MAINTENANCE1), f"extension {_MAINTENANCE1}")
 
 
 def _lacking_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: bool) -> Reason | None:

@@ -12,7 +12,7 @@ def write_text(path: Path, text: str) -> None:
     Halves of characters, which UTF-8 lacks and the names of files may have, are written as ``\\udc80``.
 
     Raises:
-        OSError: it cannot be written; nothing is left behind.
+        OSError: it cannot be written; nothing is left of it.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

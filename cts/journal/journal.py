@@ -272,7 +272,7 @@ def claim(directory: Path) -> int:
         os.close(descriptor)
         raise JournalError(f"{directory}: another run is writing to it: wait until that has ended, or name another --report-dir") from None
     except OSError:
-        # Some network file systems have no locks: whoever reports there sees to it himself.
+        # Some network file systems have no locks: there only one process may report to a directory at a time.
         pass
     return descriptor
 
@@ -398,7 +398,7 @@ _SAME = (
 
 
 def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
-    """Return what ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
+    """Return the contents of ``directory``'s ``meta.json`` after the run that ``meta`` describes has continued its journal.
 
     Raises:
         JournalError: that would mix results of different devices, front ends or suite versions in one journal, or nobody knows.

@@ -142,7 +142,7 @@ def _check_cases(shards: Sequence[ShardFolder]) -> None:
                 where = [one.directory for one in shards if one.number in (before, shard.number)]
                 raise MergeError(
                     "merge.doubled_case",
-                    f"{result.id} was judged in {_listed(where)}: they are no shards of one selection, so judge them anew",
+                    f"{result.id} was judged in {_listed(where)}: they are no shards of one selection, so judge them again",
                     [before, shard.number],
                     where,
                 )

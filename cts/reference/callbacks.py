@@ -59,7 +59,7 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
     """Return what ``function`` returns for each element, as numbers of its type, which is a scalar. Arguments are as of ``results``.
 
     Raises:
-        GeneratorError: as of ``applied_parts``.
+        GeneratorError: see ``applied_parts``.
     """
     (result,) = applied_parts(state, function, arguments, owners)
     return result
@@ -71,7 +71,7 @@ def applied_parts(
     """Return the numbers of ``results``.
 
     Raises:
-        GeneratorError: as of ``results``; or the specification leaves a range of values.
+        GeneratorError: see ``results``; or the specification leaves a range of values.
     """
     parts = results(state, function, arguments, owners)
     if any(part.range is not None for part in parts):

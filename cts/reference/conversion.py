@@ -110,7 +110,7 @@ def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, c
     """Floats rounded toward zero (C11, KHR-CVT-05).
 
     Raises:
-        GeneratorError: the instruction's range does not have the truncated number, so that the result is undefined.
+        GeneratorError: the instruction's range does not have the truncated number, so the result is undefined.
     """
     signed = conversion is Conversion.F_TO_S
     whole = np.trunc(values(bits, source))

@@ -62,7 +62,7 @@ def select(state: State, operation: Select) -> None:
     """Choose by the condition, a whole value in each invocation. Where both values of numbers are equal, nobody needs to know it.
 
     Raises:
-        GeneratorError: as of ``holds``.
+        GeneratorError: see ``holds``.
     """
     condition = operation.condition
     if not (is_scalar(operation.then) and is_scalar(operation.otherwise) and is_scalar(operation.result)):

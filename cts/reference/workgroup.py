@@ -46,7 +46,7 @@ def part_copied(state: State, operation: PartCopied) -> None:
     found = _elements(state, source, operation.source_first, numbers[::-1] if operation.backwards else numbers)
     bits = state.memories[source.name].load(found, component)
     places = _elements(state, target, operation.target_first, numbers)
-    state.memories[target.name].write(places, component, bits, f"the part of {source.name}")
+    state.memories[target.name].write(places, component, bits, f"the copy of {source.name}")
 
 
 def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarray) -> np.ndarray:

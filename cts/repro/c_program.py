@@ -30,6 +30,7 @@ from generators.stages import Draw
 from generators.types import Scope
 
 PROGRAM = "repro.c"
+COMPILE = "cc -o repro repro.c -lvulkan -lm"
 
 _IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExtendedTypes", "scalarBlockLayout")
 """Features that a program enables where the device has them."""

@@ -102,6 +102,7 @@ class Overview:
         self.journal = None if directory is None else Journal(directory / RESULTS)
         self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
         self._reports = ""
+        self._kept = "the reports that --report-dir DIR writes" if directory is None else printable_path(directory / "index.html")
         self._selected = 0
         self._collected = False
         self._families: Counter[str] = Counter()
@@ -287,7 +288,7 @@ class Overview:
     def _explain(self, report: pytest.TestReport, digest: Digest) -> None:
         self._explained += 1
         if self._explained <= self._shown:
-            report.longrepr = Explanation(shortened(str(report.longrepr)), digest.reason)  # type: ignore[assignment]
+            report.longrepr = Explanation(shortened(str(report.longrepr), self._kept), digest.reason)  # type: ignore[assignment]
         else:
             report.longrepr = digest.reason
             setattr(report, UNEXPLAINED, True)

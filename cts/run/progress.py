@@ -54,6 +54,7 @@ class Progress:
                 self._reporter.write_line(f"{word(digest.verdict)} {nodeid}", red=True)
             else:
                 self._reporter.write_line("further failures are not announced, but they are counted and reported", red=True)
+            self._reporter.flush()
         if time.monotonic() - self._printed >= self._every:
             self._print(tally)
 
@@ -84,6 +85,8 @@ class Progress:
         else:
             self._reporter.ensure_newline()
             self._reporter.write_line(text)
+            # A file would show nothing for minutes otherwise.
+            self._reporter.flush()
 
     def _end_line(self) -> None:
         if self._rewriting:

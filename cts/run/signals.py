@@ -30,7 +30,7 @@ class Ended(Interruption):
 
 @contextmanager
 def ending() -> Iterator[None]:
-    """Raise Ended in the block when the first signal of ENDING comes. Signals that whoever started the program ignores stay ignored."""
+    """Raise Ended in the block when the first signal of ENDING comes. Signals that the starter of the program ignores stay ignored."""
     before = _install()
     try:
         yield

@@ -166,11 +166,15 @@ class Explanation:
             tw.line(line)
 
 
-def shortened(text: str) -> str:
-    """Return a message of at most MESSAGE_LINES lines: its beginning and its end."""
+def shortened(text: str, kept: str) -> str:
+    """Return a message of at most MESSAGE_LINES lines: its beginning and its end.
+
+    Args:
+        kept: where the whole message is.
+    """
     lines = text.splitlines()
     left_out = len(lines) - MESSAGE_LINES + 1
     if left_out <= 1:
         return text
-    told = f"… {left_out} lines more, in the reports of --report-dir DIR"
+    told = f"… {left_out} lines more, in {kept}"
     return "\n".join([*lines[: MESSAGE_LINES - LAST_LINES - 1], told, *lines[-LAST_LINES:]])

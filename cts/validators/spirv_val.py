@@ -66,6 +66,6 @@ class SpirvVal:
         try:
             done = subprocess.run([self._path, "--version"], capture_output=True, text=True, check=True, timeout=SECONDS)
         except (OSError, subprocess.SubprocessError) as error:
-            raise DeviceError(f"{self._path} does not start: {error}; install SPIRV-Tools anew (spirv-tools)") from error
+            raise DeviceError(f"{self._path} does not start: {error}; install SPIRV-Tools again (spirv-tools)") from error
         found = _VERSION.search(done.stdout)
         return found[1] if found else done.stdout.partition("\n")[0].strip()

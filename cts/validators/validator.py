@@ -30,7 +30,7 @@ VALIDATORS = {spec.selector: spec for spec in (ValidatorSpec(),)}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a validator makes of a module: whether it is valid, and the message if it is not."""
+    """A validator's verdict on a module: whether it is valid, and the message if it is not."""
 
     accepted: bool
     message: str = ""

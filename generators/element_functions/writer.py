@@ -23,7 +23,7 @@ class ProgramAround(Protocol):
         ...
 
     def matrix(self, name: str) -> Matrix:
-        """Return a matrix of the type of the one that the function is applied to."""
+        """Return a matrix of the type to which the function is applied."""
         ...
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:

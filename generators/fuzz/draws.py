@@ -144,7 +144,7 @@ def _split(rng: Rng, total: int, count: int) -> list[int]:
 
 
 def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tuple[View, int]:
-    """Draw the view, and how many elements a slice needs so that the elements of a store do not meet."""
+    """Draw the view, and how many elements a slice needs to keep the elements of a store apart."""
     count = len(view.permutation)
     sizes: list[int] = []
     needed = elements

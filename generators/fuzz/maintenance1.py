@@ -136,7 +136,7 @@ def _form(rng: np.random.Generator) -> Chain:
         possible = [(step, found) for step in _candidates(type_, rng) if (found := following(type_, numbers, step)) is not None]
         if not possible:
             break
-        # By kind, so that the many changes of component do not crowd out what there is one of.
+        # By kind: otherwise the many changes of component would crowd out the kinds that occur once.
         kind = str(rng.choice(sorted({_kind(type_, step) for step, _ in possible})))
         own = [one for one in possible if _kind(type_, one[0]) == kind]
         step, (type_, numbers) = own[int(rng.integers(len(own)))]

@@ -127,7 +127,7 @@ def _reference_name(array: Array) -> str:
 def _elements(shader: Shader, array: Array, name: str) -> str:
     """Return the array as the member of a block."""
     if array.other_stride is not None:
-        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
+        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}")
     if array.pointer_stride is not None:
         raise NotExpressible("GLSL has no pointers whose elements have a stride of their own")
     qualifiers = qualify(array, shader.program.operations).qualifiers
@@ -173,7 +173,7 @@ def _shared_block(shader: Shader, array: Array) -> Block:
     """Return an array in an explicitly laid out block of shared memory."""
     shader.require("GL_EXT_shared_memory_block")
     if array.other_stride is not None:
-        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
+        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}")
     qualify(array, shader.program.operations)
     member = f"{shader.pointee_type(array.pointee)} {REFERENCE_MEMBER}[{shader.extent(array.length)}];"
     return Block(f"shared {_title(array)}Block", (f"layout(offset = {array.block}) {member}",), f" {identifier(array.name)}")
@@ -188,6 +188,6 @@ def _reference(shader: Shader, array: Array) -> Block:
 
 def _shared(shader: Shader, array: Array) -> str:
     if array.array_stride is not None:
-        raise NotExpressible(f"GLSL lays out shared arrays itself, so that '{array.name}' cannot have a stride of {array.array_stride}")
+        raise NotExpressible(f"GLSL lays out shared arrays itself, so '{array.name}' cannot have a stride of {array.array_stride}")
     qualify(array, shader.program.operations)
     return f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}[{shader.extent(array.length)}];"

@@ -4,7 +4,7 @@ GLSL qualifies declarations, never an access, and glslang turns the qualifiers i
 NonPrivatePointer, ``subgroupcoherent`` into that and MakePointerVisible or MakePointerAvailable at subgroup scope,
 ``nontemporal`` into Nontemporal, ``buffer_reference_align`` into Aligned.
 
-An access without memory operands is private, but for arrays that invocations hand to each other through a barrier: what one
+An access without memory operands is private, except for arrays that invocations hand to each other through a barrier: what one
 writes, another sees only if both accesses are non-private (Vulkan memory model). ``shared`` arrays are that by themselves,
 buffers are declared ``workgroupcoherent``.
 """

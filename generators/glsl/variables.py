@@ -60,7 +60,7 @@ def type_name(shader: Shader, type_: ValueType) -> str:
     name = identifier(type_.name)
     if name not in shader.structs:
         members = [f"{type_name(shader, member)} {member_name(i)};" for i, member in enumerate(type_.members)]
-        # Entered after its members, so that structs stand before those that have them.
+        # Entered after its members, so a struct comes before the structs that contain it.
         shader.structs[name] = tuple(members)
     return name
 

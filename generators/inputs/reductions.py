@@ -20,7 +20,7 @@ def summands(
     component: ComponentType, shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator, largest: int | None = None
 ) -> np.ndarray:
     """Draw multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units,
-    and each is at most ``largest``. Where there are more elements than units, the others are zero, other ones for each draw.
+    and each is at most ``largest``. Where there are more elements than units, the others are zero; each draw leaves out other ones.
 
     Returns:
         float64 of ``shape``.

@@ -1,7 +1,7 @@
 """Block formats of quantised weights: what a block holds, and how a decode function makes an element of it.
 
 The layouts are those in which weights are distributed (ggml's names), so what runs here is what inference runs. Scales are whole
-numbers times a power of two, chosen so that every step is exact in the result's type: nothing that rounds or contracts decides.
+numbers times a power of two, chosen such that every step is exact in the result's type: nothing that rounds or contracts decides.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Function:
             no other value of its caller; its names are unique in the program.
         returned: what it returns at its end: a parameter or a value of its body; None for void.
         control: Inline for ``for``, DontInline for ``against``. It changes no result.
-        variables: the variables of Function storage that each call has anew.
+        variables: the variables of Function storage; each call has its own.
     """
 
     name: str

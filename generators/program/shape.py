@@ -25,7 +25,7 @@ class WorkgroupShape:
         y, z: invocations along y and z. Along x there are so many subgroups side by side that the workgroup has as many as the
             program says; so ``y`` * ``z`` divides that number.
         local_size: ``x_constant``: execution mode LocalSizeId, whose x is a specialization constant. ``constants``: so are y and z.
-            ``literals``: execution mode LocalSize, whose x is a number in the module, so that the subgroup size must be known.
+            ``literals``: execution mode LocalSize, whose x is a number in the module, so the subgroup size must be known.
             ``built_in``: a constant decorated with WorkgroupSize, whose x is a specialization constant; its execution mode LocalSize
             says 1 x 1 x 1, over which the constant takes precedence.
         subgroup_size: the size that the pipeline requires (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo), None for the

@@ -9,7 +9,7 @@ from generators.program.operation import Operation
 
 @dataclass(frozen=True)
 class Effect(Operation):
-    """A statement over whole arrays and matrices of what code does. The reference model performs it; no emitter knows it."""
+    """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A SPIR-V module under construction: sections in their order, ids, shared declarations, capabilities with their extensions.
 
-A section is a list of words; nothing is kept per instruction, so that a module of 150 instructions costs a fraction of a
+A section is a list of words; nothing is kept per instruction, so a module of 150 instructions costs a fraction of a
 millisecond.
 """
 

@@ -358,7 +358,7 @@ class Shader:
         return self.module.value(Op.AccessChain, type_, base, self.u32(0))
 
     def is_shared(self, array: Array) -> bool:
-        """Whether invocations hand each other elements of ``array`` through barriers, so that its accesses must not be private:
+        """Whether invocations hand each other elements of ``array`` through barriers; then its accesses must not be private:
         private accesses take no part in availability and visibility (Vulkan memory model)."""
         return self.is_shared_storage(array.storage) and (array.storage is ArrayStorage.WORKGROUP or array.role != "input")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 ANYWHERE = " anywhere"
-"""How the name of a part ends that says whether a label has a word at any place: its values are yes and no."""
+"""The end of a part's name; such a part says whether a label has a word at any place, by yes or no."""
 
 _SIZES = re.compile(r"\d+(?:x\d+)+")
 _WORDS = re.compile(r"[.-]")
@@ -67,7 +67,7 @@ def values(parameter: str, labels: Iterable[str]) -> dict[Axis, dict[str, str]]:
 
 
 def _positions(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return sizes and words by their place, of labels of the form that most have."""
+    """Return the sizes and words at each position, for labels of the most common form."""
     split = {label: _split(label) for label in labels}
     forms = Counter((len(sizes), len(words)) for sizes, words in split.values() if len(sizes) + len(words) > 1)
     if not forms:

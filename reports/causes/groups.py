@@ -295,7 +295,7 @@ def _across(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
 
 
 def _alike(one: Group, other: Group) -> bool:
-    """Tell whether boxes of two groups have a condition on the same axis, or may be by chance, so that another axis may decide both."""
+    """Tell whether boxes of two groups have a condition on the same axis, or may be by chance, so another axis may decide both."""
     if all(inside.tentative for group in (one, other) for inside in group.inside):
         return True
     first, second = ({condition.axis for inside in group.inside for condition in inside.box} for group in (one, other))

@@ -1,4 +1,4 @@
-"""Compares runs by their journals: what fails anew, what was mended, what else changed, and what became slower."""
+"""Compares runs by their journals: new failures, fixed ones, other changes, and slower cases."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def read_runs(journals: Sequence[Path], renames: Mapping[str, str]) -> tuple[Com
 def names(journals: Sequence[Path]) -> list[str]:
     """Return names of runs by the paths of their journals, without control characters.
 
-    A name is that of the folder, with as many folders above it as tell the runs apart, or a number.
+    A run's name is its folder, with as many parent folders as tell the runs apart, or a number.
     """
     folders = [tuple(map(printable_line, path.absolute().parent.parts)) for path in journals]
     for length in range(1, max(map(len, folders)) + 1):

@@ -22,7 +22,7 @@ from cts.journal.outline import Outline
 from cts.verdict.verdict import Verdict
 
 STEPS = ("pipeline", "dispatch")
-"""The steps that are the driver's own time."""
+"""The steps that count as the driver's own time."""
 
 FLOOR = 0.005
 """Seconds."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cts.devices.embedded.profile import load_profile
-from cts.devices.requirements import missing
+from cts.devices.kernel_needs import needs_of
+from cts.devices.requirements import missing, missing_features_for
 from cts.verdict.codes import Code
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
@@ -32,6 +33,14 @@ def test_rows_by_subgroup_size_are_not_judged_without_the_extension():
     program = build(find_case(casebook(), "subgroup_size_rows[maintenance1:yes/row:8x8x8.f16.f16.f32.f32]")).program
     found = missing(kernel(program, emit(program)), load_profile("llvmpipe").description)
     assert found.code == Code.MISSING_EXTENSION.of(EXT)
+
+
+def test_a_missing_extension_is_named_before_the_missing_features_of_its_components():
+    program = build(find_case(casebook(), "maintenance1_reduce[component:bf16/function:add/maintenance1:yes/mode:row/shape:16x16]")).program
+    needs = kernel(program, emit(program))
+    device = load_profile("llvmpipe").description
+    assert missing(needs, device).code == Code.MISSING_EXTENSION.of(EXT)
+    assert missing_features_for(needs_of(needs), device) == missing(needs, device)
 
 
 @pytest.mark.parametrize(("case_id", "extension"), SHARED.items())

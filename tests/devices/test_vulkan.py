@@ -141,7 +141,7 @@ def test_any_other_result_of_submit_wait_or_reset_spends_the_device(call, result
         with pytest.raises(DriverRefused, match=call) as failure:
             own.run(muladd(**size), [dispatch])
     assert (failure.value.spent, failure.value.step) == (True, Step.DISPATCH)
-    with pytest.raises(DeviceLost, match="not made anew"):
+    with pytest.raises(DeviceLost, match="could not be created again"):
         own.run(muladd(**size), [dispatch])
 
 

@@ -38,13 +38,13 @@ def test_each_message_is_printed_once(checkout, behaviour):
 
 def test_a_long_message_keeps_its_beginning_and_its_end():
     lines = [f"line {number}" for number in range(100)]
-    short = shortened("\n".join(lines)).splitlines()
+    short = shortened("\n".join(lines), "reports").splitlines()
     assert len(short) == MESSAGE_LINES
     assert short[:3] == lines[:3]
     assert short[-LAST_LINES:] == lines[-LAST_LINES:]
-    assert f"{100 - MESSAGE_LINES + 1} lines more" in short[-LAST_LINES - 1]
+    assert short[-LAST_LINES - 1] == f"… {100 - MESSAGE_LINES + 1} lines more, in reports"
 
 
 def test_a_message_that_fits_stays_as_it_is():
     text = "\n".join(map(str, range(MESSAGE_LINES)))
-    assert shortened(text) == text
+    assert shortened(text, "reports") == text

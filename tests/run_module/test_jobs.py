@@ -33,7 +33,7 @@ def test_a_module_runs_as_on_a_real_driver_and_nothing_is_wrong_with_it(job: Pat
 
 
 @pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
-@pytest.mark.parametrize("name", ["matrices", "older_votes", "references", "subgroup_sets"])
+@pytest.mark.parametrize("name", ["matrices", "older_votes", "references", "subgroup_sets", "unsized_descriptors"])
 def test_a_driver_leaves_what_the_embedded_device_leaves(name, monkeypatch, capsys) -> None:
     monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
     code = run("shaders", name, "--device", "llvmpipe", "--against", "embedded")

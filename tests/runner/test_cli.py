@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shlex
@@ -87,6 +88,7 @@ def test_repro_writes_what_a_driver_engineer_needs(case, tmp_path, capsys):
     assert "OpCooperativeMatrixStoreKHR" in (folder / "module.spvasm").read_text()
     assert "coopMatStore" in (folder / "shader.comp").read_text()
     assert case.id in (folder / "README.md").read_text()
+    assert "cc -o repro repro.c" in capsys.readouterr().out.splitlines()[-1]
     for dispatch in description["dispatches"]:
         assert len(bytes.fromhex(dispatch["push_constants"])) == description["push_constant_bytes"]
         for buffer in description["buffers"]:
@@ -114,7 +116,14 @@ def test_repro_leaves_nothing_of_an_earlier_reproduction_and_all_else(case, tmp_
 
 def test_report_needs_a_journal(tmp_path, capsys):
     assert run("report", str(tmp_path)) == 2
-    assert capsys.readouterr().err == f"cts: {tmp_path} holds no results.jsonl: name the DIR of a 'pytest cts --report-dir DIR'\n"
+    assert f"cts: {tmp_path} holds neither results.jsonl nor results.jsonl.gz" in capsys.readouterr().err
+
+
+def test_report_takes_a_compressed_journal(tmp_path, capsys):
+    record = {"id": "f[a]", "family": "f", "verdict": "fail", "reason": "wrong"}
+    (tmp_path / "results.jsonl.gz").write_bytes(gzip.compress(json.dumps(record).encode() + b"\n"))
+    assert run("report", str(tmp_path)) == 0
+    assert "f[a]" in (tmp_path / "index.html").read_text()
 
 
 def test_report_writes_the_reports_of_a_run_that_was_killed(tmp_path, capsys):

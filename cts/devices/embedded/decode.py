@@ -6,7 +6,7 @@ object's value, nor for elements that get the clamp value: a device is free to c
 (F-TA-17).
 
 A device is also free to choose which groups of neighbours the vector function decodes (DV-SEM-02). It may only decode groups whose
-elements are all in the matrix (F-DV-2). This device chooses among them by a seed, for each load and scope instance anew: all of them, none
+elements are all in the matrix (F-DV-2). This device chooses among them by a seed, for each load and scope instance: all of them, none
 of them, or each with an even chance. So runs with different seeds show a difference between the two functions.
 """
 

@@ -66,7 +66,7 @@ class EmbeddedDevice:
         limits: how much a kernel may take.
         faults: how it is wrong; by default it is not.
         tolerated: positions that it only warns of, some of TOLERABLE.
-        observations: collects what kernels do wrong, so that a run goes on after it; None to stop at the first.
+        observations: collects the mistakes of kernels, and a run goes on after each; None to stop at the first.
         choices: seed of what it may choose from call to call: which decode function decodes which elements.
 
     Attributes:

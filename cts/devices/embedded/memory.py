@@ -142,7 +142,7 @@ class Memory:
 
         Raises:
             Violation: they are not, and the device stops at that.
-            Unsupported: the memory has windows, and this access knows nothing of them.
+            Unsupported: the memory has windows, which this access cannot handle.
         """
         if self.windows is not None and not in_windows:
             raise Unsupported("accesses to windows of a large buffer other than those of cooperative matrices")

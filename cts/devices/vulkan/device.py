@@ -99,7 +99,7 @@ class VulkanDevice:
             DeviceFailure: the driver changed the floating-point mode of this process.
         """
         if self._unusable:
-            raise DeviceLost(f"the device was not made anew after: {self._unusable}")
+            raise DeviceLost(f"the device could not be created again after: {self._unusable}")
         self.last_steps = {}
         try:
             outcomes = self._run(kernel, dispatches)
@@ -146,7 +146,7 @@ class VulkanDevice:
             ValidationMessage: the validation layer said something.
         """
         if self._unusable:
-            raise DeviceLost(f"the device was not made anew after: {self._unusable}")
+            raise DeviceLost(f"the device could not be created again after: {self._unusable}")
         self.last_steps = {}
         try:
             if call.command == "host":

@@ -170,7 +170,7 @@ class _VectorStagesWriter:
         return vectors.declare(self.builder, name, role, self.parameters.storage)
 
     def _declare_targets(self) -> None:
-        """Declare the matrices and biases that are multiplied, and what is written."""
+        """Declare the matrices, the biases and the outputs."""
         parameters, builder, storage = self.parameters, self.builder, self.parameters.storage
         rows, columns = parameters.size
         if _multiplies(parameters):

@@ -347,7 +347,7 @@ def build(parameters: Parameters) -> Built:
 
 def _among(writer: _VectorTrainingWriter, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the contents of the array of sums: before, between and after them signalling NaNs, and -0 in the place of some. Every addition
-    to one of these changes its bits, also that of zero."""
+    to one of these changes its bits, even the addition of zero."""
     packed = writer.sums.pack(sums, 0)
     free = writer.sums.pack(np.full_like(sums, np.iinfo(sums.dtype).max), 0) == 0
     component = writer.parameters.component

@@ -1,7 +1,8 @@
 """Which cases show which known defects.
 
     python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--sample N [--seed S]] [--enough K]
-                                        [--defects WORD] [--device PROFILE] [--journal FILE] [--below K] [FAMILY ...]
+                                        [--defects WORD] [--device PROFILE] [--journal FILE] [--below K]
+                                        [--weak-in FILE] [FAMILY ...]
 
 Prints a line for each family of kernel cases, and of conversions of layouts, and each kind of defect that can occur in it, separated by
 tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id,
@@ -11,7 +12,8 @@ evaluate it: then the defect stores where it must not, or its sums are not exact
 The whole catalogue over the smoke tier: with --enough 2 a kind that two cases of a family have shown is looked for no more, and cases
 with nothing left to look for cost nothing; --sample 20 bounds what the kinds cost that nothing shows. --journal writes each family as it
 is done, and a second run with the same file and the same choices goes on after them. --below 2 ends with the kinds that fewer than two
-cases of all families show, and the entries of the glossary that occur in none.
+cases of all families show, and the entries of the glossary that occur in none. --weak-in takes the journal of such a run, and looks for
+these kinds alone: in all cases after a sample of them, or in the next tier.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class Choice:
         profile: takes the cases that the embedded device supports with this profile; all if empty.
         sample: takes at most so many cases of a family, drawn with ``seed`` and the family's name; 0 for all.
         enough: a kind that so many cases of a family show is looked for no more, so counts end there; 0 for no end.
+        kinds: takes these alone, and all kinds of an id that is among them; all if empty.
     """
 
     tier: Tier
@@ -64,6 +67,11 @@ class Choice:
     sample: int = 0
     seed: int = 0
     enough: int = 0
+    kinds: tuple[str, ...] = ()
+
+    def takes(self, kind: str) -> bool:
+        """Return whether a table is about a kind."""
+        return self.word in kind and (not self.kinds or kind in self.kinds or kind.partition("[")[0] in self.kinds)
 
 
 def chosen(name: str, choice: Choice) -> Iterator[tuple[Case, Program]]:
@@ -79,12 +87,12 @@ def chosen(name: str, choice: Choice) -> Iterator[tuple[Case, Program]]:
 def kill_table(name: str, choice: Choice) -> list[Line]:
     """Return the lines of the family ``name``, by kind."""
     if name == CONVERSIONS:
-        return [line for line in conversion_kill_table(choice.tier) if choice.word in line[1]]
+        return [line for line in conversion_kill_table(choice.tier) if choice.takes(line[1])]
     device = EmbeddedDevice(load_profile(choice.profile)) if choice.profile else None
     possible, shown = Counter[str](), Counter[str]()
     first: dict[str, str] = {}
     for case, program in chosen(name, choice):
-        defects = [defect for defect in known_defects(program) if choice.word in defect.kind]
+        defects = [defect for defect in known_defects(program) if choice.takes(defect.kind)]
         if not defects or (device is not None and not is_supported(device, program)):
             continue
         possible.update({defect.kind for defect in defects})
@@ -118,17 +126,18 @@ def weak(lines: Iterable[Line], below: int) -> list[tuple[str, int, int]]:
     return sorted([*found, *((id_, 0, 0) for id_ in absent)])
 
 
-def journalled(path: Path | None, choice: Choice) -> dict[str, list[Line]]:
-    """Return the lines of the families that the journal ``path`` has for the same choice."""
+def journalled(path: Path | None, choice: Choice | None = None) -> dict[str, list[Line]]:
+    """Return the lines of the families that the journal ``path`` has for the same choice, or for any if it is None."""
     if path is None or not path.exists():
         return {}
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {record["family"]: [tuple(line) for line in record["lines"]] for record in records if record["choice"] == told(choice)}
+    wanted = [record for record in records if choice is None or record["choice"] == told(choice)]
+    return {record["family"]: [tuple(line) for line in record["lines"]] for record in wanted}
 
 
 def told(choice: Choice) -> dict[str, object]:
     """Return a choice as JSON has it."""
-    return {**vars(choice), "tier": str(choice.tier), "share": list(choice.share)}
+    return {**vars(choice), "tier": str(choice.tier), "share": list(choice.share), "kinds": list(choice.kinds)}
 
 
 def timed(name: str, choice: Choice) -> tuple[str, list[Line], float]:
@@ -150,8 +159,13 @@ def main() -> int:
     parser.add_argument("--device", default="", metavar="PROFILE", help="only cases that a profile of the embedded device supports")
     parser.add_argument("--journal", type=Path, metavar="FILE", help="what is done, a line of JSON for each family; go on after it")
     parser.add_argument("--below", type=int, default=0, metavar="K", help="end with the kinds that fewer than K cases show")
+    parser.add_argument("--weak-in", type=Path, metavar="FILE", help="only kinds that fewer than --below cases of this journal show")
     parser.add_argument("family", nargs="*", help="only these")
     arguments = parser.parse_args()
+    if arguments.weak_in is not None and not (arguments.below and arguments.weak_in.exists()):
+        parser.error("--weak-in takes the journal of an earlier run, and --below the number of cases")
+    earlier = [line for lines in journalled(arguments.weak_in).values() for line in lines]
+    kinds = tuple(kind for kind, _, _ in weak(earlier, arguments.below)) if earlier else ()
     number, _, count = arguments.share.partition("/")
     choice = Choice(
         Tier(arguments.tier),
@@ -161,6 +175,7 @@ def main() -> int:
         arguments.sample,
         arguments.seed,
         arguments.enough,
+        kinds,
     )
     kinds = CaseKind.KERNEL, CaseKind.CONVERSION
     names = arguments.family or [family.name for family in casebook() if family.kind in kinds]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from generators.casebook import Tier
 from tests.families.kill_table import Choice, chosen, kill_table, weak
 
@@ -25,6 +27,18 @@ def test_counts_end_where_it_is_enough() -> None:
     early = {kind: shown for _, kind, _, shown, _ in kill_table(FAMILY, Choice(Tier.SMOKE, sample=6, enough=2))}
     assert any(shown > 2 for shown in every.values())
     assert early == {kind: min(shown, 2) for kind, shown in every.items()}
+
+
+def test_a_table_of_some_kinds_has_no_others() -> None:
+    every = {kind for _, kind, *_ in kill_table(FAMILY, ALL)}
+    few = tuple(sorted(every)[:2])
+    assert {kind for _, kind, *_ in kill_table(FAMILY, replace(ALL, kinds=few))} == set(few)
+
+
+def test_an_id_stands_for_all_its_kinds() -> None:
+    of_id = {kind for _, kind, *_ in kill_table(FAMILY, ALL) if kind.startswith("load_store.stride_ignored[")}
+    assert of_id
+    assert {kind for _, kind, *_ in kill_table(FAMILY, replace(ALL, kinds=("load_store.stride_ignored",)))} == of_id
 
 
 def test_what_few_cases_of_all_families_show_is_told() -> None:

@@ -41,6 +41,7 @@ def test_what_only_failing_cases_show_is_hidden(monkeypatch: pytest.MonkeyPatch)
 
 SEEN_BESIDE = [
     ("nvidia", "vector_muladd", {f"vector_multiply.other_float8[operand:{operand}]" for operand in ("input", "matrix", "matrix/every")}),
+    ("lavapipe", "reduce", {"reduce.argument_of_fragment_kept[fragment:16]"}),
 ]
 """Kinds of defects that cases show which no known failure of a driver selects, because a product is there for it."""
 

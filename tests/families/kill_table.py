@@ -114,25 +114,32 @@ def is_supported(device: Device, program: Program) -> bool:
     return not any(device.missing(kernel(one, emit(one))) for one in program.all)
 
 
-def weak(lines: Iterable[Line], below: int) -> list[tuple[str, int, int]]:
+def weak(lines: Iterable[Line], below: int, kinds: Iterable[str] = ()) -> list[tuple[str, int, int]]:
     """Return the kinds that fewer than ``below`` cases of all families show: kind, in how many cases it can occur, how many show it; and
-    with zeros the entries of the glossary that occur in no case."""
+    with zeros the entries of the glossary that occur in no case, or those of ``kinds`` if the lines are of these alone."""
     possible, shown = Counter[str](), Counter[str]()
     for _, kind, cases, seen, _ in lines:
         possible[kind] += cases
         shown[kind] += seen
-    absent = set(glossary().entries) - {kind.partition("[")[0] for kind in possible}
+    asked = {kind.partition("[")[0] for kind in kinds} or set(glossary().entries)
+    absent = asked - {kind.partition("[")[0] for kind in possible}
     found = [(kind, possible[kind], shown[kind]) for kind in possible if shown[kind] < below]
     return sorted([*found, *((id_, 0, 0) for id_ in absent)])
 
 
-def journalled(path: Path | None, choice: Choice | None = None) -> dict[str, list[Line]]:
-    """Return the lines of the families that the journal ``path`` has for the same choice, or for any if it is None."""
+def journalled(path: Path | None, choice: Choice) -> dict[str, list[Line]]:
+    """Return the lines of the families that the journal ``path`` has for the same choice."""
     if path is None or not path.exists():
         return {}
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    wanted = [record for record in records if choice is None or record["choice"] == told(choice)]
-    return {record["family"]: [tuple(line) for line in record["lines"]] for record in wanted}
+    return {record["family"]: [tuple(line) for line in record["lines"]] for record in records if record["choice"] == told(choice)}
+
+
+def seldom(path: Path, below: int) -> tuple[str, ...]:
+    """Return the kinds that fewer than ``below`` cases of the journal ``path`` show, of those that its run looked for."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    asked = {kind for record in records for kind in record["choice"].get("kinds", ())}
+    return tuple(kind for kind, _, _ in weak([tuple(line) for record in records for line in record["lines"]], below, asked))
 
 
 def told(choice: Choice) -> dict[str, object]:
@@ -164,8 +171,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.weak_in is not None and not (arguments.below and arguments.weak_in.exists()):
         parser.error("--weak-in takes the journal of an earlier run, and --below the number of cases")
-    earlier = [line for lines in journalled(arguments.weak_in).values() for line in lines]
-    kinds = tuple(kind for kind, _, _ in weak(earlier, arguments.below)) if earlier else ()
+    kinds = seldom(arguments.weak_in, arguments.below) if arguments.weak_in is not None else ()
     number, _, count = arguments.share.partition("/")
     choice = Choice(
         Tier(arguments.tier),
@@ -196,7 +202,7 @@ def main() -> int:
                     journal.write(json.dumps(record) + "\n")
     if arguments.below:
         print(f"# kinds that fewer than {arguments.below} cases show: kind, cases in which it can occur, cases that show it")
-        for kind, cases, shown in weak(found, arguments.below):
+        for kind, cases, shown in weak(found, arguments.below, kinds):
             print(kind, cases, shown, sep="\t")
     return 0
 

@@ -183,8 +183,7 @@ def main() -> int:
         arguments.enough,
         kinds,
     )
-    kinds = CaseKind.KERNEL, CaseKind.CONVERSION
-    names = arguments.family or [family.name for family in casebook() if family.kind in kinds]
+    names = arguments.family or [family.name for family in casebook() if family.kind in (CaseKind.KERNEL, CaseKind.CONVERSION)]
     done = {name: lines for name, lines in journalled(arguments.journal, choice).items() if name in names}
     found = [line for lines in done.values() for line in lines]
     for line in found:
@@ -202,7 +201,7 @@ def main() -> int:
                     journal.write(json.dumps(record) + "\n")
     if arguments.below:
         print(f"# kinds that fewer than {arguments.below} cases show: kind, cases in which it can occur, cases that show it")
-        for kind, cases, shown in weak(found, arguments.below, kinds):
+        for kind, cases, shown in weak(found, arguments.below, choice.kinds):
             print(kind, cases, shown, sep="\t")
     return 0
 

@@ -97,7 +97,7 @@ def _print(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judge
 def _judges(found: Coverage, by: Mapping[str, Judged], specification: str) -> str:
     """Return how many requirements of a specification each kind of judge has."""
     names = {
-        Judge.DEVICES: "devices of published runs",
+        Judge.DEVICES: "drivers in published runs",
         Judge.EMBEDDED: "the embedded device alone",
         Judge.VALIDATORS: "validators alone",
         Judge.NOTHING: "nothing",

@@ -1,4 +1,4 @@
-"""What judges each requirement: the devices of published runs, the embedded device alone, validators alone, or nothing, and why."""
+"""What judges each requirement: drivers in published runs, the embedded device alone, validators alone, or nothing, and why."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from cts.journal.published import PublishedRun
 from generators.casebook import Casebook, CaseKind
 from generators.coverage import RequirementCoverage, Status
 
+_NO_DRIVER = frozenset({"embedded", "spirv-val"})
+"""Kinds of what judged a published run that show nothing of a driver. A run that does not say its kind is older than the others, and a
+driver's."""
+
 
 class Judge(enum.StrEnum):
-    """The strongest judge that a requirement has."""
+    """The strongest judge that a requirement has. ``DEVICES`` are those of drivers."""
 
     DEVICES = "devices"
     EMBEDDED = "embedded"
@@ -37,8 +41,8 @@ class Judged:
 
     Attributes:
         by: the strongest judge.
-        on: the published runs that judged it.
-        why: where no device of a published run did: why; empty where nobody knows.
+        on: the published runs that judged it: of drivers, or else of weaker judges.
+        why: where no driver of a published run did: why; empty where nobody knows.
     """
 
     by: Judge
@@ -65,19 +69,25 @@ class Judged:
 def judged(entry: RequirementCoverage, runs: Sequence[PublishedRun], casebook: Casebook) -> Judged:
     """Return what judges a requirement."""
     id_ = entry.requirement.id
-    on = tuple(JudgedOn(run.name, run.device, run.driver, cases) for run in runs if (cases := run.cases.get(id_, 0)))
-    if on:
+    drivers = [run for run in runs if run.kind not in _NO_DRIVER]
+    if on := _judged_on(id_, drivers):
         return Judged(Judge.DEVICES, on, "")
     if entry.status is not Status.COVERED:
         return Judged(Judge.NOTHING, (), entry.reason or "no family covers it")
+    weaker = _judged_on(id_, runs)
     kinds = {casebook.family(name).kind for name in entry.families}
     if kinds == {CaseKind.STATIC}:
-        return Judged(Judge.VALIDATORS, (), "its cases are modules that a validator accepts or rejects")
-    return Judged(Judge.EMBEDDED, (), _why(id_, runs))
+        return Judged(Judge.VALIDATORS, weaker, "its cases are modules that a validator accepts or rejects")
+    return Judged(Judge.EMBEDDED, weaker, _why(id_, drivers))
+
+
+def _judged_on(id_: str, runs: Sequence[PublishedRun]) -> tuple[JudgedOn, ...]:
+    """Return which of the runs judged a requirement."""
+    return tuple(JudgedOn(run.name, run.device, run.driver, cases) for run in runs if (cases := run.cases.get(id_, 0)))
 
 
 def _why(id_: str, runs: Sequence[PublishedRun]) -> str:
-    """Return what devices of published runs lacked for most of the cases of a requirement."""
+    """Return what the devices of runs lacked for most of the cases of a requirement."""
     lacking: Counter[str] = Counter()
     for run in runs:
         lacking.update(run.lacking.get(id_, {}))

@@ -237,7 +237,8 @@ def _arithmetic_defects(program: Program) -> Iterator[Defect]:
     yield from of("divided_by_other_sign", _other_signedness, divisions)
     if component.bits > 8:
         half = component.bits // 2
-        yield from of("integer_narrowed", _through(component, half), bits=half)
+        for bits in (half, 24) if component.bits == 32 else (half,):
+            yield from of("integer_narrowed", _through(component, bits), bits=bits)
     for name in ("f32", "f64"):
         if COMPONENT_TYPES[name].precision < component.bits - 1:
             yield from of("through_float", _through(COMPONENT_TYPES[name], 0), type=name)

@@ -210,7 +210,11 @@ def _narrow_integer(bits: int, signed: bool) -> Substitute:
     def step(state: State, operation: MatrixMulAdd) -> None:
         result = operation.result.type.component
         value = multiply_add(*_operands(state, operation), result, operation.operands)
-        low = value.bits.astype(f"u{bits // 8}").view(f"{'i' if signed else 'u'}{bits // 8}")
+        low = value.bits.astype(np.uint64) & np.uint64((1 << bits) - 1)
+        if signed:
+            # Of a number below 2^bits, two's complement has the sign in the highest bit.
+            sign = np.uint64(1 << (bits - 1))
+            low = (low ^ sign) - sign
         state.matrices[operation.result.name] = MatrixValue(result, low.astype(result.bits_dtype))
 
     return step
@@ -411,7 +415,7 @@ def product_defects(program: Program) -> Iterator[Defect]:
         yield from _late_defects(around)
     yield from _stale_defects(operations)
     if integers:
-        for bits in (8, 16, 32):
+        for bits in (8, 16, 24, 32):
             if bits < operations[0].result.type.component.bits:
                 for signed in (True, False):
                     parameters: dict[str, ParameterValue] = {"bits": bits, "extension": "sign" if signed else "zero"}

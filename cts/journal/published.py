@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cts.journal.journal import journal_of, read
+from cts.journal.journal import journal_of, read, read_meta
 from cts.verdict.verdict import Verdict
 
 FOLDER = Path("reports") / "published"
@@ -24,6 +24,7 @@ class PublishedRun:
     Attributes:
         name: of its folder.
         device, driver: what judged; empty if the journal has no results.
+        kind: of what judged, as of cts.devices.device.DeviceDescription; empty if the run does not say it.
         cases: requirement -> how many cases that exercise it have a verdict that speaks of the device.
         lacking: requirement -> what the device lacks for the others, in words -> how many cases need that.
         unread: lines that hold no result.
@@ -35,6 +36,7 @@ class PublishedRun:
     cases: Mapping[str, int]
     lacking: Mapping[str, Mapping[str, int]]
     unread: int = 0
+    kind: str = ""
 
 
 def published_runs(root: Path) -> tuple[PublishedRun, ...]:
@@ -65,4 +67,5 @@ def _run(folder: Path) -> PublishedRun | None:
         elif result.verdict is Verdict.NOT_SUPPORTED:
             for requirement in result.requirements:
                 lacking.setdefault(requirement, Counter())[result.reason] += 1
-    return PublishedRun(folder.name, device, driver, cases, lacking, len(faults))
+    kind = read_meta(folder).get("device", {}).get("kind", "")
+    return PublishedRun(folder.name, device, driver, cases, lacking, len(faults), kind)

@@ -1,7 +1,8 @@
 """Which cases show which known defects.
 
     python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--sample N [--seed S]] [--enough K]
-                                        [--defects WORD] [--device PROFILE] [--journal FILE] [--below K] [FAMILY ...]
+                                        [--defects WORD] [--device PROFILE] [--journal FILE] [--below K]
+                                        [--weak-in FILE] [FAMILY ...]
 
 Prints a line for each family of kernel cases, and of conversions of layouts, and each kind of defect that can occur in it, separated by
 tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id,
@@ -11,7 +12,8 @@ evaluate it: then the defect stores where it must not, or its sums are not exact
 The whole catalogue over the smoke tier: with --enough 2 a kind that two cases of a family have shown is looked for no more, and cases
 with nothing left to look for cost nothing; --sample 20 bounds what the kinds cost that nothing shows. --journal writes each family as it
 is done, and a second run with the same file and the same choices goes on after them. --below 2 ends with the kinds that fewer than two
-cases of all families show, and the entries of the glossary that occur in none.
+cases of all families show, and the entries of the glossary that occur in none. --weak-in takes the journal of such a run, and looks for
+these kinds alone: in all cases after a sample of them, or in the next tier.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class Choice:
         profile: takes the cases that the embedded device supports with this profile; all if empty.
         sample: takes at most so many cases of a family, drawn with ``seed`` and the family's name; 0 for all.
         enough: a kind that so many cases of a family show is looked for no more, so counts end there; 0 for no end.
+        kinds: takes these alone, and all kinds of an id that is among them; all if empty.
     """
 
     tier: Tier
@@ -64,6 +67,11 @@ class Choice:
     sample: int = 0
     seed: int = 0
     enough: int = 0
+    kinds: tuple[str, ...] = ()
+
+    def takes(self, kind: str) -> bool:
+        """Return whether a table is about a kind."""
+        return self.word in kind and (not self.kinds or kind in self.kinds or kind.partition("[")[0] in self.kinds)
 
 
 def chosen(name: str, choice: Choice) -> Iterator[tuple[Case, Program]]:
@@ -79,12 +87,12 @@ def chosen(name: str, choice: Choice) -> Iterator[tuple[Case, Program]]:
 def kill_table(name: str, choice: Choice) -> list[Line]:
     """Return the lines of the family ``name``, by kind."""
     if name == CONVERSIONS:
-        return [line for line in conversion_kill_table(choice.tier) if choice.word in line[1]]
+        return [line for line in conversion_kill_table(choice.tier) if choice.takes(line[1])]
     device = EmbeddedDevice(load_profile(choice.profile)) if choice.profile else None
     possible, shown = Counter[str](), Counter[str]()
     first: dict[str, str] = {}
     for case, program in chosen(name, choice):
-        defects = [defect for defect in known_defects(program) if choice.word in defect.kind]
+        defects = [defect for defect in known_defects(program) if choice.takes(defect.kind)]
         if not defects or (device is not None and not is_supported(device, program)):
             continue
         possible.update({defect.kind for defect in defects})
@@ -106,14 +114,15 @@ def is_supported(device: Device, program: Program) -> bool:
     return not any(device.missing(kernel(one, emit(one))) for one in program.all)
 
 
-def weak(lines: Iterable[Line], below: int) -> list[tuple[str, int, int]]:
+def weak(lines: Iterable[Line], below: int, kinds: Iterable[str] = ()) -> list[tuple[str, int, int]]:
     """Return the kinds that fewer than ``below`` cases of all families show: kind, in how many cases it can occur, how many show it; and
-    with zeros the entries of the glossary that occur in no case."""
+    with zeros the entries of the glossary that occur in no case, or those of ``kinds`` if the lines are of these alone."""
     possible, shown = Counter[str](), Counter[str]()
     for _, kind, cases, seen, _ in lines:
         possible[kind] += cases
         shown[kind] += seen
-    absent = set(glossary().entries) - {kind.partition("[")[0] for kind in possible}
+    asked = {kind.partition("[")[0] for kind in kinds} or set(glossary().entries)
+    absent = asked - {kind.partition("[")[0] for kind in possible}
     found = [(kind, possible[kind], shown[kind]) for kind in possible if shown[kind] < below]
     return sorted([*found, *((id_, 0, 0) for id_ in absent)])
 
@@ -126,9 +135,16 @@ def journalled(path: Path | None, choice: Choice) -> dict[str, list[Line]]:
     return {record["family"]: [tuple(line) for line in record["lines"]] for record in records if record["choice"] == told(choice)}
 
 
+def seldom(path: Path, below: int) -> tuple[str, ...]:
+    """Return the kinds that fewer than ``below`` cases of the journal ``path`` show, of those that its run looked for."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    asked = {kind for record in records for kind in record["choice"].get("kinds", ())}
+    return tuple(kind for kind, _, _ in weak([tuple(line) for record in records for line in record["lines"]], below, asked))
+
+
 def told(choice: Choice) -> dict[str, object]:
     """Return a choice as JSON has it."""
-    return {**vars(choice), "tier": str(choice.tier), "share": list(choice.share)}
+    return {**vars(choice), "tier": str(choice.tier), "share": list(choice.share), "kinds": list(choice.kinds)}
 
 
 def timed(name: str, choice: Choice) -> tuple[str, list[Line], float]:
@@ -150,8 +166,12 @@ def main() -> int:
     parser.add_argument("--device", default="", metavar="PROFILE", help="only cases that a profile of the embedded device supports")
     parser.add_argument("--journal", type=Path, metavar="FILE", help="what is done, a line of JSON for each family; go on after it")
     parser.add_argument("--below", type=int, default=0, metavar="K", help="end with the kinds that fewer than K cases show")
+    parser.add_argument("--weak-in", type=Path, metavar="FILE", help="only kinds that fewer than --below cases of this journal show")
     parser.add_argument("family", nargs="*", help="only these")
     arguments = parser.parse_args()
+    if arguments.weak_in is not None and not (arguments.below and arguments.weak_in.exists()):
+        parser.error("--weak-in takes the journal of an earlier run, and --below the number of cases")
+    kinds = seldom(arguments.weak_in, arguments.below) if arguments.weak_in is not None else ()
     number, _, count = arguments.share.partition("/")
     choice = Choice(
         Tier(arguments.tier),
@@ -161,9 +181,9 @@ def main() -> int:
         arguments.sample,
         arguments.seed,
         arguments.enough,
+        kinds,
     )
-    kinds = CaseKind.KERNEL, CaseKind.CONVERSION
-    names = arguments.family or [family.name for family in casebook() if family.kind in kinds]
+    names = arguments.family or [family.name for family in casebook() if family.kind in (CaseKind.KERNEL, CaseKind.CONVERSION)]
     done = {name: lines for name, lines in journalled(arguments.journal, choice).items() if name in names}
     found = [line for lines in done.values() for line in lines]
     for line in found:
@@ -181,7 +201,7 @@ def main() -> int:
                     journal.write(json.dumps(record) + "\n")
     if arguments.below:
         print(f"# kinds that fewer than {arguments.below} cases show: kind, cases in which it can occur, cases that show it")
-        for kind, cases, shown in weak(found, arguments.below):
+        for kind, cases, shown in weak(found, arguments.below, choice.kinds):
             print(kind, cases, shown, sep="\t")
     return 0
 

@@ -6,6 +6,7 @@ from collections.abc import Set
 
 import pytest
 
+from generators.casebook import Tier
 from tests.families import masks
 from tests.families.masks import Mask
 
@@ -32,5 +33,19 @@ def test_what_only_failing_cases_show_is_hidden(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(masks, "seen_by_failing", _failing)
     monkeypatch.setattr(masks, "seen_elsewhere", _elsewhere)
     monkeypatch.setattr(masks, "_families", lambda: ["kernel_dequantised"])
+    # Known failures of one family must not stay in the cache for other tests.
+    monkeypatch.setattr(masks, "_entries", masks._entries.__wrapped__)
     case = "kernel_dequantised[strides:default]"
     assert masks.masks("nvidia", "smoke", 1) == [Mask("nvidia", FAILURE, "a.hidden", 1, case)]
+
+
+SEEN_BESIDE = [
+    ("nvidia", "vector_muladd", {f"vector_multiply.other_float8[operand:{operand}]" for operand in ("input", "matrix", "matrix/every")}),
+    ("lavapipe", "reduce", {"reduce.argument_of_fragment_kept[fragment:16]"}),
+]
+"""Kinds of defects that cases show which no known failure of a driver selects, because a product is there for it."""
+
+
+@pytest.mark.parametrize(("driver", "family", "kinds"), SEEN_BESIDE)
+def test_a_case_beside_a_known_failure_shows_the_defect(driver: str, family: str, kinds: set[str]) -> None:
+    assert masks.seen_elsewhere(family, Tier.SMOKE, driver, kinds) == kinds

@@ -39,6 +39,14 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def publish(checkout: Path, name: str, kind: str, *records: dict[str, object]) -> None:
+    """Publish a run of a device of a kind, as its ``meta.json`` says."""
+    folder = checkout / "reports" / "published" / name
+    folder.mkdir()
+    (folder / "meta.json").write_text(json.dumps({"device": {"name": name, "kind": kind}}))
+    (folder / "results.jsonl").write_text('{"schema":4}\n' + "".join(line(record, name) for record in records))
+
+
 def entry(casebook: Casebook, id_: str, *families: str) -> RequirementCoverage:
     status = Status.COVERED if families else Status.NOT_TESTABLE
     return RequirementCoverage(casebook.requirements[id_], dict.fromkeys(families, 1), status, "" if families else "nothing shows it")
@@ -49,6 +57,11 @@ def test_journals_of_the_first_and_the_last_schema_count(checkout: Path) -> None
     assert (old.name, old.device, dict(old.cases), old.unread) == ("a-old", "Old", {"KHR-MAD-04": 1}, 0)
     assert (new.name, new.device, dict(new.cases), new.unread) == ("b-new", "New", {"KHR-MAD-04": 1}, 1)
     assert old.lacking["KHR-MAD-01"] == {"no row has f64": 1}
+
+
+def test_a_run_says_which_kind_of_device_judged(checkout: Path) -> None:
+    publish(checkout, "c-embedded", "embedded", {"id": "muladd[row:a]", "verdict": "pass", "requirements": ["KHR-MAD-01"]})
+    assert [run.kind for run in published_runs(checkout)] == ["", "", "embedded"]
 
 
 @pytest.mark.parametrize(
@@ -66,3 +79,20 @@ def test_a_requirement_says_what_judges_it(
 ) -> None:
     found = judged(entry(casebook, id_, *families), published_runs(checkout), casebook)
     assert (found.by, str(found)) == (by, words)
+
+
+def test_a_published_run_of_the_embedded_device_is_no_drivers(checkout: Path, casebook: Casebook) -> None:
+    publish(checkout, "c-embedded", "embedded", {"id": "muladd[row:a]", "verdict": "pass", "requirements": ["KHR-MAD-01", "KHR-MAD-04"]})
+    runs = published_runs(checkout)
+    found = judged(entry(casebook, "KHR-MAD-01", "muladd"), runs, casebook)
+    assert (found.by, found.on[0].cases) == (Judge.EMBEDDED, 1)
+    assert found.why == "for 1 of 1 cases of published runs no row has f64"
+    assert judged(entry(casebook, "KHR-MAD-04", "muladd"), runs, casebook).by is Judge.DEVICES
+
+
+def test_a_published_run_of_a_validator_is_no_drivers(checkout: Path, casebook: Casebook) -> None:
+    record = {"id": "static_types[rule:a]", "verdict": "pass", "requirements": ["KHR-TYPE-01"]}
+    publish(checkout, "c-embedded", "embedded", {**record, "verdict": "not_supported", "reason": "static rules are for others"})
+    publish(checkout, "d-validator", "spirv-val", record)
+    found = judged(entry(casebook, "KHR-TYPE-01", "static_types"), published_runs(checkout), casebook)
+    assert (found.by, [one.run for one in found.on]) == (Judge.VALIDATORS, ["d-validator"])

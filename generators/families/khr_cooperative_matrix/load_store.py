@@ -173,7 +173,8 @@ def _tiles(access: Access) -> Tiles | None:
         case "far":
             far = 2048 // pointee.bytes if access.storage is StorageClass.WORKGROUP else _beyond_16_bits(pointee)
             first = rounded_up(far + 1, granule)
-    pitch = rounded_up(stride * (lines - 1) + tight, granule) + granule
+    # What follows the one line of a stride of 0 is in the array, so a device that takes lines for adjacent loads other elements.
+    pitch = rounded_up((stride or tight) * (lines - 1) + tight, granule) + granule
     type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
     if parameters.nesting != "flat":
         inner = _inner(access, first + pitch)

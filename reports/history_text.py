@@ -49,6 +49,9 @@ def _lines(history: History, words: Sequence[str], listed: int) -> Iterator[str]
     changed = list(history.changed())
     found = [id_ for id_ in history.ends if all(word in id_ for word in words)] if words else changed
     known = count(len(found), "case") + (f" with {' and '.join(words)}" if words else " did not end in the same way in all runs")
+    if not words and not found:
+        yield f"no case changed: {count(len(history.ends), 'case')} in all"
+        return
     yield f"{known} of {count(len(history.ends), 'case')}; one mark for each run: {_legend(history)}"
     for id_ in found[:listed]:
         yield f"  {''.join(_mark(end) for end in history.ends[id_])}  {id_}"

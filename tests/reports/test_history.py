@@ -86,6 +86,13 @@ def test_the_command_shows_the_cases_that_words_name_and_says_how_many_more_ther
     assert "and 3 more" in out
 
 
+def test_the_command_says_so_if_no_case_changed(example, tmp_path, capsys):
+    for day in ("2027-03-01", "2027-03-02"):
+        example.write_journal(tmp_path / day, [example.record("a[x]", "fail")], started=f"{day}T02:00:00Z")
+    assert main(["history", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "no case changed: 1 case in all"
+
+
 def test_the_command_writes_a_page(folder, tmp_path, capsys):
     assert main(["history", str(folder), "--html", str(tmp_path / "page.html")]) == 0
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', (tmp_path / "page.html").read_text()).group(1)

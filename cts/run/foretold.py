@@ -1,4 +1,5 @@
-"""The plugin's part that gives the verdicts that are known before the device is asked: in the main process, while its workers start.
+"""The plugin's part that gives the verdicts that are known before the device is asked: in the main process, the first before it has any
+workers, the others while they start.
 
 An item of pytest's for each of these cases would cost more than the verdicts.
 """
@@ -47,24 +48,43 @@ class Foretold:
         self._selected = selected
         self._foreteller = foreteller
         self._journal = journal
+        self._told: dict[str, int] = {}
+        self._ended: KeyboardInterrupt | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        """Give the verdicts of one family before pytest-xdist makes its processes, one after another: all would keep them waiting."""
+        first = next((name for name, cases in self._selected.told.items() if cases), None)
+        if first is None:
+            return
+        try:
+            self._tell(config, first)
+        except KeyboardInterrupt as error:
+            # Here pytest would end without a summary, and without reports.
+            self._ended = error
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
-        told = 0
-        for name, cases in self._selected.told.items():
-            told += self._tell(session, self._selected.selection.casebook.families[name].path, cases)
+        if self._ended is not None:
+            raise self._ended
+        for name in self._selected.told:
+            if name not in self._told:
+                self._tell(session.config, name)
         try:
             return (yield)
         finally:
             # Without any, pytest would say that no tests ran.
-            session.testscollected += told
+            session.testscollected += sum(self._told.values())
 
-    def _tell(self, session: pytest.Session, file: Path, cases: Sequence[Case]) -> int:
-        """Give the verdicts of cases of one family, which ``file`` has; return how many."""
+    def _tell(self, config: pytest.Config, name: str) -> None:
+        """Give the verdicts of the cases of one family."""
+        selected = self._selected
+        file, cases = selected.selection.casebook.families[name].path, selected.told[name]
+        self._told[name] = 0
         begin, start = time.perf_counter(), time.time()
         results = list(self._results(cases))
         if not results:
-            return 0
+            return
         seconds = (time.perf_counter() - begin) / len(results)
         results = [replace(result, seconds=seconds) for result in results]
         path = file.relative_to(self._root).as_posix()
@@ -74,10 +94,10 @@ class Foretold:
                 if self._journal is not None:
                     self._journal.append_line(encode(result))
             except JournalError as error:
-                raise session.Interrupted(str(error)) from None
+                raise pytest.Session.Interrupted(str(error)) from None
             report = make_report(f"{path}::{result.id}", result, start, self._settings.passing)
-            session.config.hook.pytest_runtest_logreport(report=report)
-        return len(results)
+            config.hook.pytest_runtest_logreport(report=report)
+        self._told[name] = len(results)
 
     def _results(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
         settings = self._settings

@@ -6,7 +6,7 @@ The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
 from cts.devices.capabilities import (
@@ -75,10 +75,45 @@ def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> 
     return _lacking_features(needs.kernel, needs.module, _profile(_ByIdentity(description)), workgroup_scope)
 
 
+def missing_limits_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
+    """Return what ``missing_for`` returns where no feature is missing, but a version, an extension or a limit; None where none of these
+    is.
+
+    All kernels with the same ``limit_key`` lack the same ones.
+
+    Raises:
+        GeneratorError: see ``missing``.
+    """
+    return next(_lacking_limits(needs.kernel, needs.module, _profile(_ByIdentity(description))), None)
+
+
+def missing_rows_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
+    """Return what ``missing_for`` returns where no feature, version, extension and limit is missing.
+
+    All kernels with the same ``row_key`` lack the same rows.
+
+    Raises:
+        GeneratorError: see ``missing``.
+    """
+    return next(_lacking_rows(needs.kernel, needs.module, _profile(_ByIdentity(description))), None)
+
+
 def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
     """Return what features depend on: the environment, by identity, whether there are matrices, and whether any belongs to a workgroup."""
     matrices = needs.types.matrices
     return id(needs.environment), bool(matrices), any(matrix.scope == Scope.WORKGROUP for matrix in matrices)
+
+
+def limit_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
+    """Return what versions, extensions and limits depend on: the ``feature_key``, and the sizes, by identity."""
+    return *feature_key(needs), id(needs.sizes)
+
+
+def row_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
+    """Return what property rows depend on: the types, by identity, and what says for which workgroups a device lists rows."""
+    environment, sizes, types = needs
+    workgroup = sizes.local_size, sizes.subgroups, sizes.invocations
+    return id(types), environment.version, environment.required_subgroup_size, environment.stage, *workgroup
 
 
 class _ByIdentity:
@@ -141,31 +176,52 @@ def _profile(key: _ByIdentity) -> _Profile:
 
 def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
     """Yield everything that is missing, features first."""
-    specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
-    subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
-    if kernel.local_size_constant_id is not None:
-        specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
-    scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
-
+    scopes = _scopes(needs, _specialization(kernel, device))
     if features := _lacking_features(kernel, needs, device, Scope.WORKGROUP in scopes.values()):
         yield features
+    yield from _lacking_limits(kernel, needs, device)
+    yield from _lacking_rows(kernel, needs, device)
+
+
+def _subgroup_size(kernel: Kernel, device: _Profile) -> int:
+    return kernel.required_subgroup_size or device.description.subgroup_size
+
+
+def _specialization(kernel: Kernel, device: _Profile) -> dict[int, int]:
+    """Return the values of the specialization constants that are set, by their ids."""
+    found: dict[int, int] = {constant.constant_id: constant.value for constant in kernel.specialization}
+    if kernel.local_size_constant_id is not None:
+        found[kernel.local_size_constant_id] = kernel.local_size_x(_subgroup_size(kernel, device))
+    return found
+
+
+def _scopes(needs: ModuleNeeds, specialization: Mapping[int, int]) -> dict[int, int]:
+    """Return the scope of each matrix type, by the type's id."""
+    return {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
+
+
+def _lacking_limits(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
+    """Yield the versions, extensions and limits that are missing."""
+    specialization, subgroup_size = _specialization(kernel, device), _subgroup_size(kernel, device)
     yield from _environment(needs, device)
     if kernel.maintenance1 and device.extensions is not None and _MAINTENANCE1 not in device.extensions:
         yield Reason(Code.MISSING_EXTENSION.of(_MAINTENANCE1), f"extension {_MAINTENANCE1}")
     yield from _limits(kernel, device)
-    stage: Stage = "compute"
-    invocations = 0
     if kernel.draw is not None:
-        stage = kernel.draw.stage
         yield from _draw(kernel.draw, needs, device)
     else:
         yield from _required_size(kernel, device)
-        local_size = _local_size(needs, specialization)
-        invocations = math.prod(local_size)
-        workgroup_scope = Scope.WORKGROUP in scopes.values()
+        workgroup_scope = Scope.WORKGROUP in _scopes(needs, specialization).values()
         shared = needs.workgroup_bytes(specialization)
-        yield from _workgroup_limits(kernel, shared, local_size, workgroup_scope, subgroup_size, device)
+        yield from _workgroup_limits(kernel, shared, _local_size(needs, specialization), workgroup_scope, subgroup_size, device)
 
+
+def _lacking_rows(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
+    """Yield the property rows that are missing, and what else types need."""
+    specialization = _specialization(kernel, device)
+    scopes = _scopes(needs, specialization)
+    stage: Stage = "compute" if kernel.draw is None else kernel.draw.stage
+    invocations = math.prod(_local_size(needs, specialization)) if kernel.draw is None else 0
     queried = queried_subgroup_size(device.description, needs.version, kernel.required_subgroup_size)
     rows = device.rows_of(queried, invocations)
     types: dict[int, tuple[str, int, int]] = {}

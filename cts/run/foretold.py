@@ -7,7 +7,7 @@ An item of pytest's for each of these cases would cost more than the verdicts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,21 +16,28 @@ import pytest
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.kinds.foretelling import Foreteller
+from cts.kinds.kind import not_supported
 from cts.run.judging import make_report
 from cts.run.runner import result_of
 from cts.run.selected import Selected
 from cts.run.selection import Selection
 from cts.run.session import Settings
+from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Case
 
+Reasons = Mapping[str, Sequence[Reason | None]]
+"""For each family, why each of its cases is not supported, in the order of the selection; None where the device has to be asked."""
 
-def foretold(selection: Selection, foreteller: Foreteller) -> Mapping[str, bytes]:
-    """Return, for each family, whether each of its cases is known not to be supported (1) or not (0), in the order of ``selection``.
 
-    One process finds out, and tells the others.
-    """
-    return {family.name: bytes(foreteller.missing(case) is not None for case in selection.cases(family)) for family in selection.casebook}
+def foretold(selection: Selection, foreteller: Foreteller) -> Reasons:
+    """Return what is known of the cases of ``selection``. One process finds out, and tells the others by ``marks``."""
+    return {family.name: tuple(map(foreteller.missing, selection.cases(family))) for family in selection.casebook}
+
+
+def marks(reasons: Reasons) -> Mapping[str, bytes]:
+    """Return, for each family, whether each of its cases is known not to be supported (1) or not (0)."""
+    return {name: bytes(reason is not None for reason in of_family) for name, of_family in reasons.items()}
 
 
 class Foretold:
@@ -39,14 +46,15 @@ class Foretold:
     Args:
         root: of the checkout.
         selected: of the run.
+        reasons: why cases are not supported.
         journal: that this process writes, or None.
     """
 
-    def __init__(self, root: Path, settings: Settings, selected: Selected, foreteller: Foreteller, journal: Journal | None) -> None:
+    def __init__(self, root: Path, settings: Settings, selected: Selected, reasons: Reasons, journal: Journal | None) -> None:
         self._root = root
         self._settings = settings
         self._selected = selected
-        self._foreteller = foreteller
+        self._reasons = reasons
         self._journal = journal
         self._told: dict[str, int] = {}
         self._ended: KeyboardInterrupt | None = None
@@ -82,7 +90,7 @@ class Foretold:
         file, cases = selected.selection.casebook.families[name].path, selected.told[name]
         self._told[name] = 0
         begin, start = time.perf_counter(), time.time()
-        results = list(self._results(cases))
+        results = list(self._results(cases, filter(None, self._reasons[name])))
         if not results:
             return
         seconds = (time.perf_counter() - begin) / len(results)
@@ -99,10 +107,10 @@ class Foretold:
             config.hook.pytest_runtest_logreport(report=report)
         self._told[name] = len(results)
 
-    def _results(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
+    def _results(self, cases: Iterable[Case], reasons: Iterable[Reason]) -> Iterator[CaseResult]:
         settings = self._settings
-        for case in cases:
-            judgement = self._foreteller.judged(case)
+        for case, reason in zip(cases, reasons, strict=True):
+            judgement = not_supported(reason)
             for attempt in self._selected.selection.attempts.left(case.id):
                 result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
                 yield replace(result, unit=settings.unit)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from cts.journal import journal
 from cts.journal.journal import Fault
 from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
+T = TypeVar("T", bound=Hashable)
 Key = tuple[str, int]
 """Names a result: the id of a case, and which attempt at it."""
 
@@ -55,10 +57,11 @@ def read(journals: Path | Sequence[Path]) -> Run:
     faults = Faults()
     latest: dict[Key, CaseResult] = {}
     places: dict[Key, tuple[int, int]] = {}
+    known: dict[Hashable, Any] = {}
     for number, path in enumerate(paths):
         for place, result in journal.read_with_places(path, faults.line):
             key = key_of(result)
-            latest[key] = _brief(result)
+            latest[key] = _brief(result, known)
             places.pop(key, None)
             if result.failures:
                 places[key] = number, place
@@ -111,5 +114,24 @@ class Faults:
             self.first.append(fault)
 
 
-def _brief(result: CaseResult) -> CaseResult:
-    return replace(result, failures=tuple(failure.brief for failure in result.failures)) if result.failures else result
+def _brief(result: CaseResult, known: dict[Hashable, Any]) -> CaseResult:
+    """Return a result with brief failures, and what it says like an earlier one as the same object: most texts of a journal are there
+    thousands of times."""
+
+    def shared(value: T) -> T:
+        return cast(T, known.setdefault(value, value))
+
+    return replace(
+        result,
+        family=shared(result.family),
+        code=shared(result.code),
+        reason=shared(result.reason),
+        message=shared(result.message),
+        device=shared(result.device),
+        driver=shared(result.driver),
+        front_end=shared(result.front_end),
+        tier=shared(result.tier),
+        requirements=shared(result.requirements),
+        parameters={shared(name): shared(label) for name, label in result.parameters.items()},
+        failures=tuple(failure.brief for failure in result.failures),
+    )

@@ -42,6 +42,12 @@ def test_what_grows_with_the_matrix_is_read_only_when_asked_for(example, tmp_pat
     assert len(whole.failures[0].mismatch.elements) == 12
 
 
+def test_equal_texts_of_results_are_one_object(example, tmp_path):
+    first, second = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]")])).results
+    assert first.driver is second.driver
+    assert first.requirements is second.requirements
+
+
 def test_of_an_attempt_that_failed_twice_the_last_failures_are_read(example, tmp_path):
     lines = [example.record("a[1]"), example.record("a[2]", "crash"), example.record("a[1]")]
     for line, rows in ((lines[0], 4), (lines[2], 8)):

@@ -27,7 +27,7 @@ def family_files(cases: Path) -> Mapping[str, Path]:
 
 
 @cache
-def casebook(cases: Path) -> Casebook | None:
+def readable_casebook(cases: Path) -> Casebook | None:
     """Return the casebook of the folder ``cases``; None if it cannot be read."""
     try:
         return load_casebook(cases)

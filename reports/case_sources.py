@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from cts.kinds.table import KINDS
 from cts.verdict.verdict import CaseResult
-from generators.casebook import Case, CaseKind, find_case
+from generators.casebook import Case, Casebook, CaseKind, find_case
 from generators.errors import CtsError
 from generators.property_rows import PropertyRow
-from reports.case_files import casebook
 
 _HAVE_NO_SHADER = (CaseKind.QUERY, CaseKind.CONVERSION)
 
@@ -34,9 +32,8 @@ class CaseSource:
 UNKNOWN = CaseSource({}, {}, {})
 
 
-def case_source(result: CaseResult, cases: Path) -> CaseSource:
-    """Return what the folder ``cases`` knows of a judged case: nothing if it cannot be read, or if its case has other parameters."""
-    book = casebook(cases)
+def case_source(result: CaseResult, book: Casebook | None) -> CaseSource:
+    """Return what the casebook knows of a judged case: nothing if there is no casebook, or if its case has other parameters."""
     if book is None:
         return UNKNOWN
     try:

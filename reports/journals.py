@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from cts.journal import journal
 from cts.journal.journal import Fault
 from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
+T = TypeVar("T", bound=Hashable)
 Key = tuple[str, int]
 """Names a result: the id of a case, and which attempt at it."""
 
@@ -28,6 +31,7 @@ class Run:
         metas: the ``meta.json`` of each journal that has one, in the order of the journals.
         dropped: how many lines hold no result; their cases count as not judged.
         faults: the first of what is wrong with journals and metas.
+        places: where the results that have failures are: the number of the journal, and the byte at which the line begins.
     """
 
     journals: tuple[Path, ...]
@@ -35,6 +39,7 @@ class Run:
     metas: tuple[RunRecord, ...] = ()
     dropped: int = 0
     faults: tuple[Fault, ...] = ()
+    places: Mapping[Key, tuple[int, int]] = field(default_factory=dict, repr=False)
 
 
 def read(journals: Path | Sequence[Path]) -> Run:
@@ -50,9 +55,18 @@ def read(journals: Path | Sequence[Path]) -> Run:
     given = [journals] if isinstance(journals, Path) else journals
     paths = tuple(journal.journal_of(path) if path.is_dir() else path for path in given)
     faults = Faults()
-    latest = {key_of(result): _brief(result) for path in paths for result in journal.read(path, faults.line)}
+    latest: dict[Key, CaseResult] = {}
+    places: dict[Key, tuple[int, int]] = {}
+    known: dict[Hashable, Any] = {}
+    for number, path in enumerate(paths):
+        for place, result in journal.read_with_places(path, faults.line):
+            key = key_of(result)
+            latest[key] = _brief(result, known)
+            places.pop(key, None)
+            if result.failures:
+                places[key] = number, place
     metas = tuple(meta for path in paths if (meta := journal.read_meta(path.parent, faults.other)))
-    return Run(paths, tuple(latest[key] for key in sorted(latest)), metas, faults.lines, tuple(faults.first))
+    return Run(paths, tuple(latest[key] for key in sorted(latest)), metas, faults.lines, tuple(faults.first), places)
 
 
 def key_of(result: CaseResult) -> Key:
@@ -61,10 +75,20 @@ def key_of(result: CaseResult) -> Key:
 
 
 def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
-    """Yield the results of these attempts at cases with all of their failures, in the order of the journals: of several for one, the last
-    counts."""
-    for path in run.journals:
-        yield from (result for result in journal.read(path) if key_of(result) in wanted)
+    """Yield the results of these attempts at cases with all of their failures: first the ones without any, then the others, in the order of
+    the journals.
+
+    Raises:
+        JournalError: a journal cannot be read, or it has another content by now.
+    """
+    yield from (result for result in run.results if key_of(result) in wanted and not result.failures)
+    lines: defaultdict[int, list[int]] = defaultdict(list)
+    for key in wanted:
+        if key in run.places:
+            number, place = run.places[key]
+            lines[number].append(place)
+    for number in sorted(lines):
+        yield from journal.read_at(run.journals[number], lines[number])
 
 
 class Faults:
@@ -90,5 +114,24 @@ class Faults:
             self.first.append(fault)
 
 
-def _brief(result: CaseResult) -> CaseResult:
-    return replace(result, failures=tuple(failure.brief for failure in result.failures)) if result.failures else result
+def _brief(result: CaseResult, known: dict[Hashable, Any]) -> CaseResult:
+    """Return a result with brief failures, and what it says like an earlier one as the same object: most texts of a journal are there
+    thousands of times."""
+
+    def shared(value: T) -> T:
+        return cast(T, known.setdefault(value, value))
+
+    return replace(
+        result,
+        family=shared(result.family),
+        code=shared(result.code),
+        reason=shared(result.reason),
+        message=shared(result.message),
+        device=shared(result.device),
+        driver=shared(result.driver),
+        front_end=shared(result.front_end),
+        tier=shared(result.tier),
+        requirements=shared(result.requirements),
+        parameters={shared(name): shared(label) for name, label in result.parameters.items()},
+        failures=tuple(failure.brief for failure in result.failures),
+    )

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from cts.verdict.known_failures import KnownFailure, load_files
+from generators.casebook import Casebook
 from generators.errors import CtsError
-from reports.case_files import casebook
 
 
-def known_issues(ids: Collection[str], drivers: Collection[str], root: Path) -> Mapping[str, KnownFailure]:
+def known_issues(ids: Collection[str], drivers: Collection[str], book: Casebook | None) -> Mapping[str, KnownFailure]:
     """Return the entries of ``golden/known_failures`` with these ids, by id. A report can do without, so what cannot be read is left out.
 
     Args:
         ids: as results name known failures.
         drivers: names and versions of the drivers that were judged; entries of other drivers are not taken.
-        root: of the checkout.
+        book: the casebook of the checkout that has the entries; None where there is none.
     """
-    book = casebook(root / "cases") if ids else None
-    if book is None:
+    if book is None or not ids:
         return {}
     try:
-        files = load_files(root, book)
+        files = load_files(book.root.parent, book)
     except CtsError:
         return {}
     concerned = [file for file in files.values() if any(file.version(driver) is not None for driver in drivers)]

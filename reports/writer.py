@@ -14,9 +14,10 @@ from cts.journal.atomic import write_text
 from cts.journal.renames import renames
 from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult
+from generators.casebook import Casebook
 from generators.errors import CtsError
 from reports import html
-from reports.case_files import case_folder, family_files
+from reports.case_files import case_folder, family_files, readable_casebook
 from reports.case_page import CasePage, turns
 from reports.case_sources import case_source
 from reports.causes import Cause, causes
@@ -51,7 +52,9 @@ class ReportError(CtsError):
     """The reports cannot be written; the message names the file and why."""
 
 
-def write(results: Path | Sequence[Path], directory: Path, history: Path | None = None) -> tuple[str, ...]:
+def write(
+    results: Path | Sequence[Path], directory: Path, history: Path | None = None, casebook: Casebook | None = None
+) -> tuple[str, ...]:
     """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html``, and the pages of ``failures/`` and ``requirements/``.
 
     Args:
@@ -59,6 +62,7 @@ def write(results: Path | Sequence[Path], directory: Path, history: Path | None 
         directory: made if it does not exist. Pages of an earlier report in it are removed.
         history: a folder of report directories, whose runs the pages of cases and requirements show as well, and ``history.html``, which is
             then written; None for none.
+        casebook: of the checkout, where the caller has it already; None to read it if a page needs it.
 
     Returns:
         What is wrong with the journals, a line each, for the caller.
@@ -71,15 +75,17 @@ def write(results: Path | Sequence[Path], directory: Path, history: Path | None 
     run = read(results)
     summary, found, about = summarise(run.results), causes(run.results), context(run)
     title, pages = headline(summary, about), html.pages(run.results)
-    cases = case_folder()
+    cases = case_folder() if casebook is None else casebook.root
+    if casebook is None and (summary.known or pages):
+        casebook = readable_casebook(cases)
     texts = requirement_texts(cases)
     past = None if history is None else read_history(history, renames(cases.parent))
-    issues = known_issues({known.id for known in summary.known}, {result.driver for result in run.results}, cases.parent)
+    issues = known_issues({known.id for known in summary.known}, {result.driver for result in run.results}, casebook)
     places = {*pages.values()}
     try:
         for folder in FOLDERS:
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        for page in _case_pages(run, summary, pages, cases, issues, past):
+        for page in _case_pages(run, summary, pages, family_files(cases), casebook, issues, past):
             write_text(directory / pages[key_of(page.result)], html.failure_page(page, about, texts))
         for requirement in requirement_pages(run.results, summary.requirements, texts, past):
             places.add(requirement_place(requirement.id))
@@ -102,19 +108,20 @@ def _case_pages(
     run: Run,
     summary: Summary,
     pages: Mapping[Key, str],
-    cases: Path,
+    files: Mapping[str, Path],
+    casebook: Casebook | None,
     issues: Mapping[str, KnownFailure],
     past: History | None,
 ) -> Iterator[CasePage]:
-    """Yield what the page of each case shows, in the order of the journals."""
-    files, neighbours, place = family_files(cases), Neighbours(run.results), dict(turns(list(pages)))
+    """Yield what the page of each case shows, each once."""
+    neighbours, place = Neighbours(run.results), dict(turns(list(pages)))
     for result in whole_results(run, pages.keys()):
         yield CasePage(
             result,
             place[key_of(result)],
             commands(result, run.metas, files),
             neighbours.passed(result),
-            case_source(result, cases),
+            case_source(result, casebook),
             issues.get(result.known),
             past.of(result.id) if past is not None else (),
             summary.defects,

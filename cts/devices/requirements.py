@@ -6,7 +6,7 @@ The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from cts.devices.capabilities import (
     CAPABILITY_FEATURES,
@@ -73,38 +73,92 @@ def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> 
     )
 
 
+def missing_limits_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
+    """Return what ``missing_for`` returns where no feature is missing, but a version, an extension or a limit; None where none of these
+    is.
+
+    All kernels with the same ``limit_key`` lack the same ones.
+
+    Raises:
+        GeneratorError: see ``missing``.
+    """
+    return next(_lacking_limits(needs.kernel, needs.module, indexed(description)), None)
+
+
+def missing_rows_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
+    """Return what ``missing_for`` returns where no feature, version, extension and limit is missing.
+
+    All kernels with the same ``row_key`` lack the same rows.
+
+    Raises:
+        GeneratorError: see ``missing``.
+    """
+    return next(_lacking_rows(needs.kernel, needs.module, indexed(description)), None)
+
+
 def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
     """Return what features depend on: the environment, by identity, whether there are matrices, and whether any belongs to a workgroup."""
     matrices = needs.types.matrices
     return id(needs.environment), bool(matrices), any(matrix.scope == Scope.WORKGROUP for matrix in matrices)
 
 
+def limit_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
+    """Return what versions, extensions and limits depend on: the ``feature_key``, and the sizes, by identity."""
+    return *feature_key(needs), id(needs.sizes)
+
+
+def row_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
+    """Return what property rows depend on: the types, by identity, and what says for which workgroups a device lists rows."""
+    environment, sizes, types = needs
+    workgroup = sizes.local_size, sizes.subgroups, sizes.invocations
+    return id(types), environment.version, environment.required_subgroup_size, environment.stage, *workgroup
+
+
 def _lacking(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
     """Yield everything that is missing, the most telling first."""
-    specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
-    subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
-    if kernel.local_size_constant_id is not None:
-        specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
-    workgroup_scope = any(needs.value(matrix.scope, specialization) == Scope.WORKGROUP for matrix in needs.matrices.values())
-
     if extension := _lacking_maintenance1(kernel, needs, device):
         yield extension
-    if features := _lacking_features(kernel, needs, device, workgroup_scope):
+    if features := _lacking_features(kernel, needs, device, _has_workgroup_scope(needs, _specialization(kernel, device))):
         yield features
+    yield from _lacking_limits(kernel, needs, device)
+    yield from _lacking_rows(kernel, needs, device)
+
+
+def _subgroup_size(kernel: Kernel, device: IndexedDescription) -> int:
+    return kernel.required_subgroup_size or device.description.subgroup_size
+
+
+def _specialization(kernel: Kernel, device: IndexedDescription) -> dict[int, int]:
+    """Return the values of the specialization constants that are set, by their ids."""
+    found: dict[int, int] = {constant.constant_id: constant.value for constant in kernel.specialization}
+    if kernel.local_size_constant_id is not None:
+        found[kernel.local_size_constant_id] = kernel.local_size_x(_subgroup_size(kernel, device))
+    return found
+
+
+def _has_workgroup_scope(needs: ModuleNeeds, specialization: Mapping[int, int]) -> bool:
+    return any(needs.value(matrix.scope, specialization) == Scope.WORKGROUP for matrix in needs.matrices.values())
+
+
+def _lacking_limits(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
+    """Yield the versions, extensions and limits that are missing."""
+    specialization, subgroup_size = _specialization(kernel, device), _subgroup_size(kernel, device)
     yield from _environment(needs, device)
     yield from _limits(kernel, device)
-    stage: Stage = "compute"
-    invocations = 0
     if kernel.draw is not None:
-        stage = kernel.draw.stage
         yield from _draw(kernel.draw, needs, device)
     else:
         yield from _required_size(kernel, device)
-        local_size = _local_size(needs, specialization)
-        invocations = math.prod(local_size)
+        workgroup_scope = _has_workgroup_scope(needs, specialization)
         shared = needs.workgroup_bytes(specialization)
-        yield from _workgroup_limits(kernel, shared, local_size, workgroup_scope, subgroup_size, device)
+        yield from _workgroup_limits(kernel, shared, _local_size(needs, specialization), workgroup_scope, subgroup_size, device)
 
+
+def _lacking_rows(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
+    """Yield the property rows that are missing, and what else types need."""
+    specialization = _specialization(kernel, device)
+    stage: Stage = "compute" if kernel.draw is None else kernel.draw.stage
+    invocations = math.prod(_local_size(needs, specialization)) if kernel.draw is None else 0
     queried = queried_subgroup_size(device.description, needs.version, kernel.required_subgroup_size)
     yield from lacking_matrices(needs, specialization, invocations, device.rows_of(queried, invocations))
     yield from lacking_vectors(needs, specialization, stage, device)

@@ -19,7 +19,7 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,7 +146,37 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
     Raises:
         JournalError: the file cannot be read, or a later version of the suite wrote it.
     """
-    return lines(path, wrong, lambda line: result_of(parse(line, SEVERAL_LINES)), start)
+    return lines(path, wrong, _result, start)
+
+
+def read_with_places(path: Path, wrong: Callable[[Fault], None] = _ignored) -> Iterator[tuple[int, CaseResult]]:
+    """Read the results of a journal as ``read`` does, each after the byte at which its line begins."""
+    return _placed(path, wrong, _result)
+
+
+def read_at(path: Path, places: Iterable[int]) -> Iterator[CaseResult]:
+    """Read some results of a journal, in the order of their lines, without reading the others.
+
+    Args:
+        path: as of read.
+        places: the byte at which the line of each begins, as ``read_with_places`` tells it.
+
+    Raises:
+        JournalError: the file cannot be read, or it has another content by now.
+    """
+    try:
+        with opened(path) as file:
+            for place in sorted(places):
+                file.seek(place)
+                yield _result(file.readline(MOST_BYTES))
+    except (OSError, EOFError, zlib.error) as error:
+        raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    except (WrongField, NotJson):
+        raise JournalError(f"{path} was changed while it was read: read it again when nothing writes to it") from None
+
+
+def _result(line: bytes) -> CaseResult:
+    return result_of(parse(line, SEVERAL_LINES))
 
 
 def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[Made]:
@@ -159,10 +189,15 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
     Raises:
         JournalError: as read does.
     """
+    return (value for _, value in _placed(path, wrong, made, start))
+
+
+def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[tuple[int, Made]]:
+    """Yield what ``lines`` yields, each after the byte at which its line begins."""
     try:
         with opened(path) as file:
             file.seek(start)
-            number = 0
+            number, place = 0, start
             while line := file.readline(MOST_BYTES):
                 number += 1
                 try:
@@ -171,9 +206,11 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
                     if _SCHEMA_KEY in line and _is_header(header := parse(line)):
                         _check_schema(path, header["schema"])
                         continue
-                    yield made(line)
+                    yield place, made(line)
                 except (WrongField, NotJson) as error:
                     wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
+                finally:
+                    place = file.tell()
     except (OSError, EOFError, zlib.error) as error:
         raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from cts.devices.device import DeviceDescription
 from cts.devices.kernel_needs import KernelNeeds
-from cts.devices.requirements import feature_key, missing_features_for, missing_for
+from cts.devices.requirements import (
+    feature_key,
+    limit_key,
+    missing_features_for,
+    missing_limits_for,
+    missing_rows_for,
+    row_key,
+)
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec
 from cts.kinds.kernel import pinned_missing
-from cts.kinds.kind import Judgement, not_supported
 from cts.kinds.table import KINDS, unjudged_reason
 from cts.validators.validator import Validator, ValidatorSpec
 from cts.verdict.codes import Reason
@@ -27,9 +35,11 @@ class Foreteller:
         self._validates = isinstance(spec, ValidatorSpec)
         self._description = description
         self._front_end = front_end
-        # By identity: pinned needs are one object wherever they occur, which is kept here.
+        # By identity: pinned needs, and their parts, are one object wherever they occur, which is kept here.
         self._asked: dict[int, tuple[KernelNeeds, Reason | None]] = {}
-        self._features: dict[tuple[int, bool, bool], Reason | None] = {}
+        self._features: dict[Hashable, Reason | None] = {}
+        self._limits: dict[Hashable, Reason | None] = {}
+        self._rows: dict[Hashable, Reason | None] = {}
 
     def missing(self, case: Case) -> Reason | None:
         """Return why a case is not supported; None where that has to be asked."""
@@ -38,25 +48,21 @@ class Foreteller:
             return unjudged_reason(kind, self._description)
         return pinned_missing(case, self._missing_for) if kind is CaseKind.KERNEL and self._front_end == "spirv" else None
 
-    def judged(self, case: Case) -> Judgement:
-        """Return the judgement of a case that is not supported.
-
-        Raises:
-            ValueError: nothing is known to be missing.
-        """
-        missing = self.missing(case)
-        if missing is None:
-            raise ValueError(f"{case.id}: only the device itself can tell whether it supports the case")
-        return not_supported(missing)
-
     def _missing_for(self, needs: KernelNeeds) -> Reason | None:
         found = self._asked.get(id(needs))
         if found is None:
-            found = self._asked[id(needs)] = needs, self._missing_features(needs) or missing_for(needs, self._description)
+            found = self._asked[id(needs)] = needs, self._missing_part(needs)
         return found[1]
 
-    def _missing_features(self, needs: KernelNeeds) -> Reason | None:
-        key = feature_key(needs)
-        if key not in self._features:
-            self._features[key] = missing_features_for(needs, self._description)
-        return self._features[key]
+    def _missing_part(self, needs: KernelNeeds) -> Reason | None:
+        """Ask once for all needs that are alike in a part."""
+        for key, ask, known in (
+            (feature_key(needs), missing_features_for, self._features),
+            (limit_key(needs), missing_limits_for, self._limits),
+            (row_key(needs), missing_rows_for, self._rows),
+        ):
+            if key not in known:
+                known[key] = ask(needs, self._description)
+            if (missing := known[key]) is not None:
+                return missing
+        return None

@@ -82,25 +82,20 @@ class PinnedNeeds:
         found = self._pipelines.get(word)
         if found is None:
             numbers, _, label = word.partition(":")
-            environment, sizes, types = (self._part(place, int(number)) for place, number in enumerate(numbers.split(".")))
+            environment, sizes, types = (_decoded(place, self.parts[place][int(number)]) for place, number in enumerate(numbers.split(".")))
             needs = KernelNeeds(environment, sizes, types)
             found = self._pipelines[word] = (label, needs)
         return found
 
-    def _part(self, place: int, number: int) -> Any:
-        """Return a part of needs, by its place in KernelNeeds and its number there."""
-        found = self._decoded.get((place, number))
-        if found is None:
-            found = self._decoded[place, number] = msgspec.json.decode(self.parts[place][number], type=_PARTS[place][1])
-        return found
-
-    @cached_property
-    def _decoded(self) -> dict[tuple[int, int], Any]:
-        return {}
-
     @cached_property
     def _pipelines(self) -> dict[str, tuple[str, KernelNeeds]]:
         return {}
+
+
+@cache
+def _decoded(place: int, text: str) -> Any:
+    """Return the part of needs that a text is of, by its place in KernelNeeds: the same object wherever the text occurs."""
+    return msgspec.json.decode(text, type=_PARTS[place][1])
 
 
 def read_needs_file(path: Path) -> PinnedNeeds:

@@ -1,4 +1,5 @@
-"""The plugin's part that gives the verdicts that are known before the device is asked: in the main process, while its workers start.
+"""The plugin's part that gives the verdicts that are known before the device is asked: in the main process, the first before it has any
+workers, the others while they start.
 
 An item of pytest's for each of these cases would cost more than the verdicts.
 """
@@ -6,7 +7,7 @@ An item of pytest's for each of these cases would cost more than the verdicts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,21 +16,28 @@ import pytest
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.kinds.foretelling import Foreteller
+from cts.kinds.kind import not_supported
 from cts.run.judging import make_report
 from cts.run.runner import result_of
 from cts.run.selected import Selected
 from cts.run.selection import Selection
 from cts.run.session import Settings
+from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Case
 
+Reasons = Mapping[str, Sequence[Reason | None]]
+"""For each family, why each of its cases is not supported, in the order of the selection; None where the device has to be asked."""
 
-def foretold(selection: Selection, foreteller: Foreteller) -> Mapping[str, bytes]:
-    """Return, for each family, whether each of its cases is known not to be supported (1) or not (0), in the order of ``selection``.
 
-    One process finds out, and tells the others.
-    """
-    return {family.name: bytes(foreteller.missing(case) is not None for case in selection.cases(family)) for family in selection.casebook}
+def foretold(selection: Selection, foreteller: Foreteller) -> Reasons:
+    """Return what is known of the cases of ``selection``. One process finds out, and tells the others by ``marks``."""
+    return {family.name: tuple(map(foreteller.missing, selection.cases(family))) for family in selection.casebook}
+
+
+def marks(reasons: Reasons) -> Mapping[str, bytes]:
+    """Return, for each family, whether each of its cases is known not to be supported (1) or not (0)."""
+    return {name: bytes(reason is not None for reason in of_family) for name, of_family in reasons.items()}
 
 
 class Foretold:
@@ -38,33 +46,53 @@ class Foretold:
     Args:
         root: of the checkout.
         selected: of the run.
+        reasons: why cases are not supported.
         journal: that this process writes, or None.
     """
 
-    def __init__(self, root: Path, settings: Settings, selected: Selected, foreteller: Foreteller, journal: Journal | None) -> None:
+    def __init__(self, root: Path, settings: Settings, selected: Selected, reasons: Reasons, journal: Journal | None) -> None:
         self._root = root
         self._settings = settings
         self._selected = selected
-        self._foreteller = foreteller
+        self._reasons = reasons
         self._journal = journal
+        self._told: dict[str, int] = {}
+        self._ended: KeyboardInterrupt | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        """Give the verdicts of one family before pytest-xdist makes its processes, one after another: all would keep them waiting."""
+        first = next((name for name, cases in self._selected.told.items() if cases), None)
+        if first is None:
+            return
+        try:
+            self._tell(config, first)
+        except KeyboardInterrupt as error:
+            # Here pytest would end without a summary, and without reports.
+            self._ended = error
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
-        told = 0
-        for name, cases in self._selected.told.items():
-            told += self._tell(session, self._selected.selection.casebook.families[name].path, cases)
+        if self._ended is not None:
+            raise self._ended
+        for name in self._selected.told:
+            if name not in self._told:
+                self._tell(session.config, name)
         try:
             return (yield)
         finally:
             # Without any, pytest would say that no tests ran.
-            session.testscollected += told
+            session.testscollected += sum(self._told.values())
 
-    def _tell(self, session: pytest.Session, file: Path, cases: Sequence[Case]) -> int:
-        """Give the verdicts of cases of one family, which ``file`` has; return how many."""
+    def _tell(self, config: pytest.Config, name: str) -> None:
+        """Give the verdicts of the cases of one family."""
+        selected = self._selected
+        file, cases = selected.selection.casebook.families[name].path, selected.told[name]
+        self._told[name] = 0
         begin, start = time.perf_counter(), time.time()
-        results = list(self._results(cases))
+        results = list(self._results(cases, filter(None, self._reasons[name])))
         if not results:
-            return 0
+            return
         seconds = (time.perf_counter() - begin) / len(results)
         results = [replace(result, seconds=seconds) for result in results]
         path = file.relative_to(self._root).as_posix()
@@ -74,15 +102,15 @@ class Foretold:
                 if self._journal is not None:
                     self._journal.append_line(encode(result))
             except JournalError as error:
-                raise session.Interrupted(str(error)) from None
+                raise pytest.Session.Interrupted(str(error)) from None
             report = make_report(f"{path}::{result.id}", result, start, self._settings.passing)
-            session.config.hook.pytest_runtest_logreport(report=report)
-        return len(results)
+            config.hook.pytest_runtest_logreport(report=report)
+        self._told[name] = len(results)
 
-    def _results(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
+    def _results(self, cases: Iterable[Case], reasons: Iterable[Reason]) -> Iterator[CaseResult]:
         settings = self._settings
-        for case in cases:
-            judgement = self._foreteller.judged(case)
+        for case, reason in zip(cases, reasons, strict=True):
+            judgement = not_supported(reason)
             for attempt in self._selected.selection.attempts.left(case.id):
                 result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
                 yield replace(result, unit=settings.unit)

@@ -133,13 +133,17 @@ class Overview:
         if reporter is not None and self._settings.fallback:
             reporter.write_line(self._settings.fallback, yellow=True)
 
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        # The first verdicts are given now.
+        if self._items.asked is not None:
+            self._select(self._items.asked)
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         # The controller of pytest-xdist collects nothing itself; it hears later what its workers have.
         if not session.config.pluginmanager.has_plugin("dsession"):
             self._select(_cases([item.nodeid for item in session.items]))
-        elif self._items.asked is not None:
-            self._select(self._items.asked)
         self._began = time.monotonic()
         try:
             return (yield)
@@ -388,7 +392,7 @@ class Overview:
             if ended:
                 meta["finished"] = timestamp()
             write_meta(directory, meta)
-            report_writer()(directory / RESULTS, directory)
+            report_writer()(directory / RESULTS, directory, casebook=self._items.selection.casebook)
             self._reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
             why = f"{error}"

@@ -255,7 +255,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
-    from cts.run.foretold import Foretold, foretold
+    from cts.run.foretold import Foretold, foretold, marks
     from cts.run.github import from_environment
     from cts.run.groups import checked_groups
     from cts.run.output_guard import OutputGuard
@@ -345,10 +345,11 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         config.pluginmanager.register(OutputGuard(reporter), "cts-output")
     attempts = Attempts(settings.repeat, by_id(before))
     plan = Plan(groups, rows, named, listed, attempts, proven, reports, _token(reports), shard)
-    foreteller = None
+    reasons = None
     if _foretells(config, request, settings):
         foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
-        plan = replace(plan, foretold=foretold(plan.selection(casebook), foreteller))
+        reasons = foretold(plan.selection(casebook), foreteller)
+        plan = replace(plan, foretold=marks(reasons))
     findings: list[Finding] = []
     selection = plan.selection(casebook)
     selected = Selected(selection)
@@ -359,8 +360,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     holders = [(group, open_holder(group, findings)) for group in groups]
     alone = Alone(casebook, holders, overview.journal, proven)
     config.pluginmanager.register(alone, "cts-alone")
-    if foreteller is not None:
-        config.pluginmanager.register(Foretold(casebook.root.parent, settings, selected, foreteller, overview.journal), "cts-foretold")
+    if reasons is not None:
+        config.pluginmanager.register(Foretold(casebook.root.parent, settings, selected, reasons, overview.journal), "cts-foretold")
     if _controls(config):
         check_sendable(config.invocation_params.args)
         config.pluginmanager.register(Controller(plan), "cts-controller")

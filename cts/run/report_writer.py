@@ -8,6 +8,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from generators.casebook import Casebook
+
 GROUP = "cts.reports"
 UNINSTALLED = {
     "write": "reports:write",
@@ -21,7 +23,7 @@ UNINSTALLED = {
 class ReportWriter(Protocol):
     """Writes the reports of a journal: reports.write. Returns what is wrong with the journal, a line each."""
 
-    def __call__(self, results: Path, directory: Path, history: Path | None = None) -> Sequence[str]: ...
+    def __call__(self, results: Path, directory: Path, history: Path | None = None, casebook: Casebook | None = None) -> Sequence[str]: ...
 
 
 ReportText = Callable[[Path], str]

@@ -20,7 +20,9 @@ def family_of(id_: str) -> str:
 
 def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:
     """Return ``name:label/name:label/…`` of the parameters whose label is not their default."""
-    return "/".join(f"{parameter.name}:{label}" for parameter, label in zip(parameters, labels, strict=True) if label != parameter.default)
+    named = zip(parameters, labels, strict=True)
+    # A list is faster than a generator, and a run writes every id several times.
+    return "/".join([f"{parameter.name}:{label}" for parameter, label in named if label != parameter.default])
 
 
 def stated_labels(text: str) -> list[tuple[str, str]]:

@@ -42,7 +42,7 @@ class Parameter:
             return self.values[label]
         return self.declaration.value(label, label)
 
-    @property
+    @cached_property
     def default(self) -> str | None:
         """Label of the declared default, which ids leave out; None if there is none."""
         return self.declaration.default

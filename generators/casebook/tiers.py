@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from generators.casebook.family import Family
 from generators.casebook.ids import stated_labels
@@ -232,8 +233,7 @@ def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
             return None
         given.add(name)
         labels[place] = label
-    found = tuple(label for label in labels if label is not None)
-    return found if len(found) == len(labels) else None
+    return None if None in labels else tuple(cast("list[str]", labels))
 
 
 def remedy(family: Family) -> str:

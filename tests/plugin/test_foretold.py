@@ -95,6 +95,25 @@ def test_a_run_of_one_file_judges_its_cases_alone(tmp_path):
     assert {json.loads(line).get("family") for line in lines} == {None, "variable_pointers"}
 
 
+def test_the_first_verdicts_are_given_before_there_are_workers(checkout):
+    (checkout.root / "counts.py").write_text(
+        "import pathlib\n"
+        "import pytest\n"
+        "@pytest.hookimpl(optionalhook=True)\n"
+        "def pytest_configure_node(node):\n"
+        "    journal = pathlib.Path('out/results.jsonl').read_text()\n"
+        "    with open('counts.txt', 'a') as file:\n"
+        "        print(journal.count('not_supported'), file=file)\n",
+        encoding="utf-8",
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "counts"'))
+    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
+    checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS, PYTHONPATH=path)
+    assert checkout.results() == VERDICTS
+    assert (checkout.root / "counts.txt").read_text().split() == ["2", "2"]
+
+
 def test_an_end_while_they_are_told_counts_what_the_journal_has(checkout):
     (checkout.root / "ends.py").write_text(
         "import os, signal\n"

@@ -42,6 +42,45 @@ def test_what_grows_with_the_matrix_is_read_only_when_asked_for(example, tmp_pat
     assert len(whole.failures[0].mismatch.elements) == 12
 
 
+def test_equal_texts_of_results_are_one_object(example, tmp_path):
+    first, second = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]")])).results
+    assert first.driver is second.driver
+    assert first.requirements is second.requirements
+
+
+def test_of_an_attempt_that_failed_twice_the_last_failures_are_read(example, tmp_path):
+    lines = [example.record("a[1]"), example.record("a[2]", "crash"), example.record("a[1]")]
+    for line, rows in ((lines[0], 4), (lines[2], 8)):
+        example.fail(line, example.failure(rows, 8, lambda row, column: True))
+    run = read(example.write_journal(tmp_path, lines))
+    found = {result.id: result.failures for result in whole_results(run, {("a[1]", 1), ("a[2]", 1)})}
+    assert found["a[1]"][0].mismatch.matrix.shape == (8, 8)
+    assert found["a[2]"] == ()
+
+
+def test_failures_are_read_from_each_of_several_journals(example, tmp_path):
+    lines = [example.record("a[1]"), example.record("a[2]")]
+    for line in lines:
+        example.fail(line, example.failure(8, 8, lambda row, column: True))
+    first = example.write_journal(tmp_path / "1", [example.record("a[3]"), lines[0]])
+    second = example.write_journal(tmp_path / "2", lines[1:])
+    packed = second.with_name("results.jsonl.gz")
+    packed.write_bytes(gzip.compress(second.read_bytes()))
+    found = list(whole_results(read([first, packed]), {("a[1]", 1), ("a[2]", 1)}))
+    assert [result.id for result in found] == ["a[1]", "a[2]"]
+    assert all(result.failures[0].mismatch.elements for result in found)
+
+
+def test_a_journal_that_changes_while_it_is_read_is_named(example, tmp_path):
+    line = example.record("a[1]")
+    example.fail(line, example.failure(8, 8, lambda row, column: True))
+    path = example.write_journal(tmp_path, [example.record("a[2]"), line])
+    run = read(path)
+    path.write_bytes(path.read_bytes()[3:])
+    with pytest.raises(CtsError, match=r"results\.jsonl"):
+        list(whole_results(run, {("a[1]", 1)}))
+
+
 def test_a_torn_last_line_is_no_result(example, tmp_path):
     path = example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]")])
     path.write_bytes(path.read_bytes()[:-20])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 
 from cts.journal.record import result_of
+from generators.casebook import load_casebook
 from reports import summarise, write
 from reports.case_page import turns
 from reports.case_sources import UNKNOWN, case_source
@@ -58,9 +60,15 @@ def test_a_page_says_what_parameters_and_rows_mean(example, written):
     assert "M 16, N 16, K 16; A f16, B f16, C f32, Result f32" in page
 
 
+def test_a_page_is_written_by_the_casebook_that_is_given(example, tmp_path):
+    journal = example.write_journal(tmp_path, [example.record(MULADD, "crash", parameters={})])
+    write(journal, tmp_path, casebook=replace(load_casebook(REPOSITORY), families={}))
+    assert "OpCooperativeMatrixMulAddKHR" not in plain(next((tmp_path / "failures").iterdir()))
+
+
 @pytest.mark.parametrize("record", [{"id_": "no_family[a:b]"}, {"id_": MULADD, "parameters": {"row": "another"}}])
 def test_a_case_that_the_suite_at_hand_does_not_have_has_no_shader(example, record):
-    assert case_source(result_of(example.record(**record)), REPOSITORY / "cases") == UNKNOWN
+    assert case_source(result_of(example.record(**record)), load_casebook(REPOSITORY)) == UNKNOWN
 
 
 def test_what_failed_and_how_to_run_it_again_come_before_everything_else(example, written):
@@ -83,7 +91,7 @@ def test_pages_lead_to_each_other_worst_first_then_by_family(example):
 
 
 def test_a_known_failure_has_a_page_with_versions_and_evidence(example, written):
-    id_ = next(iter(known_issues({"block-strides-rounded-down"}, {H200}, REPOSITORY)))
+    id_ = next(iter(known_issues({"block-strides-rounded-down"}, {H200}, load_casebook(REPOSITORY))))
     index, (page,) = written(example.record("a[1]", "known_fail", known=id_, driver=H200))
     assert "golden/known_failures/nvidia.yaml" in page
     assert "seen on NVIDIA 580.159.04 (H200)" in page
@@ -91,7 +99,7 @@ def test_a_known_failure_has_a_page_with_versions_and_evidence(example, written)
 
 
 def test_a_known_failure_of_another_driver_is_not_taken():
-    assert known_issues({"block-strides-rounded-down"}, {"llvmpipe Mesa 26.1.6"}, REPOSITORY) == {}
+    assert known_issues({"block-strides-rounded-down"}, {"llvmpipe Mesa 26.1.6"}, load_casebook(REPOSITORY)) == {}
 
 
 def test_cases_for_another_judge_are_not_counted_as_not_supported(example, written):

@@ -13,7 +13,7 @@ from generators.errors import CtsError
 
 BETWEEN = "…"
 
-_REGULAR_EXPRESSION = ("\\", ".*", ".+", ")?", "[", "]")
+_REGULAR_EXPRESSION = ("\\", ".*", ".+", ")?", "[", "]", "...", "^", "$")
 """What texts do not have. Brackets in a message are around names, which differ from module to module."""
 
 

@@ -88,7 +88,11 @@ def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
             number, place = run.places[key]
             lines[number].append(place)
     for number in sorted(lines):
-        yield from journal.read_at(run.journals[number], lines[number])
+        path, places = run.journals[number], sorted(lines[number])
+        for place, result in zip(places, journal.read_at(path, places), strict=True):
+            if run.places.get(key_of(result)) != (number, place):
+                raise journal.JournalError(f"{path} was changed while it was read: read it again when nothing writes to it")
+            yield result
 
 
 class Faults:

@@ -12,12 +12,11 @@ from generators.casebook import Casebook, CaseKind
 from generators.coverage import RequirementCoverage, Status
 
 _NO_DRIVER = frozenset({"embedded", "spirv-val"})
-"""Kinds of what judged a published run that show nothing of a driver. A run that does not say its kind is older than the others, and a
-driver's."""
+"""Kinds of judges that show nothing of a driver. A published run that does not say its kind was judged by a driver."""
 
 
 class Judge(enum.StrEnum):
-    """The strongest judge that a requirement has. ``DEVICES`` are those of drivers."""
+    """The strongest judge that a requirement has. ``DEVICES`` are drivers."""
 
     DEVICES = "devices"
     EMBEDDED = "embedded"

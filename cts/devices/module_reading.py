@@ -257,14 +257,14 @@ def _accumulation(found: _Found, op: int, operands: _Operands) -> None:
 
 def _sub_array(found: _Found, _: int, operands: _Operands) -> None:
     result, source = operands[0], operands[2]
-    types = SubArrayIds(_array_type(found, found.composite_of.get(source, source)), _array_type(found, result))
+    types = SubArrayIds(_array_type(found, found.composite_of.get(source)), _array_type(found, result))
     found.sub_arrays[types] = None
 
 
-def _array_type(found: _Found, type_id: int) -> int:
+def _array_type(found: _Found, type_id: int | None) -> int:
     """Return ``type_id`` if it is an array's."""
-    if type_id not in found.composites or found.composites[type_id].op != Op.TypeArray:
-        raise _Wrong(f"%{type_id} is an operand in place of an array or its type, and it is none")
+    if type_id is None or type_id not in found.composites or found.composites[type_id].op != Op.TypeArray:
+        raise _Wrong("OpExtractSubArrayQCOM takes an array and makes one, and here one of them is none")
     return type_id
 
 

@@ -12,20 +12,17 @@ import pytest
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
-from cts.run.control import ControlCase, Proven, plain_case
+from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case
 from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
 from cts.run.session import Settings
-from cts.run.set_aside import SET_ASIDE, SetAside, settle
+from cts.run.set_aside import SetAside, settle
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
 
 BRIEFLY = 1.0
 """Seconds that each step of a case may take at first that is known not to come to its end."""
-
-BLAMED = SET_ASIDE - {Verdict.RESOURCE_ERROR}
-"""How a run alone ends that counts only if the device still works afterwards: otherwise the device is gone, and no case did it."""
 
 
 class Alone:
@@ -82,6 +79,8 @@ class Alone:
         """Judge every case that waits.
 
         Raises:
+            StageUnavailable: shaders of a stage do not come to their end any more; the other cases are judged, and those of the stage, from
+                the one that it was lost in, have no verdict.
             DeviceUnavailable: the device is gone; the case that it was lost in, and those after it, have no verdict.
             JournalError: a verdict cannot be kept.
         """
@@ -94,16 +93,25 @@ class Alone:
             if kept_back:
                 reporter.write_line(f"{kept_back} kept for the end: by the known failures of the driver they cost the device")
         limit = self._settings.limit
+        gone: dict[tuple[int, str | None], StageUnavailable] = {}
         for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
             if limit is not None and limit.over:
                 break
+            if gone and (aside.group, plain_case(self._casebook, aside.id)) in gone:
+                continue
             start = time.time()
-            result = self._settle(aside)
+            try:
+                result = self._settle(aside)
+            except StageUnavailable as error:
+                gone[aside.group, error.plain] = error
+                continue
             if self._journal is not None:
                 self._journal.append(result)
             session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
+        if gone:
+            raise next(iter(gone.values()))
 
     def _settle(self, aside: SetAside) -> CaseResult:
         """Judge a case that waits; see ``_judge_all``."""
@@ -115,12 +123,14 @@ class Alone:
             lambda one: known(one).verdict is Verdict.KNOWN_FAIL,
             partial(run, limit=BRIEFLY),
         )
-        if any(one.alone and one.verdict in BLAMED for one in result.tries):
+        if any(one.alone and one.verdict in LOST for one in result.tries):
             self._controls[aside.group].confirm(result.id)
         return known(result)
 
     def _rerun(self, group: int, id_: str) -> Verdict:
-        return self._judge(id_, 1, group).verdict
+        settings, result = self._groups[group][0], self._judge(id_, 1, group)
+        # A driver that is known to lose a control is no more lost than before.
+        return result.verdict if result.verdict is Verdict.PASS else settings.known.judged(result, find_case(self._casebook, id_)).verdict
 
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import Retries
-from cts.run.set_aside import SET_ASIDE
 from cts.run.tally import Digest
 from cts.verdict.verdict import Verdict
 from generators.casebook import Casebook, CaseKind, build, find_case
@@ -24,6 +23,9 @@ IN_A_ROW = 3
 
 RUNS = 4
 """How often the control case has to pass. On an H200, after a shader that did not end, a process could still draw once or twice."""
+
+LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
+"""The verdicts of a case that cost its device."""
 
 PLAIN = "plain_shaders"
 """The family whose shaders have no cooperative types; its first parameter is the stage."""
@@ -52,20 +54,35 @@ def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> t
 def plain_case(casebook: Casebook, id_: str) -> str | None:
     """Return the id of the case whose shader has no cooperative type and runs in the stage of the case ``id_``.
 
-    It is None for a case that runs no shader or is such a case itself, and where the casebook has no such family.
+    It is None for a case that runs no shader or is such a case itself, and where the casebook has no such family or case.
     """
     case = find_case(casebook, id_)
     if PLAIN not in casebook.families or case.family == PLAIN or case.definition.kind is not CaseKind.KERNEL:
         return None
-    return find_case(casebook, f"{PLAIN}[stage:{build(case).program.shape.stage}]").id
+    # The casebook of another checkout may have fewer stages.
+    with suppress(CasebookError):
+        return find_case(casebook, f"{PLAIN}[stage:{build(case).program.shape.stage}]").id
+    return None
+
+
+class StageUnavailable(DeviceUnavailable):
+    """Shaders of one stage do not come to their end, even without cooperative types.
+
+    Attributes:
+        plain: the id of the case without cooperative types (``plain_case``).
+    """
+
+    def __init__(self, message: str, plain: str) -> None:
+        super().__init__(message)
+        self.plain = plain
 
 
 class ControlCase:
-    """Runs a control after a case cost its device.
+    """Runs controls after a case cost its device.
 
     A device may be lost in part: for draws and not for dispatches, for example. So the control of a case is the quickest of its family that
-    has passed so far. Where none has, it is a shader without cooperative types in the stage of the case; where there is none, the quickest
-    case of all.
+    has passed so far. Where none has, a shader without cooperative types in the stage of the case must come to its end, and the quickest
+    case of all must pass.
 
     Args:
         rerun: runs a case again.
@@ -100,39 +117,57 @@ class ControlCase:
             self._quickest[family] = id_, seconds
 
     def lost(self, id_: str) -> None:
-        """Take note of a case that cost its device; after some in a row, ``confirm``."""
-        self._row += 1
-        if self._row == IN_A_ROW:
-            self.confirm(id_)
+        """Take note of a case that cost its device; after some in a row, see that the quickest case that has passed still passes.
 
-    def confirm(self, id_: str) -> None:
-        """See that the control of the case ``id_``, which cost its device, works still, ``RUNS`` times; nothing is known without one.
+        Nobody is blamed yet, and a device that draws no more still judges dispatches, so this asks no shader without cooperative types.
 
         Raises:
-            DeviceUnavailable: it does not work any more, however often that is tried.
+            DeviceUnavailable: it does not pass any more, however often that is tried.
+        """
+        self._row += 1
+        if self._row == IN_A_ROW:
+            self._row = 0
+            self._check(id_, self._own(id_) or self._any())
+
+    def confirm(self, id_: str) -> None:
+        """See that the controls of the case ``id_``, which cost its device, work still, ``RUNS`` times; nothing is known without one.
+
+        Raises:
+            StageUnavailable: a shader without cooperative types in its stage does not come to its end, however often that is tried.
+            DeviceUnavailable: a case that has passed does not pass any more, however often that is tried.
         """
         self._row = 0
-        control = self._control_of(id_)
-        if control is None:
+        if own := self._own(id_):
+            self._check(id_, own)
             return
+        if plain := self._plain(id_):
+            control = _Control(plain, "has no cooperative types", frozenset(Verdict) - LOST)
+            if what := self._wrong(id_, control):
+                raise StageUnavailable(what, plain)
+        self._check(id_, self._any())
+
+    def _own(self, id_: str) -> _Control | None:
+        own = self._quickest.get(family_of(id_))
+        return None if own is None else _proven(own)
+
+    def _any(self) -> _Control | None:
+        return _proven(min(self._quickest.values(), key=lambda proven: proven[1])) if self._quickest else None
+
+    def _check(self, id_: str, control: _Control | None) -> None:
+        if control is not None and (what := self._wrong(id_, control)):
+            raise DeviceUnavailable(what)
+
+    def _wrong(self, id_: str, control: _Control) -> str:
+        """Return what is wrong with the device after the case ``id_``; nothing if the control works, now or after some tries."""
         verdict = Verdict.PASS
         for _ in self._retries.begin(self._sleep):
             verdict = self._repeated(control)
             if verdict in control.working:
-                return
-        raise DeviceUnavailable(
+                return ""
+        return (
             f"the device no longer works: {control.id}, which {control.what}, now ends as {verdict} "
             f"(tried {self._retries.attempts} times, the last case before that was {id_})"
         )
-
-    def _control_of(self, id_: str) -> _Control | None:
-        if own := self._quickest.get(family_of(id_)):
-            return _proven(own)
-        if plain := self._plain(id_):
-            return _Control(plain, "has no cooperative types", frozenset(Verdict) - SET_ASIDE)
-        if self._quickest:
-            return _proven(min(self._quickest.values(), key=lambda proven: proven[1]))
-        return None
 
     def _repeated(self, control: _Control) -> Verdict:
         """Run the control until it does not work, at most ``RUNS`` times; return how the last run ended."""

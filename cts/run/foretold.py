@@ -63,12 +63,17 @@ class Foretold:
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
         """Give the verdicts of one family before pytest-xdist makes its processes, one after another: all would keep them waiting."""
         first = next((name for name, cases in self._selected.told.items() if cases), None)
-        if first is None:
-            return
-        try:
+        if first is not None:
             self._tell(config, first)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionstart(self) -> Iterator[None]:
+        """Keep a run that is ended while its processes start: pytest would end without a summary, and without reports."""
+        try:
+            return (yield)
         except KeyboardInterrupt as error:
-            # Here pytest would end without a summary, and without reports.
+            if not self._told:
+                raise
             self._ended = error
 
     @pytest.hookimpl(wrapper=True)

@@ -198,8 +198,10 @@ class Judging:
         return self._settings.known.judged(result, case).verdict is Verdict.KNOWN_FAIL
 
     def _rerun(self, id_: str) -> Verdict:
-        settings = self._settings
-        return judge(find_case(self._selection.casebook, id_), self._holder, settings.front_end, settings.tier).verdict
+        settings, case = self._settings, find_case(self._selection.casebook, id_)
+        result = judge(case, self._holder, settings.front_end, settings.tier)
+        # A driver that is known to lose a control is no more lost than before.
+        return result.verdict if result.verdict is Verdict.PASS else settings.known.judged(result, case).verdict
 
     def _check_parent(self) -> None:
         """Check that the process that started this one still lives. Without it nothing may be written to the journal: another run may

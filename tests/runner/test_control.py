@@ -4,7 +4,7 @@ import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import Retries
-from cts.run.control import IN_A_ROW, RUNS, ControlCase, plain_case
+from cts.run.control import IN_A_ROW, RUNS, ControlCase, StageUnavailable, plain_case
 from cts.verdict.verdict import Verdict
 from tests.suite import casebook
 
@@ -45,7 +45,7 @@ def test_where_no_case_of_the_family_passed_a_shader_without_cooperative_types_i
     device = Device("pass", plain="plain[stage:fragment]")
     device.control.passed("dispatches[quicker]", 0.05)
     device.control.confirm("draws[lost]")
-    assert set(device.asked) == {"plain[stage:fragment]"}
+    assert device.asked == ["plain[stage:fragment]"] * RUNS + ["dispatches[quicker]"] * RUNS
 
 
 def test_where_nothing_has_passed_a_shader_without_cooperative_types_tells_that_the_device_is_lost():
@@ -54,7 +54,33 @@ def test_where_nothing_has_passed_a_shader_without_cooperative_types_tells_that_
         device.control.confirm("draws[lost]")
 
 
-@pytest.mark.parametrize("verdict", ["pass", "fail", "not_supported"])
+def test_where_a_shader_without_cooperative_types_does_not_end_its_stage_is_lost():
+    device = Device("timeout", plain="plain[stage:fragment]")
+    device.control.passed("dispatches[quicker]", 0.05)
+    with pytest.raises(StageUnavailable) as raised:
+        device.control.confirm("draws[lost]")
+    assert raised.value.plain == "plain[stage:fragment]"
+
+
+def test_where_such_a_shader_only_ends_the_quickest_case_of_all_must_pass_too():
+    device = Device(*["fail"] * (RUNS + 1), plain="plain[stage:fragment]")
+    device.control.passed("dispatches[quicker]", 0.05)
+    with pytest.raises(DeviceUnavailable) as raised:
+        device.control.confirm("draws[lost]")
+    assert not isinstance(raised.value, StageUnavailable)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_cases_in_a_row_ask_no_shader_without_cooperative_types(passed: bool):
+    device = Device("pass", plain="plain[stage:fragment]")
+    if passed:
+        device.control.passed("dispatches[quick]", 0.1)
+    for _ in range(IN_A_ROW):
+        device.control.lost("draws[lost]")
+    assert set(device.asked) == ({"dispatches[quick]"} if passed else set())
+
+
+@pytest.mark.parametrize("verdict", ["pass", "fail", "not_supported", "known_fail", "resource_error"])
 def test_a_shader_without_cooperative_types_only_has_to_come_to_its_end(verdict: str):
     device = Device(verdict, plain="plain[stage:fragment]")
     device.control.confirm("draws[lost]")

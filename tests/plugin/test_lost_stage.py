@@ -1,0 +1,68 @@
+"""A device whose draws are lost, and whose dispatches work."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.suite import REPOSITORY
+
+DRAWS = """
+from cts.devices.device import DeviceCrash
+from cts.devices.embedded import device
+
+run = device.EmbeddedDevice.run
+
+
+def without_draws(self, kernel, dispatches):
+    if kernel.draw is not None:
+        raise DeviceCrash("SIGSEGV")
+    return run(self, kernel, dispatches)
+
+
+device.EmbeddedDevice.run = without_draws
+"""
+DRAWN = "vector_stages[stage:vertex/operation:copy]"
+OTHER_DRAWN = "vector_stages[stage:vertex/operation:reduce_sum]"
+DISPATCHED = "plain_shaders[stage:compute]"
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Judge both draws and the dispatch on such a device; return the run, and the verdicts by id."""
+    (tmp_path / "without_draws.py").write_text(DRAWS, encoding="utf-8")
+    (tmp_path / "cases.txt").write_text("\n".join([DRAWN, OTHER_DRAWN, DISPATCHED]), encoding="utf-8")
+
+    def judge(*options: str):
+        device = ("--device", "embedded:nvidia-h200", "--isolation", "off", "--open-attempts", "1")
+        command = [sys.executable, "-m", "pytest", "cts", "-p", "without_draws", "-p", "no:cacheprovider", *device]
+        done = subprocess.run(
+            [*command, "--case-list", str(tmp_path / "cases.txt"), "--report-dir", str(tmp_path / "out"), *options],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        lines = (tmp_path / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+        return done, {record["id"]: record["verdict"] for record in map(json.loads, lines) if "id" in record}
+
+    return judge
+
+
+def test_no_draw_is_blamed_and_the_run_says_that_the_device_no_longer_works(judged):
+    done, verdicts = judged()
+    assert done.returncode == 2, done.stdout
+    assert verdicts == {DISPATCHED: "pass"}
+    assert "plain_shaders[stage:vertex]" in done.stdout
+
+
+def test_a_draw_that_is_known_to_crash_is_a_known_failure(judged, tmp_path):
+    (tmp_path / "all-fails.txt").write_text(f"{DRAWN},Crash\n{OTHER_DRAWN},Crash\nplain_shaders[stage:vertex],Crash\n", encoding="utf-8")
+    done, verdicts = judged("--known-failures", str(tmp_path / "all-fails.txt"))
+    assert done.returncode == 0, done.stdout
+    assert verdicts == {DISPATCHED: "pass", DRAWN: "known_fail", OTHER_DRAWN: "known_fail"}

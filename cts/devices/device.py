@@ -258,10 +258,18 @@ class DriverRefused(DeviceFailure):
 
 
 class UndefinedBehaviour(DeviceFailure):
-    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect."""
+    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect.
+
+    Attributes:
+        rule: id of the broken rule: a requirement, a VUID, an F-id, or a section of a specification. Empty where the device does not tell.
+    """
 
     verdict = "error"
     begins = Code.ERROR_UNDEFINED
+
+    def __init__(self, message: str = "", rule: str = "", *, step: Step | None = None, spent: bool | None = None) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.rule = rule
 
 
 class ValidationMessage(DeviceFailure):

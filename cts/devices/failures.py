@@ -1,4 +1,4 @@
-"""How an exception crosses from the child that holds a device: name of its class, message, step, and whether the device is spent."""
+"""How an exception crosses from the child that holds a device."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ _KINDS: Mapping[str, type[Exception]] = MappingProxyType(
     }
 )
 
-Report = tuple[str, str, str | None, bool]
+Report = tuple[str, str, str | None, str, bool]
+"""Name of the class, message, step, broken rule (empty where there is none), and whether the device is spent."""
 
 
 def reported(error: Exception) -> Report:
@@ -54,11 +55,12 @@ def reported(error: Exception) -> Report:
     """
     if not isinstance(error, DeviceFailure | CtsError):
         trace = "".join(traceback.format_exception(error))
-        return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, True
+        return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, "", True
     name = next(base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS)
     if isinstance(error, DeviceFailure):
-        return name, str(error), error.step and error.step.value, error.spent
-    return name, str(error), None, False
+        rule = error.rule if isinstance(error, UndefinedBehaviour) else ""
+        return name, str(error), error.step and error.step.value, rule, error.spent
+    return name, str(error), None, "", False
 
 
 def rebuilt(report: object) -> Exception:
@@ -68,8 +70,10 @@ def rebuilt(report: object) -> Exception:
         NotAMessage: it is not a report.
     """
     match report:
-        case (str(name), str(text), str() | None as step, bool(spent)):
+        case (str(name), str(text), str() | None as step, str(rule), bool(spent)):
             kind = _KINDS.get(name, DeviceFailure)
+            if issubclass(kind, UndefinedBehaviour):
+                return kind(text, rule, step=step_of(step), spent=spent)
             if issubclass(kind, DeviceFailure):
                 return kind(text, step=step_of(step), spent=spent)
             return kind(text)

@@ -212,11 +212,19 @@ _IN_STEPS = frozenset({Code.FAIL_CALL, Code.CRASH, Code.TIMEOUT, Code.DEVICE_LOS
 
 
 class DeviceCrash(DeviceFailure):
-    """The process that holds the device died; the message has its exit status and last words."""
+    """The process that holds the device died; the message has its last words.
+
+    Attributes:
+        status: how it ended: its exit status, or the number of a signal, negative. None where that is not known.
+    """
 
     verdict = "crash"
     begins = Code.CRASH
     spent = True
+
+    def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None, status: int | None = None) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.status = status
 
 
 class Garbled(DeviceCrash):
@@ -224,11 +232,19 @@ class Garbled(DeviceCrash):
 
 
 class DeviceTimeout(DeviceFailure):
-    """The device did not answer in time and was ended; the message has the step and the limit in seconds."""
+    """The device did not answer in time and was ended; the message has the step.
+
+    Attributes:
+        limit: seconds that it had. None where the device does not tell.
+    """
 
     verdict = "timeout"
     begins = Code.TIMEOUT
     spent = True
+
+    def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None, limit: float | None = None) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.limit = limit
 
 
 class DeviceLost(DeviceFailure):

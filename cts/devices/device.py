@@ -247,7 +247,23 @@ class DeviceTimeout(DeviceFailure):
         self.limit = limit
 
 
-class DeviceLost(DeviceFailure):
+class CallFailed(DeviceFailure):
+    """A command did not do what it was called for.
+
+    Attributes:
+        call: name of the command. Empty where the device does not tell, or no command is to blame.
+        result: VkResult that it returned. None for a command that returns none.
+    """
+
+    def __init__(
+        self, message: str = "", *, step: Step | None = None, spent: bool | None = None, call: str = "", result: int | None = None
+    ) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.call = call
+        self.result = result
+
+
+class DeviceLost(CallFailed):
     """VK_ERROR_DEVICE_LOST. The device must be created again."""
 
     verdict = "device_lost"
@@ -255,7 +271,7 @@ class DeviceLost(DeviceFailure):
     spent = True
 
 
-class OutOfMemory(DeviceFailure):
+class OutOfMemory(CallFailed):
     """VK_ERROR_OUT_OF_HOST_MEMORY or VK_ERROR_OUT_OF_DEVICE_MEMORY; the message names the call."""
 
     verdict = "resource_error"
@@ -263,7 +279,7 @@ class OutOfMemory(DeviceFailure):
     spent = True
 
 
-class DriverRefused(DeviceFailure):
+class DriverRefused(CallFailed):
     """The driver returned a VkResult that it must not return for a kernel that it says it supports; the message names call and result.
 
     ``spent`` where the call leaves the state of the device unknown: a submission, a wait, a reset.

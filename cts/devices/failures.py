@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.devices.device import (
+    CallFailed,
     DeviceCrash,
     DeviceError,
     DeviceFailure,
@@ -43,8 +44,8 @@ _KINDS: Mapping[str, type[Exception]] = MappingProxyType(
     }
 )
 
-Report = tuple[str, str, str | None, str, bool]
-"""Name of the class, message, step, broken rule (empty where there is none), and whether the device is spent."""
+Report = tuple[str, str, str | None, bool, dict[str, Any]]
+"""Name of the class, message, step, whether the device is spent, and the further attributes of the class by name."""
 
 
 def reported(error: Exception) -> Report:
@@ -55,12 +56,17 @@ def reported(error: Exception) -> Report:
     """
     if not isinstance(error, DeviceFailure | CtsError):
         trace = "".join(traceback.format_exception(error))
-        return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, "", True
+        return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, True, {}
     name = next(base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS)
     if isinstance(error, DeviceFailure):
-        rule = error.rule if isinstance(error, UndefinedBehaviour) else ""
-        return name, str(error), error.step and error.step.value, rule, error.spent
-    return name, str(error), None, "", False
+        return name, str(error), error.step and error.step.value, error.spent, _further(error)
+    return name, str(error), None, False, {}
+
+
+def _further(error: DeviceFailure) -> dict[str, Any]:
+    if isinstance(error, UndefinedBehaviour):
+        return {"rule": error.rule}
+    return {"call": error.call, "result": error.result} if isinstance(error, CallFailed) else {}
 
 
 def rebuilt(report: object) -> Exception:
@@ -70,13 +76,18 @@ def rebuilt(report: object) -> Exception:
         NotAMessage: it is not a report.
     """
     match report:
-        case (str(name), str(text), str() | None as step, str(rule), bool(spent)):
+        case (str(name), str(text), str() | None as step, bool(spent), dict(further)):
             kind = _KINDS.get(name, DeviceFailure)
-            if issubclass(kind, UndefinedBehaviour):
-                return kind(text, rule, step=step_of(step), spent=spent)
-            if issubclass(kind, DeviceFailure):
+            if not issubclass(kind, DeviceFailure):
+                return kind(text)
+            if issubclass(kind, UndefinedBehaviour) and isinstance(further.get("rule"), str):
+                return kind(text, further["rule"], step=step_of(step), spent=spent)
+            if issubclass(kind, CallFailed):
+                match further:
+                    case {"call": str(call), "result": int() | None as result}:
+                        return kind(text, step=step_of(step), spent=spent, call=call, result=result)
+            elif not further:
                 return kind(text, step=step_of(step), spent=spent)
-            return kind(text)
     raise NotAMessage(f"it reports a failure by {report!r:.100}")
 
 

@@ -170,12 +170,10 @@ def test_a_lost_device_is_opened_anew(device):
     assert _who(device)[0] != before[0]
 
 
-@pytest.mark.parametrize(
-    ("order", "kind", "text"), [("refuse", DriverRefused, "VK_ERROR_UNKNOWN"), ("complain", ValidationMessage, "VUID-1\nVUID-2")]
-)
-def test_a_refusal_leaves_the_device_open(order, kind, text, device):
+@pytest.mark.parametrize(("order", "kind"), [("refuse", DriverRefused), ("complain", ValidationMessage)])
+def test_a_refusal_leaves_the_device_open(order, kind, device):
     before = _who(device)
-    with pytest.raises(kind, match=text):
+    with pytest.raises(kind):
         device.run(_kernel(order), DISPATCHES)
     assert _who(device)[0] == before[0]
 

@@ -90,8 +90,10 @@ def test_the_validation_layer_stops_a_kernel_before_it_runs(validated, muladd, s
 
 
 def test_a_device_without_enough_memory_names_call_and_result(device, muladd, size):
-    with pytest.raises(OutOfMemory, match=r"vk\w+ returned VK_ERROR_OUT_OF_\w+"):
+    with pytest.raises(OutOfMemory) as failure:
         device._arena.reserve(1 << 48)
+    assert failure.value.call
+    assert failure.value.result in (-1, -2)
     (dispatch,), _ = work(size, 1)
     assert device.run(muladd(**size), [dispatch])[0].stray == ()
 
@@ -138,10 +140,11 @@ def test_any_other_result_of_submit_wait_or_reset_spends_the_device(call, result
     (dispatch,), _ = work(size, 1)
     with monkeypatch.context() as lying:
         _lie(lying, own, **{call: result})
-        with pytest.raises(DriverRefused, match=call) as failure:
+        with pytest.raises(DriverRefused) as failure:
             own.run(muladd(**size), [dispatch])
+    assert (failure.value.call, failure.value.result) == (call, result)
     assert (failure.value.spent, failure.value.step) == (True, Step.DISPATCH)
-    with pytest.raises(DeviceLost, match="could not be created again"):
+    with pytest.raises(DeviceLost):
         own.run(muladd(**size), [dispatch])
 
 
@@ -166,9 +169,9 @@ def test_what_is_not_made_is_never_used(call, result, kind, own, muladd, size, m
     (dispatch,), _ = work(size, 1)
     with monkeypatch.context() as lying:
         _lie(lying, own, made=False, **{call: result})
-        with pytest.raises(kind, match=call) as failure:
+        with pytest.raises(kind) as failure:
             own.run(muladd(**size), [dispatch])
-    assert failure.value.step is Step.PIPELINE
+    assert (failure.value.call, failure.value.result, failure.value.step) == (call, result, Step.PIPELINE)
     assert failure.value.spent == (kind is not DriverRefused)
 
 

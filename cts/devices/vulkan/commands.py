@@ -207,7 +207,7 @@ class Commands:
         )
         check("vkAllocateDescriptorSets", lib.vkAllocateDescriptorSets(self._device.handle, allocation, sets))
         if not all(sets):
-            raise DriverRefused("vkAllocateDescriptorSets returned VK_SUCCESS and a null handle")
+            raise DriverRefused("vkAllocateDescriptorSets returned VK_SUCCESS and a null handle", call="vkAllocateDescriptorSets")
         ranges = ffi.new("VkDescriptorBufferInfo[]", count * len(bound))
         writes = ffi.new("VkWriteDescriptorSet[]", count * len(bound))
         position = 0

@@ -148,11 +148,12 @@ def test_any_other_result_of_submit_wait_or_reset_spends_the_device(call, result
         own.run(muladd(**size), [dispatch])
 
 
-def test_a_wait_that_gives_up_says_after_how_many_seconds(own, muladd, size, monkeypatch):
+def test_a_wait_that_gives_up_says_how_many_seconds_it_had(own, muladd, size, monkeypatch):
     (dispatch,), _ = work(size, 1)
     _lie(monkeypatch, own, vkWaitForFences=2)
-    with pytest.raises(DeviceTimeout, match=r"VK_TIMEOUT after [\d.e-]+ s, where it was given 60 s"):
+    with pytest.raises(DeviceTimeout) as timeout:
         own.run(muladd(**size), [dispatch])
+    assert timeout.value.limit == 60
 
 
 @pytest.mark.parametrize(
@@ -207,8 +208,9 @@ def test_a_dispatch_that_does_not_end_is_a_timeout_and_the_next_one_runs(listing
     endless = muladd(**size, repeat=True)
     (dispatch,), (result,) = work(size, 1)
     device = IsolatedDevice(listing.spec, 3.0)
-    with pytest.raises(DeviceTimeout, match="no answer within 3 s"):
+    with pytest.raises(DeviceTimeout) as timeout:
         device.run(endless, [replace(dispatch, push_constants=b"\xff\xff\xff\xff")])
+    assert timeout.value.limit == 3
     (outcome,) = device.run(endless, [replace(dispatch, push_constants=b"\1\0\0\0")])
     np.testing.assert_array_equal(outcome.outputs["out"], result)
     device.close()

@@ -212,11 +212,19 @@ _IN_STEPS = frozenset({Code.FAIL_CALL, Code.CRASH, Code.TIMEOUT, Code.DEVICE_LOS
 
 
 class DeviceCrash(DeviceFailure):
-    """The process that holds the device died; the message has its exit status and last words."""
+    """The process that holds the device died; the message has its last words.
+
+    Attributes:
+        status: how it ended: its exit status, or the number of a signal, negative. None where that is not known.
+    """
 
     verdict = "crash"
     begins = Code.CRASH
     spent = True
+
+    def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None, status: int | None = None) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.status = status
 
 
 class Garbled(DeviceCrash):
@@ -224,14 +232,38 @@ class Garbled(DeviceCrash):
 
 
 class DeviceTimeout(DeviceFailure):
-    """The device did not answer in time and was ended; the message has the step and the limit in seconds."""
+    """The device did not answer in time and was ended; the message has the step.
+
+    Attributes:
+        limit: seconds that it had. None where the device does not tell.
+    """
 
     verdict = "timeout"
     begins = Code.TIMEOUT
     spent = True
 
+    def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None, limit: float | None = None) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.limit = limit
 
-class DeviceLost(DeviceFailure):
+
+class CallFailed(DeviceFailure):
+    """A command did not do what it was called for.
+
+    Attributes:
+        call: name of the command. Empty where the device does not tell, or no command is to blame.
+        result: VkResult that it returned. None for a command that returns none.
+    """
+
+    def __init__(
+        self, message: str = "", *, step: Step | None = None, spent: bool | None = None, call: str = "", result: int | None = None
+    ) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.call = call
+        self.result = result
+
+
+class DeviceLost(CallFailed):
     """VK_ERROR_DEVICE_LOST. The device must be created again."""
 
     verdict = "device_lost"
@@ -239,7 +271,7 @@ class DeviceLost(DeviceFailure):
     spent = True
 
 
-class OutOfMemory(DeviceFailure):
+class OutOfMemory(CallFailed):
     """VK_ERROR_OUT_OF_HOST_MEMORY or VK_ERROR_OUT_OF_DEVICE_MEMORY; the message names the call."""
 
     verdict = "resource_error"
@@ -247,7 +279,7 @@ class OutOfMemory(DeviceFailure):
     spent = True
 
 
-class DriverRefused(DeviceFailure):
+class DriverRefused(CallFailed):
     """The driver returned a VkResult that it must not return for a kernel that it says it supports; the message names call and result.
 
     ``spent`` where the call leaves the state of the device unknown: a submission, a wait, a reset.
@@ -258,10 +290,18 @@ class DriverRefused(DeviceFailure):
 
 
 class UndefinedBehaviour(DeviceFailure):
-    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect."""
+    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect.
+
+    Attributes:
+        rule: id of the broken rule: a requirement, a VUID, an F-id, or a section of a specification. Empty where the device does not tell.
+    """
 
     verdict = "error"
     begins = Code.ERROR_UNDEFINED
+
+    def __init__(self, message: str = "", rule: str = "", *, step: Step | None = None, spent: bool | None = None) -> None:
+        super().__init__(message, step=step, spent=spent)
+        self.rule = rule
 
 
 class ValidationMessage(DeviceFailure):

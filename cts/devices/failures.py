@@ -1,4 +1,4 @@
-"""How an exception crosses from the child that holds a device: name of its class, message, step, and whether the device is spent."""
+"""How an exception crosses from the child that holds a device."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.devices.device import (
+    CallFailed,
     DeviceCrash,
     DeviceError,
     DeviceFailure,
@@ -43,7 +44,8 @@ _KINDS: Mapping[str, type[Exception]] = MappingProxyType(
     }
 )
 
-Report = tuple[str, str, str | None, bool]
+Report = tuple[str, str, str | None, bool, dict[str, Any]]
+"""Name of the class, message, step, whether the device is spent, and the further attributes of the class by name."""
 
 
 def reported(error: Exception) -> Report:
@@ -54,11 +56,17 @@ def reported(error: Exception) -> Report:
     """
     if not isinstance(error, DeviceFailure | CtsError):
         trace = "".join(traceback.format_exception(error))
-        return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, True
+        return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, True, {}
     name = next(base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS)
     if isinstance(error, DeviceFailure):
-        return name, str(error), error.step and error.step.value, error.spent
-    return name, str(error), None, False
+        return name, str(error), error.step and error.step.value, error.spent, _further(error)
+    return name, str(error), None, False, {}
+
+
+def _further(error: DeviceFailure) -> dict[str, Any]:
+    if isinstance(error, UndefinedBehaviour):
+        return {"rule": error.rule}
+    return {"call": error.call, "result": error.result} if isinstance(error, CallFailed) else {}
 
 
 def rebuilt(report: object) -> Exception:
@@ -68,11 +76,18 @@ def rebuilt(report: object) -> Exception:
         NotAMessage: it is not a report.
     """
     match report:
-        case (str(name), str(text), str() | None as step, bool(spent)):
+        case (str(name), str(text), str() | None as step, bool(spent), dict(further)):
             kind = _KINDS.get(name, DeviceFailure)
-            if issubclass(kind, DeviceFailure):
+            if not issubclass(kind, DeviceFailure):
+                return kind(text)
+            if issubclass(kind, UndefinedBehaviour) and isinstance(further.get("rule"), str):
+                return kind(text, further["rule"], step=step_of(step), spent=spent)
+            if issubclass(kind, CallFailed):
+                match further:
+                    case {"call": str(call), "result": int() | None as result}:
+                        return kind(text, step=step_of(step), spent=spent, call=call, result=result)
+            elif not further:
                 return kind(text, step=step_of(step), spent=spent)
-            return kind(text)
     raise NotAMessage(f"it reports a failure by {report!r:.100}")
 
 

@@ -18,7 +18,7 @@ from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, receive, send
 from cts.devices.property_commands import AnswersQueries
 
-_CUT_OFF = 70
+CUT_OFF = 70
 """Exit status of a child whose channel is gone though its parent is not; EX_SOFTWARE."""
 
 
@@ -160,7 +160,7 @@ def main() -> None:
     except (Disconnected, NotAMessage) as error:
         # The parent is there, or this process would have been ended: somebody in it closed the descriptor, or read from it.
         print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)
-        sys.exit(_CUT_OFF)
+        sys.exit(CUT_OFF)
 
 
 if __name__ == "__main__":

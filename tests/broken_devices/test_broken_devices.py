@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +10,15 @@ import numpy as np
 import pytest
 
 from cts.devices.embedded.faults import Faults
+from cts.kinds.kernel import arrange
 from cts.verdict.verdict import Verdict
+from generators.casebook import build, find_case
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
 from generators.types import MatrixOperands
 from tests.broken_devices.doubles import Broken, judged
+from tests.suite import casebook
 
 F16_MULADD = "muladd[row:16x16x16.f16.f16.f32.f32/data:exact/layouts:{}]"
 S8_MULADD = "muladd[row:16x16x16.s8.s8.s32.s32/data:wrap]"
@@ -142,8 +144,11 @@ def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
 
 def test_a_failed_float_says_why_it_has_one_value():
     result = judged(F16_MULADD.format("rrrr"), Broken(contents=with_array_zeroed("c")))
-    assert re.search(r"exact under any order and grouping: every partial sum fits 24 bits, with 13\.\d\d bits to spare", result.message)
-    assert "bits to spare" in result.failures[0].mismatch.grounds
+    case = build(find_case(casebook(), F16_MULADD.format("rrrr")))
+    (proof,) = (placed.expected.proof for placed in arrange(case).expected[0].placed)
+    assert (proof.precision, int(proof.margin_bits.min())) == (24, 13)
+    assert result.failures[0].mismatch.grounds == str(proof)
+    assert str(proof) in result.message
 
 
 def test_one_element_left_unwritten():

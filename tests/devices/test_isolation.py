@@ -28,6 +28,7 @@ from cts.devices.device import (
     ValidationMessage,
 )
 from cts.devices.isolation import IsolatedDevice
+from cts.devices.isolation_child import CUT_OFF
 from cts.devices.messages import Decoder
 from cts.devices.patience import Patience
 from cts.devices.spec import DeviceSpec
@@ -95,8 +96,9 @@ def test_one_child_serves_many_runs(device):
 
 def test_a_child_that_dies_is_a_crash_of_that_run_alone(device):
     before = _who(device)
-    with pytest.raises(DeviceCrash, match=r"run: the process that held the device ended by SIGSEGV\n(.|\n)*famous last words") as crash:
+    with pytest.raises(DeviceCrash, match="famous last words") as crash:
         device.run(_kernel("kill_itself"), DISPATCHES)
+    assert crash.value.status == -signal.SIGSEGV
     assert crash.value.verdict == "crash"
     after = _who(device)
     assert after[0] != before[0]
@@ -104,8 +106,9 @@ def test_a_child_that_dies_is_a_crash_of_that_run_alone(device):
 
 
 def test_a_crash_tells_the_exit_status(device):
-    with pytest.raises(DeviceCrash, match="exited with status 3"):
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("exit"), DISPATCHES)
+    assert crash.value.status == 3
 
 
 def test_a_child_that_dies_between_runs_is_no_crash_of_the_next(device):
@@ -123,8 +126,9 @@ def test_a_child_that_hangs_is_ended():
     device = IsolatedDevice(_spec(), 0.5)
     before = _who(device)
     begin = time.monotonic()
-    with pytest.raises(DeviceTimeout, match=r"within 0\.5 s"):
+    with pytest.raises(DeviceTimeout) as timeout:
         device.run(_kernel("hang"), DISPATCHES)
+    assert timeout.value.limit == 0.5
     assert time.monotonic() - begin < 5
     with pytest.raises(ProcessLookupError):
         os.kill(before[0], 0)
@@ -134,45 +138,42 @@ def test_a_child_that_hangs_is_ended():
 
 def test_a_shorter_limit_holds_within_its_block_alone():
     device = IsolatedDevice(_spec(), 20.0)
-    with device.limited(0.5), pytest.raises(DeviceTimeout, match="within 0\\.5 s"):
+    with device.limited(0.5), pytest.raises(DeviceTimeout) as timeout:
         device.run(_kernel("hang"), DISPATCHES)
+    assert timeout.value.limit == 0.5
     with device.limited(None):
         device.run(_kernel("work"), DISPATCHES)
     device.close()
 
 
-@pytest.mark.parametrize(
-    ("order", "step", "where"), [("hang_in_step", Step.DISPATCH, "while the shader ran"), ("hang_after_step", None, ""), ("hang", None, "")]
-)
-def test_a_timeout_names_the_step_that_did_not_end(order, step, where):
+@pytest.mark.parametrize(("order", "step"), [("hang_in_step", Step.DISPATCH), ("hang_after_step", None), ("hang", None)])
+def test_a_timeout_names_the_step_that_did_not_end(order, step):
     device = IsolatedDevice(_spec(), 0.5)
     _who(device)
-    with pytest.raises(DeviceTimeout, match=f"within 0\\.5 s.*{where}") as timeout:
+    with pytest.raises(DeviceTimeout) as timeout:
         device.run(_kernel(order), DISPATCHES)
-    assert timeout.value.step is step
+    assert (timeout.value.step, timeout.value.limit) == (step, 0.5)
     device.close()
 
 
 def test_a_crash_names_the_step_in_which_it_happened(device):
-    with pytest.raises(DeviceCrash, match=r"SIGSEGV while the pipeline was made") as crash:
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("kill_itself_in_step"), DISPATCHES)
-    assert crash.value.step is Step.PIPELINE
+    assert (crash.value.status, crash.value.step) == (-signal.SIGSEGV, Step.PIPELINE)
     assert _who(device, "step") != _who(device)
 
 
 def test_a_lost_device_is_opened_anew(device):
     before = _who(device)
-    with pytest.raises(DeviceLost, match="VK_ERROR_DEVICE_LOST"):
+    with pytest.raises(DeviceLost):
         device.run(_kernel("lose"), DISPATCHES)
     assert _who(device)[0] != before[0]
 
 
-@pytest.mark.parametrize(
-    ("order", "kind", "text"), [("refuse", DriverRefused, "VK_ERROR_UNKNOWN"), ("complain", ValidationMessage, "VUID-1\nVUID-2")]
-)
-def test_a_refusal_leaves_the_device_open(order, kind, text, device):
+@pytest.mark.parametrize(("order", "kind"), [("refuse", DriverRefused), ("complain", ValidationMessage)])
+def test_a_refusal_leaves_the_device_open(order, kind, device):
     before = _who(device)
-    with pytest.raises(kind, match=text):
+    with pytest.raises(kind):
         device.run(_kernel(order), DISPATCHES)
     assert _who(device)[0] == before[0]
 
@@ -221,7 +222,7 @@ def _short(factory: str = "obedient", seconds: float = 0.5) -> IsolatedDevice:
 
 def test_what_a_driver_writes_to_the_channel_is_a_crash_of_that_run_alone(device):
     before = _who(device)
-    with pytest.raises(Garbled, match="sent what is no message"):
+    with pytest.raises(Garbled):
         device.run(_kernel("write_on_every_descriptor"), DISPATCHES)
     assert _who(device)[0] != before[0]
     assert device.close() == ()
@@ -250,15 +251,17 @@ def test_a_second_answer_is_never_taken_for_the_next_one(device):
 
 def test_a_driver_that_closes_the_channel_crashes_that_run(device):
     _who(device)
-    with pytest.raises(DeviceCrash, match="the channel to the suite was closed"):
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("close_every_descriptor"), DISPATCHES)
+    assert crash.value.status == CUT_OFF
     _who(device)
 
 
 def test_a_driver_that_forks_and_dies_is_a_crash_at_once_and_its_fork_is_ended(device):
     pid, _ = _who(device)
-    with pytest.raises(DeviceCrash, match="SIGSEGV"):
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("fork_and_kill_itself"), DISPATCHES)
+    assert crash.value.status == -signal.SIGSEGV
     assert not _group_is_alive(pid)
 
 
@@ -271,8 +274,9 @@ def test_what_a_driver_has_started_ends_with_its_process():
 
 
 def test_a_child_that_exits_with_success_is_a_crash_too(device):
-    with pytest.raises(DeviceCrash, match="exited with status 0"):
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("exit_with_success"), DISPATCHES)
+    assert crash.value.status == 0
 
 
 def test_of_a_flood_of_output_the_end_is_kept(device):
@@ -309,7 +313,7 @@ def test_a_failure_that_spends_the_device_opens_it_anew(device):
 
 def test_a_device_that_is_out_of_memory_is_opened_anew(device):
     before = _who(device)
-    with pytest.raises(OutOfMemory, match="VK_ERROR_OUT_OF_DEVICE_MEMORY") as failure:
+    with pytest.raises(OutOfMemory) as failure:
         device.run(_kernel("run_out_of_memory"), DISPATCHES)
     assert failure.value.verdict == "resource_error"
     assert _who(device)[0] != before[0]
@@ -434,8 +438,9 @@ def test_the_driver_files_of_a_device_reach_its_process():
 def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, device):
     monkeypatch.setattr(child, "_descriptor_of", lambda pid: -1)
     _who(device)
-    with pytest.raises(DeviceCrash, match="SIGSEGV"):
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("fork_and_kill_itself"), DISPATCHES)
+    assert crash.value.status == -signal.SIGSEGV
 
 
 def _group_is_alive(group: int) -> bool:

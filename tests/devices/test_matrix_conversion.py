@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.devices.device import DriverRefused
+from cts.devices.device import CallFailed, DriverRefused
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.matrix_layouts import MatrixLayouts
 from cts.devices.embedded.profile import load_profile
@@ -197,15 +197,17 @@ def test_results_of_the_host_command():
     assert driver.conversions.host(info).result == INCOMPLETE
     for result in (1, -4):
         driver.result = result
-        with pytest.raises(Exception, match=HOST):
+        with pytest.raises(CallFailed) as failure:
             driver.conversions.host(info)
+        assert (failure.value.call, failure.value.result) == (HOST, result)
 
 
 def test_a_size_that_cannot_be_true_is_refused():
     driver = Driver()
     driver.result = SUCCESS
-    with pytest.raises(DriverRefused, match="has 0 bytes"):
+    with pytest.raises(DriverRefused) as failure:
         driver.conversions.size(4, 4, MatrixForm(F16, TRAINING))
+    assert (failure.value.call, failure.value.result) == (HOST, SUCCESS)
 
 
 def test_a_write_outside_of_all_regions_is_told():
@@ -213,8 +215,9 @@ def test_a_write_outside_of_all_regions_is_told():
     arena: Any = Mapped(spoil=True)
     memory = np.zeros(4096, np.uint8)
     info = ConversionInfo(4, 4, MatrixForm(F16, ROW, 16), MatrixForm(F16, TRAINING), Region(memory, 0, 64), Region(memory.copy(), 0, 4096))
-    with pytest.raises(DriverRefused, match="outside"):
+    with pytest.raises(DriverRefused) as failure:
         driver.conversions.device([info], arena, arena)
+    assert (failure.value.call, failure.value.result) == (DEVICE, None)
 
 
 def kernel(component: str, written: bool, command: ConversionCommand = "device", count: int = 3) -> Kernel:

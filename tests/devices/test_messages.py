@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.devices import messages
-from cts.devices.device import DeviceLost, DriverRefused, NoVulkan, OutOfMemory, Step
+from cts.devices.device import DeviceLost, DriverRefused, NoVulkan, OutOfMemory, Step, UndefinedBehaviour
 from cts.devices.failures import rebuilt, reported
 from cts.devices.messages import Decoder, NotAMessage, TooLong, frame
 
@@ -96,6 +96,18 @@ def test_a_failure_crosses_with_step_and_whether_the_device_is_spent(error):
     assert (str(there), there.step, there.spent) == (str(error), error.step, error.spent)
 
 
+def test_a_failed_call_crosses_with_its_command_and_result():
+    there = rebuilt(pickle.loads(pickle.dumps(reported(DriverRefused("no", call="vkCall", result=-13)))))
+    assert isinstance(there, DriverRefused)
+    assert (there.call, there.result) == ("vkCall", -13)
+
+
+def test_undefined_behaviour_crosses_with_the_rule_that_was_broken():
+    there = rebuilt(pickle.loads(pickle.dumps(reported(UndefinedBehaviour("OpStore: a race", "KHR-MEM-01", step=Step.DISPATCH)))))
+    assert isinstance(there, UndefinedBehaviour)
+    assert (str(there), there.rule, there.step) == ("OpStore: a race", "KHR-MEM-01", Step.DISPATCH)
+
+
 def test_a_failure_of_an_unknown_class_crosses_as_its_base():
     class Newer(NoVulkan):
         pass
@@ -109,7 +121,20 @@ def test_what_nobody_foresaw_leaves_a_device_of_no_more_use():
     assert str(failure).startswith("ZeroDivisionError: oh")
 
 
-@pytest.mark.parametrize("report", [None, ("DeviceLost", "text"), ("DeviceLost", "text", "nonsense", True), (1, 2, 3, 4), b"DeviceLost"])
+@pytest.mark.parametrize(
+    "report",
+    [
+        None,
+        ("DeviceLost", "text"),
+        ("DeviceLost", "text", "nonsense", True, {"call": "vkCall", "result": -4}),
+        ("DeviceLost", "text", None, True, {}),
+        ("DeviceLost", "text", None, True, {"call": "vkCall", "result": "-4"}),
+        ("UndefinedBehaviour", "text", None, True, {"rule": 1}),
+        ("DeviceTimeout", "text", None, True, {"call": "vkCall"}),
+        (1, 2, 3, 4, 5),
+        b"DeviceLost",
+    ],
+)
 def test_what_reports_no_failure_is_no_message(report):
     with pytest.raises(NotAMessage):
         rebuilt(report)

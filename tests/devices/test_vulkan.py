@@ -90,8 +90,10 @@ def test_the_validation_layer_stops_a_kernel_before_it_runs(validated, muladd, s
 
 
 def test_a_device_without_enough_memory_names_call_and_result(device, muladd, size):
-    with pytest.raises(OutOfMemory, match=r"vk\w+ returned VK_ERROR_OUT_OF_\w+"):
+    with pytest.raises(OutOfMemory) as failure:
         device._arena.reserve(1 << 48)
+    assert failure.value.call
+    assert failure.value.result in (-1, -2)
     (dispatch,), _ = work(size, 1)
     assert device.run(muladd(**size), [dispatch])[0].stray == ()
 
@@ -138,18 +140,20 @@ def test_any_other_result_of_submit_wait_or_reset_spends_the_device(call, result
     (dispatch,), _ = work(size, 1)
     with monkeypatch.context() as lying:
         _lie(lying, own, **{call: result})
-        with pytest.raises(DriverRefused, match=call) as failure:
+        with pytest.raises(DriverRefused) as failure:
             own.run(muladd(**size), [dispatch])
+    assert (failure.value.call, failure.value.result) == (call, result)
     assert (failure.value.spent, failure.value.step) == (True, Step.DISPATCH)
-    with pytest.raises(DeviceLost, match="could not be created again"):
+    with pytest.raises(DeviceLost):
         own.run(muladd(**size), [dispatch])
 
 
-def test_a_wait_that_gives_up_says_after_how_many_seconds(own, muladd, size, monkeypatch):
+def test_a_wait_that_gives_up_says_how_many_seconds_it_had(own, muladd, size, monkeypatch):
     (dispatch,), _ = work(size, 1)
     _lie(monkeypatch, own, vkWaitForFences=2)
-    with pytest.raises(DeviceTimeout, match=r"VK_TIMEOUT after [\d.e-]+ s, where it was given 60 s"):
+    with pytest.raises(DeviceTimeout) as timeout:
         own.run(muladd(**size), [dispatch])
+    assert timeout.value.limit == 60
 
 
 @pytest.mark.parametrize(
@@ -166,9 +170,9 @@ def test_what_is_not_made_is_never_used(call, result, kind, own, muladd, size, m
     (dispatch,), _ = work(size, 1)
     with monkeypatch.context() as lying:
         _lie(lying, own, made=False, **{call: result})
-        with pytest.raises(kind, match=call) as failure:
+        with pytest.raises(kind) as failure:
             own.run(muladd(**size), [dispatch])
-    assert failure.value.step is Step.PIPELINE
+    assert (failure.value.call, failure.value.result, failure.value.step) == (call, result, Step.PIPELINE)
     assert failure.value.spent == (kind is not DriverRefused)
 
 
@@ -204,8 +208,9 @@ def test_a_dispatch_that_does_not_end_is_a_timeout_and_the_next_one_runs(listing
     endless = muladd(**size, repeat=True)
     (dispatch,), (result,) = work(size, 1)
     device = IsolatedDevice(listing.spec, 3.0)
-    with pytest.raises(DeviceTimeout, match="no answer within 3 s"):
+    with pytest.raises(DeviceTimeout) as timeout:
         device.run(endless, [replace(dispatch, push_constants=b"\xff\xff\xff\xff")])
+    assert timeout.value.limit == 3
     (outcome,) = device.run(endless, [replace(dispatch, push_constants=b"\1\0\0\0")])
     np.testing.assert_array_equal(outcome.outputs["out"], result)
     device.close()

@@ -29,22 +29,22 @@ def _package(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("result", "kind", "name", "spent"),
+    ("result", "kind", "spent"),
     [
-        (-4, DeviceLost, "VK_ERROR_DEVICE_LOST", True),
-        (-1, OutOfMemory, "VK_ERROR_OUT_OF_HOST_MEMORY", True),
-        (-2, OutOfMemory, "VK_ERROR_OUT_OF_DEVICE_MEMORY", True),
-        (-13, DriverRefused, "VK_ERROR_UNKNOWN", False),
-        (1, DriverRefused, "VK_NOT_READY", False),
-        (5, DriverRefused, "VK_INCOMPLETE", False),
-        (1000297000, DriverRefused, "VK_PIPELINE_COMPILE_REQUIRED", False),
-        (77, DriverRefused, "VkResult 77", False),
+        (-4, DeviceLost, True),
+        (-1, OutOfMemory, True),
+        (-2, OutOfMemory, True),
+        (-13, DriverRefused, False),
+        (1, DriverRefused, False),
+        (5, DriverRefused, False),
+        (1000297000, DriverRefused, False),
+        (77, DriverRefused, False),
     ],
 )
-def test_every_result_that_a_call_may_not_return_is_a_failure(result, kind, name, spent):
-    with pytest.raises(DeviceFailure, match=f"vkCall returned {name}") as failure:
+def test_every_result_that_a_call_may_not_return_is_a_failure(result, kind, spent):
+    with pytest.raises(DeviceFailure) as failure:
         api.check("vkCall", result)
-    assert (type(failure.value), failure.value.spent) == (kind, spent)
+    assert (type(failure.value), failure.value.call, failure.value.result, failure.value.spent) == (kind, "vkCall", result, spent)
 
 
 def test_results_that_are_permitted_come_back():
@@ -60,8 +60,9 @@ def test_a_refusal_may_leave_the_device_of_no_more_use():
 
 def test_a_null_handle_is_no_success():
     handle = FFI.new("void**")
-    with pytest.raises(DriverRefused, match="vkMake returned VK_SUCCESS and a null handle"):
+    with pytest.raises(DriverRefused) as failure:
         api.made("vkMake", 0, handle)
+    assert (failure.value.call, failure.value.result) == ("vkMake", 0)
     handle[0] = FFI.cast("void*", 8)
     assert api.made("vkMake", 0, handle) == handle[0]
 
@@ -85,8 +86,9 @@ def test_a_count_that_cannot_be_true_takes_no_memory(count):
         told[0] = count
         return 0
 
-    with pytest.raises(DriverRefused, match=f"vkList says that there are {count:,} entries"):
+    with pytest.raises(DriverRefused) as failure:
         _told(driver)
+    assert (failure.value.call, failure.value.result) == ("vkList", None)
 
 
 def test_a_list_that_is_never_complete_is_given_up():
@@ -94,8 +96,9 @@ def test_a_list_that_is_never_complete_is_given_up():
         told[0] = 1
         return 5 if entries else 0
 
-    with pytest.raises(DriverRefused, match="vkList returned VK_INCOMPLETE 10 times"):
+    with pytest.raises(DriverRefused) as failure:
         _told(driver)
+    assert (failure.value.call, failure.value.result) == ("vkList", api.INCOMPLETE)
 
 
 def test_a_list_that_becomes_shorter_has_the_entries_that_were_written():
@@ -113,8 +116,9 @@ def test_more_entries_than_there_was_room_for_are_not_read():
         told[0] = 9 if entries else 2
         return 0
 
-    with pytest.raises(DriverRefused, match="wrote 9 entries where there was room for 2"):
+    with pytest.raises(DriverRefused) as failure:
         _told(driver)
+    assert (failure.value.call, failure.value.result) == ("vkList", api.SUCCESS)
 
 
 def test_entries_outlive_the_list():

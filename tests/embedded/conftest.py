@@ -54,12 +54,12 @@ def result() -> Callable[..., np.ndarray]:
 
 
 @pytest.fixture
-def forbidden() -> Callable[..., str]:
-    """Return the device's message when it stops a module; fail if it does not."""
+def forbidden() -> Callable[..., UndefinedBehaviour | NotSupported | NotValidSpirv]:
+    """Return the device's exception when it stops a module; fail if it does not."""
 
-    def message(spirv: bytes, *arguments: object, **options: object) -> str:
+    def stopped(spirv: bytes, *arguments: object, **options: object) -> UndefinedBehaviour | NotSupported | NotValidSpirv:
         with pytest.raises((UndefinedBehaviour, NotSupported, NotValidSpirv)) as caught:
             run(spirv, *arguments, **options)  # type: ignore[arg-type]
-        return str(caught.value)
+        return caught.value
 
-    return message
+    return stopped

@@ -40,4 +40,4 @@ def test_each_component_has_the_place_of_its_element(result, mapping, rows, colu
     ],
 )
 def test_what_is_forbidden_stops_the_kernel(forbidden, lines, capabilities, says) -> None:
-    assert says in forbidden(shader(load("square") + lines + "\n", SQUARE + PAIR, capabilities=capabilities), NUMBERS)
+    assert says in str(forbidden(shader(load("square") + lines + "\n", SQUARE + PAIR, capabilities=capabilities), NUMBERS))

@@ -197,12 +197,12 @@ RULES = {
 @pytest.mark.parametrize("what", RULES)
 def test_a_rule_of_decode_functions_stops(forbidden, what) -> None:
     options, rule = RULES[what]
-    assert f"[{rule}]" in forbidden(module(**options), BLOCKS, 128)
+    assert forbidden(module(**options), BLOCKS, 128).rule == rule
 
 
 def test_workgroup_memory_cannot_be_decoded(forbidden) -> None:
     pointer = "%from = OpAccessChain %ptr_shared %shared %u32_0\n"
-    assert "[CM2-DEC-07]" in forbidden(module(pointer=pointer), BLOCKS, 128)
+    assert forbidden(module(pointer=pointer), BLOCKS, 128).rule == "CM2-DEC-07"
 
 
 VECTOR = """
@@ -342,7 +342,7 @@ VECTOR_RULES = {
 @pytest.mark.parametrize("what", VECTOR_RULES)
 def test_a_rule_of_vector_decode_functions_stops(forbidden, what) -> None:
     options, rule = VECTOR_RULES[what]
-    assert f"[{rule}]" in forbidden(vector_module(**options), BLOCKS, 128, faults=WHEREVER_POSSIBLE)
+    assert forbidden(vector_module(**options), BLOCKS, 128, faults=WHEREVER_POSSIBLE).rule == rule
 
 
 def test_a_vector_decode_function_alone_stops(forbidden) -> None:
@@ -350,4 +350,4 @@ def test_a_vector_decode_function_alone_stops(forbidden) -> None:
     body += "%m = OpCooperativeMatrixLoadTensorNV %matrix %from %seven %t2 None DecodeVectorFunc %decode_pair\n"
     declared = types(SHAPE, 2, Mode.Undefined) + "%u32x2 = OpTypeVector %u32 2\n" + BLOCK + VECTOR
     built = shader(body, declared, DECORATIONS, DECODE_PAIR, "PhysicalStorageBuffer64 Vulkan", capabilities=VECTOR_CAPABILITIES)
-    assert "[DV-OP-02]" in forbidden(built, BLOCKS, 128)
+    assert forbidden(built, BLOCKS, 128).rule == "DV-OP-02"

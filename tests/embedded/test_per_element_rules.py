@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
@@ -16,6 +15,7 @@ from tests.embedded.assembly import store as store_to
 from tests.embedded.callbacks import APPLY, CAPABILITIES, function, per_element
 from tests.embedded.conftest import SUBGROUP_SIZE, run
 from tests.embedded.matrices import NUMBERS, SQUARE, divergent, load, matrix
+from tests.undefined import undefined
 
 BUILT_IN = "%gl = OpLoad %u32 %gl_{}\n%sum = OpIAdd %u32 %x %gl\nOpReturnValue %sum"
 
@@ -104,7 +104,7 @@ RULES = {
 @pytest.mark.parametrize("what", RULES)
 def test_a_rule_of_operations_on_elements_stops(forbidden, what) -> None:
     functions, operands, before, declarations, rule = RULES[what]
-    text = forbidden(per_element(functions, operands, before, declarations), NUMBERS)
+    text = str(forbidden(per_element(functions, operands, before, declarations), NUMBERS))
     assert f"[{rule}]" in text
 
 
@@ -112,24 +112,24 @@ def test_a_result_of_another_type_stops(forbidden) -> None:
     other = matrix("other", "u32", 4, 4, 1)
     body = load("square") + APPLY.replace("%square", "%other").format("")
     module = shader(body, SQUARE + other, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)
-    assert "[CM2-PE-01]" in forbidden(module, NUMBERS)
+    assert forbidden(module, NUMBERS).rule == "CM2-PE-01"
 
 
 def test_a_capability_is_needed(forbidden) -> None:
     body = load("square") + APPLY.format("")
-    assert "[CM2-CAP-03]" in forbidden(shader(body, SQUARE, functions=function("OpReturnValue %x")), NUMBERS)
+    assert forbidden(shader(body, SQUARE, functions=function("OpReturnValue %x")), NUMBERS).rule == "CM2-CAP-03"
 
 
 def test_a_call_by_a_part_of_the_subgroup_stops(forbidden) -> None:
     body = load("square") + divergent(APPLY.format(""))
     module = shader(body, SQUARE, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)
-    assert "[KHR-UNI-01]" in forbidden(module, NUMBERS)
+    assert forbidden(module, NUMBERS).rule == "KHR-UNI-01"
 
 
 def test_a_store_by_an_invocation_before_a_call_needs_a_barrier(forbidden) -> None:
     body = "%in_shared = OpAccessChain %ptr_shared %shared %column\n%key = OpLoad %u32 %in_shared\nOpReturnValue %key"
     before = "%mine = OpAccessChain %ptr_shared %shared %lane\nOpStore %mine %lane\n"
-    assert "a race" in forbidden(per_element(function(body), "", before), NUMBERS)
+    assert forbidden(per_element(function(body), "", before), NUMBERS).rule == "KHR-MEM-01"
 
 
 def part_of_a_matrix(body: str, read: str) -> bytes:
@@ -141,16 +141,16 @@ def part_of_a_matrix(body: str, read: str) -> bytes:
 def test_an_undefined_element_may_be_computed_with_but_not_stored(result, forbidden) -> None:
     first, second = (f"%y = OpCompositeExtract %u32 %r {i}\n" for i in (0, 1))
     assert result(part_of_a_matrix("OpReturnValue %x", first), output=16).tolist() == [7] * 4
-    assert "[SPIR-V 3.3.1 OpUndef]" in forbidden(part_of_a_matrix("OpReturnValue %x", second))
+    assert forbidden(part_of_a_matrix("OpReturnValue %x", second)).rule == "SPIR-V 3.3.1 OpUndef"
     summed = "%s = OpIAdd %u32 %x %row\nOpReturnValue %s"
     assert len(result(part_of_a_matrix(summed, first), output=16)) == 4
-    assert "[SPIR-V 3.3.1 OpUndef]" in forbidden(part_of_a_matrix(summed, second))
+    assert forbidden(part_of_a_matrix(summed, second)).rule == "SPIR-V 3.3.1 OpUndef"
     assert result(part_of_a_matrix("%s = OpIAdd %u32 %column %u32_3\nOpReturnValue %s", second), output=16).tolist() == [3, 4, 5, 6]
 
 
 def test_a_matrix_in_a_function_of_elements_is_refused(forbidden) -> None:
     body = "%v = OpCompositeExtract %u32 %null 0\nOpReturnValue %v"
-    text = forbidden(per_element(function(body), "", "", "%null = OpConstantNull %square\n"), NUMBERS)
+    text = str(forbidden(per_element(function(body), "", "", "%null = OpConstantNull %square\n"), NUMBERS))
     assert "in a function that is called for elements" in text
 
 
@@ -161,7 +161,7 @@ def test_the_device_goes_on_after_a_stop_in_a_function() -> None:
     kernel = Kernel(module, slots)
     zero = Dispatch(b"", (words(*[1] * 15, 0), np.zeros(64, np.uint8)), (1, 1, 1))
     good = Dispatch(b"", (NUMBERS, np.zeros(64, np.uint8)), (1, 1, 1))
-    with pytest.raises(UndefinedBehaviour, match="by zero"):
+    with undefined("SPIR-V 3.42.13"):
         device.run(kernel, [zero])
     assert device.run(kernel, [good])[0].outputs["output"].view(np.uint32).tolist() == [1000 // x for x in range(100, 116)]
 
@@ -173,7 +173,7 @@ def test_a_device_that_is_not_strict_goes_on_after_a_store() -> None:
 
 
 def test_a_store_in_a_callback_is_the_message_of_the_instruction(forbidden) -> None:
-    text = forbidden(per_element(RULES["a store to a buffer"][0]), NUMBERS)
+    text = str(forbidden(per_element(RULES["a store to a buffer"][0]), NUMBERS))
     assert text.startswith("OpStore"), "the instruction in the function is named"
 
 
@@ -211,7 +211,7 @@ def test_calls_for_elements_may_store_to_words_of_their_own(result) -> None:
     ],
 )
 def test_calls_for_elements_may_not_store_to(forbidden, what, body, message) -> None:
-    text = forbidden(per_element(function(body)), NUMBERS)
+    text = str(forbidden(per_element(function(body)), NUMBERS))
     assert message in text
     assert "[F-CM2-10]" in text
 
@@ -244,4 +244,4 @@ def test_calls_for_elements_may_update_one_word_by_an_idempotent_atomic(result, 
     ],
 )
 def test_calls_for_elements_may_not_use_or_update(forbidden, what, body, message) -> None:
-    assert message in forbidden(per_element(function(PLACE.format("u32_3") + body)), NUMBERS, output=64)
+    assert message in str(forbidden(per_element(function(PLACE.format("u32_3") + body)), NUMBERS, output=64))

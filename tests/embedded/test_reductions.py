@@ -82,7 +82,7 @@ def test_a_schedule_uses_each_value_once(mapping, mode) -> None:
 def test_an_undefined_matrix_is_not_reduced(forbidden) -> None:
     combined = function(COMBINE["sum"], "u32:a u32:b", first="")
     body = "%none = OpUndef %square\n%m = OpCompositeInsert %square %u32_7 %none 0\n%r = OpCooperativeMatrixReduceEXT %square %m Row %f\n"
-    assert "an undefined matrix is reduced" in forbidden(shader(body, SQUARE, functions=combined, capabilities=CAPABILITIES))
+    assert "an undefined matrix is reduced" in str(forbidden(shader(body, SQUARE, functions=combined, capabilities=CAPABILITIES)))
 
 
 WRONG = {
@@ -110,7 +110,7 @@ def test_a_rule_of_reductions_stops(forbidden, what) -> None:
         module = shader(body, types, functions=combined, capabilities=CAPABILITIES)
     else:
         module = reduction(*arguments, **options)  # type: ignore[arg-type]
-    assert f"[{rule}]" in forbidden(module, NUMBERS)
+    assert forbidden(module, NUMBERS).rule == rule
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,6 @@ def test_a_rule_of_reductions_stops(forbidden, what) -> None:
 )
 def test_a_combination_takes_two_components_and_returns_one(forbidden, combined) -> None:
     body = load("square") + "%r = OpCooperativeMatrixReduceEXT %square %m Row %f\n"
-    assert "[CM2-RED-07]" in forbidden(shader(body, SQUARE, functions=combined, capabilities=CAPABILITIES), NUMBERS)
+    assert forbidden(shader(body, SQUARE, functions=combined, capabilities=CAPABILITIES), NUMBERS).rule == "CM2-RED-07"
     capable = shader(body, SQUARE, functions=combined)
-    assert "[CM2-CAP-01]" in forbidden(capable, NUMBERS)
+    assert forbidden(capable, NUMBERS).rule == "CM2-CAP-01"

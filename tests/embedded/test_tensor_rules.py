@@ -46,7 +46,7 @@ def test_a_load_stops(forbidden, what) -> None:
     rule, mode, lines = LOADS[what]
     dim = len(lines[-1].split()) - 1 if lines else 2
     dim = dim // 2 if lines and lines[-1].startswith("slice") else dim
-    said = forbidden(load_module(SHAPE, mode, dim, lines), NUMBERS)
+    said = str(forbidden(load_module(SHAPE, mode, dim, lines), NUMBERS))
     assert said.endswith(f"[{rule}]"), said
 
 
@@ -65,13 +65,13 @@ VIEWS: dict[str, tuple[str, bool, str, list[str]]] = {
 @pytest.mark.parametrize("what", VIEWS)
 def test_a_load_through_a_view_stops(forbidden, what) -> None:
     rule, own, permutation, lines = VIEWS[what]
-    said = forbidden(load_module(SHAPE, Mode.Undefined, 2, WHOLE, permutation=permutation, own=own, view_lines=lines), NUMBERS)
+    said = str(forbidden(load_module(SHAPE, Mode.Undefined, 2, WHOLE, permutation=permutation, own=own, view_lines=lines), NUMBERS))
     assert said.endswith(f"[{rule}]"), said
 
 
 def test_a_span_whose_strides_as_a_view_are_beyond_32_bits(forbidden) -> None:
     lines = ["dimension 8 1 1", "slice 0 1 0 65536 0 65536"]
-    assert forbidden(load_module((1, 4), Mode.Repeat, 3, lines, permutation="0 1 2"), NUMBERS).endswith("[F-TA-7]")
+    assert forbidden(load_module((1, 4), Mode.Repeat, 3, lines, permutation="0 1 2"), NUMBERS).rule == "F-TA-7"
 
 
 STORES: dict[str, tuple[str, Mode, list[str]]] = {
@@ -86,12 +86,12 @@ STORES: dict[str, tuple[str, Mode, list[str]]] = {
 @pytest.mark.parametrize("what", STORES)
 def test_a_store_stops(forbidden, what) -> None:
     rule, mode, lines = STORES[what]
-    assert forbidden(store_module(SHAPE, mode, 2, lines), NUMBERS).endswith(f"[{rule}]")
+    assert forbidden(store_module(SHAPE, mode, 2, lines), NUMBERS).rule == rule
 
 
 def test_the_pointer_of_a_load_or_store_is_a_multiple_of_16_bytes(forbidden) -> None:
-    assert forbidden(load_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="2"), NUMBERS).endswith("[CM2-LT-06]")
-    assert forbidden(store_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="2"), NUMBERS, 128).endswith("[CM2-LT-06]")
+    assert forbidden(load_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="2"), NUMBERS).rule == "CM2-LT-06"
+    assert forbidden(store_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="2"), NUMBERS, 128).rule == "CM2-LT-06"
 
 
 def test_operands_are_uniform_within_the_scope(forbidden, result) -> None:
@@ -104,14 +104,14 @@ def test_operands_are_uniform_within_the_scope(forbidden, result) -> None:
     ):
         scope = 2 if any("%subgroup" in line for line in lines) else 3
         module = load_module(SHAPE, Mode.Repeat, 2, lines, permutation="0 1", view_lines=view_lines, scope=scope)
-        assert "[CM2-LT-05]" in forbidden(module, NUMBERS, 128, subgroups=2)
+        assert forbidden(module, NUMBERS, 128, subgroups=2).rule == "CM2-LT-05"
     by_subgroup = load_module(SHAPE, Mode.Undefined, 2, ["dimension 8 8", "slice %subgroup 4 0 4"])
     rows = [[100 + 8 * r + c for c in range(4)] for r in range(5)]
     assert result(by_subgroup, NUMBERS, 128, subgroups=2).reshape(2, 4, 4).tolist() == [rows[:4], rows[1:]]
 
 
 def test_the_pointer_is_uniform_within_the_scope(forbidden) -> None:
-    assert "[CM2-LT-05]" in forbidden(load_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="%lane"), NUMBERS)
+    assert forbidden(load_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="%lane"), NUMBERS).rule == "CM2-LT-05"
 
 
 FLAT_VIEW = "%flat_view = OpTypeTensorViewNV %u32_1 %false %u32_0\n%nothing = OpUndef %matrix\n"
@@ -145,7 +145,7 @@ OpBranch %merge
 def test_a_load_that_one_subgroup_of_two_executes(result, forbidden) -> None:
     one_subgroup = in_branch("%is = OpIEqual %bool %subgroup %u32_1")
     assert result(one_subgroup, NUMBERS, subgroups=2).tolist() == [108, 109, 110, 111] + [0] * 12
-    assert forbidden(in_branch("%is = OpULessThan %bool %lane %u32_2"), NUMBERS).endswith("[KHR-UNI-01]")
+    assert forbidden(in_branch("%is = OpULessThan %bool %lane %u32_2"), NUMBERS).rule == "KHR-UNI-01"
 
 
 def test_a_matrix_of_the_workgroup_is_loaded_once_for_all(result) -> None:
@@ -166,17 +166,17 @@ OpCooperativeMatrixStoreTensorNV %to %m %flat1 None TensorView %w
 
     # The store takes rows 1 and 2 only.
     assert result(module("clip 1 2 0 4"), NUMBERS).tolist()[:8] == list(range(100, 108))
-    assert "undefined" in forbidden(module("clip 1 2 0 3"), NUMBERS)
+    assert "undefined" in str(forbidden(module("clip 1 2 0 3"), NUMBERS))
 
 
 def test_an_undefined_layout_is_not_used(forbidden) -> None:
     body = "%t = OpUndef %layout\n%u = OpTensorLayoutSetClampValueNV %layout %t %u32_1\n"
-    assert "an undefined tensor layout or view is used" in forbidden(shader(body, types(SHAPE, 2, Mode.Undefined)))
+    assert "an undefined tensor layout or view is used" in str(forbidden(shader(body, types(SHAPE, 2, Mode.Undefined))))
 
 
 def test_a_clamp_value_for_components_of_64_bits(forbidden) -> None:
     lines = ["dimension 2", "slice 0 4", "value 5"]
-    assert forbidden(load_module((1, 4), Mode.Constant, 1, lines, component="u64"), NUMBERS).endswith("[F-TA-16]")
+    assert forbidden(load_module((1, 4), Mode.Constant, 1, lines, component="u64"), NUMBERS).rule == "F-TA-16"
 
 
 def shared(body: str) -> str:
@@ -202,14 +202,14 @@ def test_workgroup_memory_after_a_barrier(result, forbidden) -> None:
     declared = types(SHAPE, 2, Mode.Undefined)
     got = result(shader(TILE + shared(BARRIER + READ + WRITE), declared))
     assert got.reshape(4, 4).tolist() == [[8 * r + c for c in range(2, 6)] for r in range(4, 8)]
-    assert forbidden(shader(TILE + shared(READ + WRITE), declared)).endswith("[KHR-MEM-01]")
-    assert "uninitialised read of 'shared'" in forbidden(shader(TILE + READ + WRITE, declared))
+    assert forbidden(shader(TILE + shared(READ + WRITE), declared)).rule == "KHR-MEM-01"
+    assert "uninitialised read of 'shared'" in str(forbidden(shader(TILE + READ + WRITE, declared)))
     beyond = flat(SHAPE) + layout(["dimension 9 8", "slice 5 4 0 4"])
-    assert forbidden(shader(beyond + shared(BARRIER + READ + WRITE), declared)).endswith("[F-CM2-9]")
+    assert forbidden(shader(beyond + shared(BARRIER + READ + WRITE), declared)).rule == "F-CM2-9"
 
 
 def test_two_stores_of_one_place_by_two_subgroups_race(forbidden, result) -> None:
-    assert forbidden(store_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"]), NUMBERS, subgroups=2).endswith("[KHR-MEM-01]")
+    assert forbidden(store_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"]), NUMBERS, subgroups=2).rule == "KHR-MEM-01"
     apart = store_module((1, 4), Mode.Constant, 2, ["dimension 2 4", "slice %subgroup 1 0 4"])
     assert result(apart, NUMBERS, 32, subgroups=2).tolist() == [100, 101, 102, 103] * 2
 
@@ -218,7 +218,7 @@ def test_a_read_and_a_store_of_one_buffer_race_without_a_barrier(forbidden) -> N
     body = TILE + "%at = OpAccessChain %ptr_out %output %s32_0 %u32_0\n"
     body += "%m = OpCooperativeMatrixLoadTensorNV %matrix %at %seven %flat1 None None\n"
     body += "OpCooperativeMatrixStoreTensorNV %at %m %flat1 None None\n"
-    assert forbidden(shader(body, types(SHAPE, 2, Mode.Undefined))).endswith("[KHR-MEM-01]")
+    assert forbidden(shader(body, types(SHAPE, 2, Mode.Undefined))).rule == "KHR-MEM-01"
 
 
 ARRAY = """
@@ -248,8 +248,8 @@ def test_an_access_stays_in_the_array_that_the_pointer_points_into(forbidden, re
     two_arrays = NUMBERS[:128]
     assert result(module("%s32_0", "%u32_8", ["dimension 8", "slice 4 4"]), two_arrays).tolist()[:4] == [112, 113, 114, 115]
     assert result(module("%s32_1", "%u32_8", ["dimension 8", "slice 4 4"]), two_arrays).tolist()[:4] == [128, 129, 130, 131]
-    assert forbidden(module("%s32_0", "%u32_8", ["dimension 9", "slice 5 4"]), two_arrays).endswith("[F-CM2-9]")
-    assert forbidden(module("%s32_0", "%workgroup_x", ["dimension 99", "slice 13 4"]), two_arrays).endswith("[F-CM2-9]")
+    assert forbidden(module("%s32_0", "%u32_8", ["dimension 9", "slice 5 4"]), two_arrays).rule == "F-CM2-9"
+    assert forbidden(module("%s32_0", "%workgroup_x", ["dimension 99", "slice 13 4"]), two_arrays).rule == "F-CM2-9"
 
 
 def changed(module_text: str, before: str, after: str) -> bytes:
@@ -290,7 +290,7 @@ STATIC = [
 
 @pytest.mark.parametrize(("rule", "before", "after"), STATIC)
 def test_a_module_that_is_not_valid_stops(forbidden, rule, before, after) -> None:
-    assert forbidden(changed(LOAD_TEXT, before, after), NUMBERS).endswith(f"[{rule}]")
+    assert forbidden(changed(LOAD_TEXT, before, after), NUMBERS).rule == rule
 
 
 def shortened(module: bytes, op: Op, count: int) -> bytes:
@@ -309,7 +309,7 @@ def shortened(module: bytes, op: Op, count: int) -> bytes:
 def test_both_masks_are_there(forbidden, op) -> None:
     module = load_module(SHAPE, Mode.Undefined, 2, WHOLE)
     for count in 1, 2:
-        assert f"Op{op.name} lacks operands" in forbidden(shortened(module, op, count), NUMBERS)
+        assert f"Op{op.name} lacks operands" in str(forbidden(shortened(module, op, count), NUMBERS))
 
 
 TYPES = [
@@ -329,7 +329,7 @@ TYPES = [
 
 @pytest.mark.parametrize(("rule", "declaration"), TYPES)
 def test_a_type_that_is_not_valid_stops(forbidden, rule, declaration) -> None:
-    assert forbidden(shader("", declaration)).endswith(f"[{rule}]")
+    assert forbidden(shader("", declaration)).rule == rule
 
 
 def test_a_device_that_is_not_strict_goes_on() -> None:

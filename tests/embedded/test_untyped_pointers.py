@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import compile_module
@@ -21,6 +20,7 @@ from generators.spirv.reader import read_instructions
 from tests.embedded.assembly import shader, words
 from tests.embedded.matrices import matrix, store
 from tests.suite import casebook
+from tests.undefined import undefined
 
 CAPABILITIES = ("UntypedPointersKHR",)
 BYTES = """
@@ -57,20 +57,20 @@ def test_a_stride_of_zero_repeats_the_line(result) -> None:
 
 @pytest.mark.parametrize(("at", "stride"), [(2, 32), (0, 34), (8, 32), (0, 24)])
 def test_a_misaligned_access_stops(forbidden, at, stride) -> None:
-    assert "KHR-ALIGN-01" in forbidden(loaded(at, stride), NUMBERS)
+    assert forbidden(loaded(at, stride), NUMBERS).rule == "KHR-ALIGN-01"
 
 
 def test_an_access_beyond_the_buffer_stops(forbidden) -> None:
-    assert "out of bounds" in forbidden(loaded(16, 32), NUMBERS)
+    assert "out of bounds" in str(forbidden(loaded(16, 32), NUMBERS))
 
 
 def test_a_base_type_without_a_layout_stops(forbidden) -> None:
-    assert "[UP-CHN-01]" in forbidden(loaded(0, 32, layout="OpDecorate %byte_block Block"), NUMBERS)
+    assert forbidden(loaded(0, 32, layout="OpDecorate %byte_block Block"), NUMBERS).rule == "UP-CHN-01"
 
 
 def test_an_index_beyond_the_base_type_stops(forbidden) -> None:
     declarations = BYTES.replace("OpTypeRuntimeArray %u8", "OpTypeArray %u8 %u32_16")
-    assert "index 32 of 16" in forbidden(loaded(32, 32, declarations=declarations), NUMBERS)
+    assert "index 32 of 16" in str(forbidden(loaded(32, 32, declarations=declarations), NUMBERS))
 
 
 def test_a_plain_load_takes_the_type_of_its_result(result) -> None:
@@ -85,7 +85,7 @@ def test_a_plain_load_takes_the_type_of_its_result(result) -> None:
 
 def test_a_plain_load_that_is_misaligned_stops(forbidden) -> None:
     body = "%from = OpUntypedAccessChainKHR %untyped %byte_block %input %s32_0 %lane\n%x = OpLoad %u32 %from"
-    assert "scalar" in forbidden(shader(body, BYTES, LAID_OUT, capabilities=(*CAPABILITIES, "Int8")), NUMBERS)
+    assert "scalar" in str(forbidden(shader(body, BYTES, LAID_OUT, capabilities=(*CAPABILITIES, "Int8")), NUMBERS))
 
 
 def test_a_pointer_chain_needs_the_stride_of_its_base(forbidden) -> None:
@@ -93,11 +93,11 @@ def test_a_pointer_chain_needs_the_stride_of_its_base(forbidden) -> None:
         "%from = OpUntypedAccessChainKHR %untyped %byte_block %input %s32_0 %u32_0\n"
         "%next = OpUntypedPtrAccessChainKHR %untyped %u32 %from %lane\n%x = OpLoad %u32 %next"
     )
-    assert "[UP-CHN-03]" in forbidden(shader(body, BYTES, LAID_OUT, capabilities=(*CAPABILITIES, "Int8")), NUMBERS)
+    assert forbidden(shader(body, BYTES, LAID_OUT, capabilities=(*CAPABILITIES, "Int8")), NUMBERS).rule == "UP-CHN-03"
 
 
 def test_untyped_pointers_need_their_capability(forbidden) -> None:
-    assert "[UP-CAP-01]" in forbidden(shader("", BYTES, LAID_OUT, capabilities=("Int8",)))
+    assert forbidden(shader("", BYTES, LAID_OUT, capabilities=("Int8",))).rule == "UP-CAP-01"
 
 
 def test_pointers_that_subgroups_choose_lead_into_different_buffers(result) -> None:
@@ -143,7 +143,7 @@ def _without(op: Op, decoration: Decoration):
 
 
 def test_a_descriptor_beyond_the_array_stops() -> None:
-    with pytest.raises(UndefinedBehaviour, match=r"descriptor 3 of 3 \[VK-DES-01\]"):
+    with undefined("VK-DES-01"):
         _run("descriptor_arrays[component:f16/index:push_constant]", operands={"which": 3})
 
 
@@ -181,20 +181,20 @@ def _with_descriptors(count: int):
 
 
 def test_descriptors_that_differ_stop_where_the_shader_does_not_say_so() -> None:
-    with pytest.raises(UndefinedBehaviour, match="VK-DES-02"):
+    with undefined("VK-DES-02"):
         _run("descriptor_arrays[component:f16/index:instance/subgroups:2]", _without(Op.Decorate, Decoration.NonUniform))
 
 
 def test_blocks_that_are_not_aliased_stop() -> None:
-    with pytest.raises(UndefinedBehaviour, match="WL-BLK-02"):
+    with undefined("WL-BLK-02"):
         _run("workgroup_blocks[component:f32/read:u32]", _without(Op.Decorate, Decoration.Aliased))
 
 
 def test_a_block_without_a_layout_stops() -> None:
-    with pytest.raises(UndefinedBehaviour, match="WL-LAY-01"):
+    with undefined("WL-LAY-01"):
         _run("workgroup_blocks[component:f32/form:filled]", _without(Op.Decorate, Decoration.ArrayStride))
 
 
 def test_an_entry_point_that_is_not_there_stops() -> None:
-    with pytest.raises(UndefinedBehaviour, match="no entry point 'none'"):
+    with undefined("VUID-StandaloneSpirv-None-10685"):
         _run("entry_points[row:8x8x8.f16.f16.f32.f32]", lambda built: replace(built, entry_point="none"))

@@ -31,7 +31,7 @@ def test_a_or_b_becomes_an_accumulator_where_the_later_extension_is_declared(res
     from_, to = matrix("from", "u32", 4, 8, use), matrix("to", "u32", 4, 8, 2)
     module = moved("CooperativeMatrixConvertUseEXT", to, from_, capabilities=("CooperativeMatrixConversionsEXT",))
     assert result(module, NUMBERS, 128).reshape(4, 8).tolist() == GIVEN.tolist()
-    assert "[CM2-CVT-03]" in forbidden(moved("CooperativeMatrixConvertUseEXT", to, from_), NUMBERS, 128)
+    assert forbidden(moved("CooperativeMatrixConvertUseEXT", to, from_), NUMBERS, 128).rule == "CM2-CVT-03"
 
 
 def test_a_transposition_swaps_rows_and_columns_of_each_subgroup(result) -> None:
@@ -52,7 +52,7 @@ def test_an_undefined_element_stays_undefined_where_it_goes(forbidden) -> None:
         "%r = OpCooperativeMatrixTransposeNV %to %one\n%x = OpCompositeExtract %u32 %r 1\n"
         "%place = OpAccessChain %ptr_out %output %s32_0 %lane\nOpStore %place %x\n"
     )
-    assert "undefined" in forbidden(shader(body, FROM + matrix("to", "u32", 8, 4, 1), capabilities=CAPABILITIES))
+    assert "undefined" in str(forbidden(shader(body, FROM + matrix("to", "u32", 8, 4, 1), capabilities=CAPABILITIES)))
 
 
 CONVERSIONS = {
@@ -78,22 +78,22 @@ def test_a_conversion_may_change_the_use_as_well(result, forbidden, op, use) -> 
     options = {"buffer_type": target, "input_type": source}
     got = result(moved(op, to, from_, **options), data.view(np.uint8), 128, dtype=DTYPES[target])
     assert got[:2].tolist() == want
-    assert "[KHR-CVT-02]" in forbidden(moved(op, to, from_, capabilities=(), **options), data.view(np.uint8), 128)
+    assert forbidden(moved(op, to, from_, capabilities=(), **options), data.view(np.uint8), 128).rule == "KHR-CVT-02"
     back = moved(op, matrix("to", target, 4, 8, 2), matrix("from", source, 4, 8, use), **options)
-    assert "[KHR-CVT-02]" in forbidden(back, data.view(np.uint8), 128)
+    assert forbidden(back, data.view(np.uint8), 128).rule == "KHR-CVT-02"
 
 
 def test_a_conversion_that_changes_the_size_too_stops(forbidden) -> None:
-    assert "[KHR-CVT-02]" in forbidden(moved("ConvertUToF", matrix("to", "f32", 8, 4, 0)), NUMBERS)
+    assert forbidden(moved("ConvertUToF", matrix("to", "f32", 8, 4, 0)), NUMBERS).rule == "KHR-CVT-02"
 
 
 def test_a_bit_cast_keeps_the_use(forbidden) -> None:
-    assert "[KHR-CVT-02]" in forbidden(moved("Bitcast", matrix("to", "s32", 4, 8, 0)), NUMBERS)
+    assert forbidden(moved("Bitcast", matrix("to", "s32", 4, 8, 0)), NUMBERS).rule == "KHR-CVT-02"
 
 
 def test_an_undefined_matrix_may_move_but_not_be_stored(forbidden) -> None:
     body = "%m = OpUndef %from\n%r = OpCooperativeMatrixConvertUseEXT %to %m\n" + store("r", stride="%u32_8")
-    text = forbidden(shader(body, FROM + matrix("to", "u32", 4, 8, 0), capabilities=CAPABILITIES), NUMBERS, 128)
+    text = str(forbidden(shader(body, FROM + matrix("to", "u32", 4, 8, 0), capabilities=CAPABILITIES), NUMBERS, 128))
     assert text.startswith("OpCooperativeMatrixStoreKHR")
 
 
@@ -126,17 +126,17 @@ WRONG = {
 
 def test_an_accumulator_does_not_become_an_accumulator(forbidden) -> None:
     body = load("from", stride="%u32_8") + "%r = OpCooperativeMatrixConvertUseEXT %from %m\n"
-    assert "[CM2-CVT-03]" in forbidden(shader(body, FROM, capabilities=CAPABILITIES), NUMBERS)
+    assert forbidden(shader(body, FROM, capabilities=CAPABILITIES), NUMBERS).rule == "CM2-CVT-03"
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_rule_of_moves_stops(forbidden, what) -> None:
     op, to, from_, capabilities, rule = WRONG[what]
-    assert f"[{rule}]" in forbidden(moved(op, to, from_, capabilities=capabilities), NUMBERS)
+    assert forbidden(moved(op, to, from_, capabilities=capabilities), NUMBERS).rule == rule
 
 
 @pytest.mark.parametrize("op", ["CooperativeMatrixConvertUseEXT", "CooperativeMatrixTransposeNV"])
 def test_a_move_by_a_part_of_the_subgroup_stops(forbidden, op) -> None:
     to = matrix("to", "u32", 4, 8, 1) if op == "CooperativeMatrixConvertUseEXT" else matrix("to", "u32", 8, 4, 1)
     body = load("from", stride="%u32_8") + divergent(f"%r = Op{op} %to %m")
-    assert "[KHR-UNI-01]" in forbidden(shader(body, FROM + to, capabilities=CAPABILITIES), NUMBERS)
+    assert forbidden(shader(body, FROM + to, capabilities=CAPABILITIES), NUMBERS).rule == "KHR-UNI-01"

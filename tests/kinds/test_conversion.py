@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.matrix_conversion import converted, places_of_elements, size_of_matrix, written
@@ -31,6 +30,7 @@ from generators.numerics.formats import is_nan, largest_finite, values
 from generators.numerics.rounding import toward_zero
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from tests.suite import casebook
+from tests.undefined import undefined
 
 FAMILY = "vector_layout_conversion"
 UNIVERSAL = load_profile("universal")
@@ -382,31 +382,51 @@ def info(from_: MatrixForm = ROWS, to: MatrixForm = COLUMNS, source: object = 64
     return ConversionInfo(4, 3, from_, to, *regions)
 
 
-def undefined() -> Iterator[tuple[str, ConversionCall]]:
-    yield "10084", ConversionCall("device", (info(source=region(64, 32)),))
-    yield "10085", ConversionCall("device", (info(destination=region(64, 16)),))
-    yield "10083", ConversionCall("device", (info(source=None),))
-    yield "10895", ConversionCall("device", (info(destination=None),))
-    yield "10086", ConversionCall("device", (info(source=29),))
-    yield "10087", ConversionCall("device", (info(destination=23),))
-    yield "10073", ConversionCall("host", (info(source=None),))
-    yield "10074", ConversionCall("host", (info(source=29),))
-    yield "10077", ConversionCall("host", (info(from_=MatrixForm(F16, ROW, 5)),))
-    yield "10077", ConversionCall("host", (info(from_=MatrixForm(F16, ROW, 7)),))
-    yield "10078", ConversionCall("host", (info(to=MatrixForm(F16, COLUMN, 6)),))
-    yield "10079", ConversionCall("host", (info(from_=MatrixForm(COMPONENT_TYPES["s16"], ROW, 8)),))
-    yield "10080", ConversionCall("host", (info(to=MatrixForm(COMPONENT_TYPES["bf16"], COLUMN, 8)),))
-    yield "10081", ConversionCall("host", (info(to=MatrixForm(S8, COLUMN, 8)),))
+DEVICE_RULE = "VUID-vkCmdConvertCooperativeVectorMatrixNV"
+HOST_RULE = "VUID-vkConvertCooperativeVectorMatrixNV"
+INFO_RULE = "VUID-VkConvertCooperativeVectorMatrixInfoNV"
+
+
+def invalid_calls() -> Iterator[tuple[str, ConversionCall]]:
+    yield f"{DEVICE_RULE}-pInfo-10084", ConversionCall("device", (info(source=region(64, 32)),))
+    yield f"{DEVICE_RULE}-pInfo-10085", ConversionCall("device", (info(destination=region(64, 16)),))
+    yield f"{DEVICE_RULE}-pInfo-10083", ConversionCall("device", (info(source=None),))
+    yield f"{DEVICE_RULE}-pInfo-10895", ConversionCall("device", (info(destination=None),))
+    yield f"{DEVICE_RULE}-pInfo-10086", ConversionCall("device", (info(source=29),))
+    yield f"{DEVICE_RULE}-pInfo-10087", ConversionCall("device", (info(destination=23),))
+    yield f"{HOST_RULE}-pInfo-10073", ConversionCall("host", (info(source=None),))
+    yield f"{HOST_RULE}-pInfo-10074", ConversionCall("host", (info(source=29),))
+    yield f"{INFO_RULE}-srcLayout-10077", ConversionCall("host", (info(from_=MatrixForm(F16, ROW, 5)),))
+    yield f"{INFO_RULE}-srcLayout-10077", ConversionCall("host", (info(from_=MatrixForm(F16, ROW, 7)),))
+    yield f"{INFO_RULE}-dstLayout-10078", ConversionCall("host", (info(to=MatrixForm(F16, COLUMN, 6)),))
+    yield (
+        "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10079",
+        ConversionCall("host", (info(from_=MatrixForm(COMPONENT_TYPES["s16"], ROW, 8)),)),
+    )
+    yield (
+        "VUID-VkConvertCooperativeVectorMatrixInfoNV-dstComponentType-10080",
+        ConversionCall("host", (info(to=MatrixForm(COMPONENT_TYPES["bf16"], COLUMN, 8)),)),
+    )
+    yield (
+        "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10081",
+        ConversionCall("host", (info(to=MatrixForm(S8, COLUMN, 8)),)),
+    )
     e5m2 = MatrixForm(COMPONENT_TYPES["e5m2"], TRAINING)
-    yield "10081", ConversionCall("host", (info(from_=MatrixForm(E4M3, ROW, 8), to=e5m2, destination=4096),))
-    yield "10082", ConversionCall("host", (info(to=MatrixForm(E4M3, COLUMN, 8)),))
+    yield (
+        "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10081",
+        ConversionCall("host", (info(from_=MatrixForm(E4M3, ROW, 8), to=e5m2, destination=4096),)),
+    )
+    yield (
+        "VUID-VkConvertCooperativeVectorMatrixInfoNV-dstComponentType-10082",
+        ConversionCall("host", (info(to=MatrixForm(E4M3, COLUMN, 8)),)),
+    )
     shared = region(64)
-    yield "10088", ConversionCall("device", (info(source=shared, destination=shared),))
+    yield f"{DEVICE_RULE}-None-10088", ConversionCall("device", (info(source=shared, destination=shared),))
 
 
-@pytest.mark.parametrize(("rule", "call"), list(undefined()), ids=[f"{number}-{rule}" for number, (rule, _) in enumerate(undefined())])
+@pytest.mark.parametrize(("rule", "call"), list(invalid_calls()))
 def test_the_embedded_device_stops_at_invalid_use(rule, call):
-    with pytest.raises(UndefinedBehaviour, match=rule):
+    with undefined(rule):
         embedded().convert(call)
 
 

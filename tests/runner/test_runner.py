@@ -189,7 +189,7 @@ def test_a_device_that_went_away_before_it_took_the_case_is_opened_again(case, r
 
 def test_a_device_that_cannot_be_opened_again_gives_the_case_no_verdict(case):
     gone = Scripted(raising(DeviceError("gone")))
-    with pytest.raises(DeviceUnavailable, match="gone"):
+    with pytest.raises(DeviceUnavailable):
         judge(case, holding(gone, Scripted(raising(DeviceError("gone")))), "spirv", "smoke")
 
 

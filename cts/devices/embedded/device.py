@@ -407,5 +407,6 @@ def _explained(translation: Translation, index: int, error: Exception) -> Device
     if isinstance(error, Unsupported):
         return NotSupported(f"{instruction}: the embedded device does not have this: {error}", name)
     if isinstance(error, UndefinedUse):
-        return UndefinedBehaviour(f"{instruction}: {error} [{UNDEFINED_RULE}]")
-    return UndefinedBehaviour(f"{instruction}: {error}")
+        return UndefinedBehaviour(f"{instruction}: {error} [{UNDEFINED_RULE}]", UNDEFINED_RULE)
+    assert isinstance(error, Violation), "no other exception comes from a module"
+    return UndefinedBehaviour(f"{instruction}: {error}", error.rule)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from cts.devices.device import DeviceDescription, Step, UndefinedBehaviour
+from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.matrix_layouts import MatrixLayouts
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, Region
@@ -45,7 +46,7 @@ class MatrixConverter:
         """
         if self._strict:
             for broken in self._invalid(call):
-                raise UndefinedBehaviour(f"{COMMANDS[call.command]}: {broken}", step=Step.DISPATCH)
+                raise UndefinedBehaviour(f"{COMMANDS[call.command]}: {broken}", broken.rule, step=Step.DISPATCH)
         return [self._converted(info) for info in call.infos]
 
     def _converted(self, info: ConversionInfo) -> ConversionAnswer:
@@ -67,56 +68,58 @@ class MatrixConverter:
         self._write(memory, places, converted_, info.to)
         return ConversionAnswer(SUCCESS, needed, source, memory)
 
-    def _invalid(self, call: ConversionCall) -> Iterator[str]:
+    def _invalid(self, call: ConversionCall) -> Iterator[Violation]:
         for info in call.infos:
             yield from self._invalid_forms(info)
             yield from self._invalid_memory(call.command, info)
         if call.command == "host" and len(call.infos) != 1:
-            yield f"one conversion for each call, and not {len(call.infos)}"
+            yield Violation(
+                "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-parameter", f"one conversion for each call, and not {len(call.infos)}"
+            )
         regions = [region for info in call.infos for region in (info.source, info.destination) if region is not None]
         if _overlap(regions):
-            yield "memory of sources and destinations overlaps [VUID-vkCmdConvertCooperativeVectorMatrixNV-None-10088]"
+            yield Violation("VUID-vkCmdConvertCooperativeVectorMatrixNV-None-10088", "memory of sources and destinations overlaps")
 
-    def _invalid_forms(self, info: ConversionInfo) -> Iterator[str]:
+    def _invalid_forms(self, info: ConversionInfo) -> Iterator[Violation]:
         for which, form, stride, type_ in (("src", info.from_, 10077, 10079), ("dst", info.to, 10078, 10080)):
             if not form.layout.is_optimal:
                 line = (info.columns if form.layout is VectorMatrixLayout.ROW_MAJOR else info.rows) * form.component.bytes
                 if form.stride < line or form.stride % form.component.bytes:
                     rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}Layout-{stride}"
-                    yield f"a {which}Stride of {form.stride} bytes for {line} bytes of elements of {form.component.bytes} [{rule}]"
+                    yield Violation(rule, f"a {which}Stride of {form.stride} bytes for {line} bytes of elements of {form.component.bytes}")
             if form.component.name not in self._types:
                 rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}ComponentType-{type_}"
-                yield f"{form.component.name} is not a matrixInterpretation of this device [{rule}]"
+                yield Violation(rule, f"{form.component.name} is not a matrixInterpretation of this device")
         one, other = info.from_.component, info.to.component
         if one is not other and not (_may_widen(one, other) or _may_widen(other, one)):
             rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10081"
-            yield f"{one.name} cannot be converted to {other.name} [{rule}]"
+            yield Violation(rule, f"{one.name} cannot be converted to {other.name}")
         if other.name in _FLOAT8 and not info.to.layout.is_optimal:
             rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-dstComponentType-10082"
-            yield f"a destination of {other.name} must have an optimal layout [{rule}]"
+            yield Violation(rule, f"a destination of {other.name} must have an optimal layout")
 
-    def _invalid_memory(self, command: ConversionCommand, info: ConversionInfo) -> Iterator[str]:
+    def _invalid_memory(self, command: ConversionCommand, info: ConversionInfo) -> Iterator[Violation]:
         if command == "host":
             if info.source is None and info.destination is not None:
-                yield "srcData is null and dstData is not [VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073]"
+                yield Violation("VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073", "srcData is null and dstData is not")
             rules = {"source": "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10074"}
         else:
             rules = {name: f"VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}" for name, rule in _DEVICE_SIZES.items()}
             for name, region, rule in (("srcData", info.source, 10083), ("dstData", info.destination, 10895)):
                 if region is None:
-                    yield f"{name} is null [VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}]"
+                    yield Violation(f"VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}", f"{name} is null")
             for name, region, rule in (("srcData", info.source, 10084), ("dstData", info.destination, 10085)):
                 if region is not None and region.start % _DEVICE_ALIGNMENT:
                     what = f"{name} is not a multiple of {_DEVICE_ALIGNMENT} bytes"
-                    yield f"{what} [VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}]"
+                    yield Violation(f"VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}", what)
         for name, region, form in (("source", info.source, info.from_), ("destination", info.destination, info.to)):
             if region is not None and name in rules:
                 needed = size_of_matrix(self._layouts, form, info.rows, info.columns)
                 if region.size < needed:
-                    yield f"the {name} has {region.size} bytes, and its matrix {needed} [{rules[name]}]"
+                    yield Violation(rules[name], f"the {name} has {region.size} bytes, and its matrix {needed}")
         for region in (info.source, info.destination):
             if region is not None and region.start + region.size > len(region.memory):
-                yield "a region is larger than its memory"
+                yield Violation("Vulkan, Valid Usage for Pointers", "a region is larger than its memory")
 
 
 _DEVICE_SIZES = {"source": 10086, "destination": 10087}

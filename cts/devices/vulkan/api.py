@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from cts.devices.device import DeviceError, DeviceFailure, DeviceLost, DriverRefused, NoVulkan, OutOfMemory
+from cts.devices.device import CallFailed, DeviceError, DeviceLost, DriverRefused, NoVulkan, OutOfMemory
 
 CData = Any
 """A value of cffi."""
@@ -63,17 +63,17 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
         spent: whether the device is of no more use after another result; None where the result decides.
 
     Raises:
-        DeviceLost, OutOfMemory, DriverRefused: it is another one; the message names call and result.
+        DeviceLost, OutOfMemory, DriverRefused: it is another one.
     """
     if result == SUCCESS or result in permitted:
         return result
-    kind: type[DeviceFailure] = DriverRefused
+    kind: type[CallFailed] = DriverRefused
     if result == ERROR_DEVICE_LOST:
         kind = DeviceLost
     elif result in _OUT_OF_MEMORY:
         kind = OutOfMemory
     permits = "" if result < 0 else ", which the specification does not let it return"
-    raise kind(f"{call} returned {result_name(result)}{permits}", spent=spent)
+    raise kind(f"{call} returned {result_name(result)}{permits}", spent=spent, call=call, result=result)
 
 
 def made(call: str, result: int, handle: CData) -> CData:
@@ -84,7 +84,7 @@ def made(call: str, result: int, handle: CData) -> CData:
     """
     check(call, result)
     if not handle[0]:
-        raise DriverRefused(f"{call} returned VK_SUCCESS and a null handle")
+        raise DriverRefused(f"{call} returned VK_SUCCESS and a null handle", call=call, result=SUCCESS)
     return handle[0]
 
 

@@ -39,12 +39,14 @@ def memory_types(physical: CData) -> tuple[MemoryType, ...]:
     vulkan.lib.vkGetPhysicalDeviceMemoryProperties(physical, properties)
     call, count = "vkGetPhysicalDeviceMemoryProperties", properties.memoryTypeCount
     if count > _MOST_TYPES:
-        raise DriverRefused(f"{call} says that there are {count:,} memory types, of {_MOST_TYPES} at most")
+        raise DriverRefused(f"{call} says that there are {count:,} memory types, of {_MOST_TYPES} at most", call=call)
     found = []
     for number in range(count):
         type_ = properties.memoryTypes[number]
         if type_.heapIndex >= _MOST_HEAPS:
-            raise DriverRefused(f"{call} says that memory type {number} is of heap {type_.heapIndex:,}, of {_MOST_HEAPS} at most")
+            raise DriverRefused(
+                f"{call} says that memory type {number} is of heap {type_.heapIndex:,}, of {_MOST_HEAPS} at most", call=call
+            )
         found.append(MemoryType(int(type_.propertyFlags), int(properties.memoryHeaps[type_.heapIndex].size)))
     return tuple(found)
 
@@ -125,5 +127,5 @@ class Buffers:
         structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": buffer}
         address = int(vulkan.lib.vkGetBufferDeviceAddress(self._device, vulkan.ffi.new("VkBufferDeviceAddressInfo*", structure)))
         if not address:
-            raise DriverRefused("vkGetBufferDeviceAddress gave the null address")
+            raise DriverRefused("vkGetBufferDeviceAddress gave the null address", call="vkGetBufferDeviceAddress")
         return address

@@ -158,8 +158,10 @@ class Commands:
         since = time.perf_counter()
         result = lib.vkWaitForFences(self._device.handle, 1, self._fences, 1, self._nanoseconds)
         if check("vkWaitForFences", result, TIMEOUT, spent=True) == TIMEOUT:
-            limit = "" if self._nanoseconds == _FOREVER else f", where it was given {self._nanoseconds / 1e9:g} s"
-            raise DeviceTimeout(f"vkWaitForFences returned VK_TIMEOUT after {time.perf_counter() - since:.3g} s{limit}")
+            seconds = None if self._nanoseconds == _FOREVER else self._nanoseconds / 1e9
+            limit = "" if seconds is None else f", where it was given {seconds:g} s"
+            text = f"vkWaitForFences returned VK_TIMEOUT after {time.perf_counter() - since:.3g} s{limit}"
+            raise DeviceTimeout(text, limit=seconds)
         check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences), spent=True)
 
     def convert(self, record: Record) -> None:
@@ -207,7 +209,7 @@ class Commands:
         )
         check("vkAllocateDescriptorSets", lib.vkAllocateDescriptorSets(self._device.handle, allocation, sets))
         if not all(sets):
-            raise DriverRefused("vkAllocateDescriptorSets returned VK_SUCCESS and a null handle")
+            raise DriverRefused("vkAllocateDescriptorSets returned VK_SUCCESS and a null handle", call="vkAllocateDescriptorSets")
         ranges = ffi.new("VkDescriptorBufferInfo[]", count * len(bound))
         writes = ffi.new("VkWriteDescriptorSet[]", count * len(bound))
         position = 0

@@ -22,7 +22,7 @@ def bounded(call: str, count: int) -> int:
         DriverRefused: it cannot be true.
     """
     if count > MOST_ENTRIES:
-        raise DriverRefused(f"{call} says that there are {count:,} entries: more than {MOST_ENTRIES:,} are not believed")
+        raise DriverRefused(f"{call} says that there are {count:,} entries: more than {MOST_ENTRIES:,} are not believed", call=call)
     return count
 
 
@@ -56,10 +56,13 @@ def told(
                 prepare(entry)
         result = check(call, ask(count, array), INCOMPLETE)
         if count[0] > room:
-            raise DriverRefused(f"{call} says that it wrote {count[0]:,} entries where there was room for {room:,}")
+            raise DriverRefused(
+                f"{call} says that it wrote {count[0]:,} entries where there was room for {room:,}", call=call, result=result
+            )
         if result == SUCCESS:
             return _kept(ffi, type_, array[0 : count[0]])
-    raise DriverRefused(f"{call} returned VK_INCOMPLETE {_TRIES} times, always with room for as many entries as it had told just before")
+    text = f"{call} returned VK_INCOMPLETE {_TRIES} times, always with room for as many entries as it had told just before"
+    raise DriverRefused(text, call=call, result=INCOMPLETE)
 
 
 def _kept(ffi: Any, type_: str, entries: CData) -> list[CData]:

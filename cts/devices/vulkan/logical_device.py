@@ -67,5 +67,5 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
     queue = ffi.new("VkQueue*")
     lib.vkGetDeviceQueue(device, family, 0, queue)
     if not queue[0]:
-        raise DriverRefused("vkGetDeviceQueue gave a null handle")
+        raise DriverRefused("vkGetDeviceQueue gave a null handle", call="vkGetDeviceQueue")
     return LogicalDevice(device, queue[0], family)

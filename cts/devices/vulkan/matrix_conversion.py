@@ -95,7 +95,11 @@ class MatrixConversions:
             answer = self.host(ConversionInfo(rows, columns, form, form))
             check(HOST_COMMAND, answer.result)
             if not rows * columns * form.component.bytes <= answer.size <= _LARGEST:
-                raise DriverRefused(f"{HOST_COMMAND} says that a matrix of {rows}x{columns} {form} has {answer.size:,} bytes")
+                raise DriverRefused(
+                    f"{HOST_COMMAND} says that a matrix of {rows}x{columns} {form} has {answer.size:,} bytes",
+                    call=HOST_COMMAND,
+                    result=answer.result,
+                )
             known = self._sizes[rows, columns, form] = answer.size
         return known
 
@@ -134,7 +138,7 @@ class MatrixConversions:
         after = mapped[0].copy()
         around = memory.around()
         if around.before is not None or around.after is not None:
-            raise DriverRefused(f"{DEVICE_COMMAND} wrote outside of the memory of sources and destinations")
+            raise DriverRefused(f"{DEVICE_COMMAND} wrote outside of the memory of sources and destinations", call=DEVICE_COMMAND)
         memories = iter(
             after[start - region.start : start - region.start + len(region.memory)] for start, region in zip(starts, regions, strict=True)
         )

@@ -51,10 +51,10 @@ def cache_data(device: CData, cache: CData) -> bytes:
     check(call, lib.vkGetPipelineCacheData(device, cache, size, ffi.NULL))
     room = int(size[0])
     if room > _MOST_BYTES:
-        raise DriverRefused(f"{call} says that there are {room:,} bytes: more than {_MOST_BYTES:,} are not believed")
+        raise DriverRefused(f"{call} says that there are {room:,} bytes: more than {_MOST_BYTES:,} are not believed", call=call)
     data = ffi.new("char[]", max(1, room))
     check(call, lib.vkGetPipelineCacheData(device, cache, size, data), INCOMPLETE)
     if size[0] > room:
-        raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes where there was room for {room:,}")
+        raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes where there was room for {room:,}", call=call)
     # What did not fit is left out: a cache may be cut anywhere.
     return bytes(ffi.buffer(data, size[0]))

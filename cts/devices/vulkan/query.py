@@ -100,7 +100,10 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     limits["queueFlags"] = 0 if family is None else family.flags
     subgroup_size = limits.get("subgroupSize", 1)
     if subgroup_size.bit_count() != 1:
-        raise DriverRefused(f"vkGetPhysicalDeviceProperties2 says that subgroupSize is {subgroup_size}, which is no power of two")
+        raise DriverRefused(
+            f"vkGetPhysicalDeviceProperties2 says that subgroupSize is {subgroup_size}, which is no power of two",
+            call="vkGetPhysicalDeviceProperties2",
+        )
     uuid, driver = _identity(basic, properties)
     extra: dict[str, Any] = {
         "index": index,

@@ -60,7 +60,9 @@ def _listed(ask: Ask, info: AskedFor) -> Iterator[tuple[int, int, int, str, str,
     answer = ask(PropertyCall(_COMMAND, available.count, available.count, info))
     check(_COMMAND, answer.result, INCOMPLETE)
     if answer.count > available.count:
-        raise DriverRefused(f"{_COMMAND} says that it wrote {answer.count:,} entries where there was room for {available.count:,}")
+        raise DriverRefused(
+            f"{_COMMAND} says that it wrote {answer.count:,} entries where there was room for {available.count:,}", call=_COMMAND
+        )
     for entry in answer.structures(_COMMAND)[: answer.count]:
         m, n, k = (int(entry[f"{name}Granularity"]) for name in "MNK")
         a, b, c, result = (_name(int(entry[f"{name}Type"])) for name in ("A", "B", "C", "Result"))

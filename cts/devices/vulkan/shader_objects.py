@@ -98,12 +98,12 @@ class ShaderObjects:
         check(call, get(self._device, shader, size, ffi.NULL))
         room = int(size[0])
         if not 0 < room <= _MOST_BYTES:
-            raise DriverRefused(f"{call} says that there are {room:,} bytes: 1 to {_MOST_BYTES:,} are believed")
+            raise DriverRefused(f"{call} says that there are {room:,} bytes: 1 to {_MOST_BYTES:,} are believed", call=call)
         memory = ffi.new("char[]", room + _ALIGNMENT)
         data = memory + -int(ffi.cast("uintptr_t", memory)) % _ALIGNMENT
         check(call, get(self._device, shader, size, data))
         if size[0] != room:
-            raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes of {room:,}")
+            raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes of {room:,}", call=call)
         yield ffi.cast("void*", data), room
 
 

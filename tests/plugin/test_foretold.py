@@ -121,7 +121,7 @@ def test_an_end_while_they_are_told_counts_what_the_journal_has(checkout):
         "real = foretold.make_report\n"
         "def make_report(nodeid, *rest):\n"
         "    if 'n6]' in nodeid:\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return real(nodeid, *rest)\n"
         "foretold.make_report = make_report\n",
         encoding="utf-8",

@@ -38,7 +38,7 @@ FOUND = {
         "vector_stages": "e4m3 in row",
         "vector_layout_conversion": "commands:alternate and e4m3 in types",
     },
-    ("nvidia", "slow-tensor-loads"): {"flexible": "does:tensor and size:4x4x2 or 4x8x1 or k1024 or m1024 or n1024 or n256"},
+    ("nvidia", "slow-tensor-loads"): {"flexible": "does:tensor and size:4x4x2 or 4x8x1 or k1024 or k256 or m1024 or n1024 or n256"},
     ("nvidia", "odd-sums-add-to-the-next-element"): {"vector_training": "m odd and operation:both or reduce_sum"},
     ("lavapipe", "stride-of-64-bits"): {"load_store": "integer:s64"},
     ("lavapipe", "muladd-overwrites-c"): {"muladd": "form:reuse and K of row >= 16"},

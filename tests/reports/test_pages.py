@@ -63,7 +63,7 @@ def test_a_page_says_what_parameters_and_rows_mean(example, written):
 def test_a_page_is_written_by_the_casebook_that_is_given(example, tmp_path):
     journal = example.write_journal(tmp_path, [example.record(MULADD, "crash", parameters={})])
     write(journal, tmp_path, casebook=replace(load_casebook(REPOSITORY), families={}))
-    assert "OpCooperativeMatrixMulAddKHR" not in plain(next((tmp_path / "failures").iterdir()))
+    assert "OpTypeCooperativeMatrixKHR" not in plain(next((tmp_path / "failures").iterdir()))
 
 
 @pytest.mark.parametrize("record", [{"id_": "no_family[a:b]"}, {"id_": MULADD, "parameters": {"row": "another"}}])

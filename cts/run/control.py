@@ -80,9 +80,9 @@ class StageUnavailable(DeviceUnavailable):
 class ControlCase:
     """Runs controls after a case cost its device.
 
-    A device may be lost in part: for draws and not for dispatches, for example. So the control of a case is the quickest of its family that
-    has passed so far. Where none has, a shader without cooperative types in the stage of the case must come to its end, and the quickest
-    case of all must pass.
+    A device may be lost in part: for fragment shaders and not for others, for example. So a shader without cooperative types in the stage
+    of the case must come to its end. And the quickest case of its family that has passed so far must pass; where none has, the quickest of
+    all.
 
     Args:
         rerun: runs a case again.
@@ -137,14 +137,11 @@ class ControlCase:
             DeviceUnavailable: a case that has passed does not pass any more, however often that is tried.
         """
         self._row = 0
-        if own := self._own(id_):
-            self._check(id_, own)
-            return
         if plain := self._plain(id_):
             control = _Control(plain, "has no cooperative types", frozenset(Verdict) - LOST)
             if what := self._wrong(id_, control):
                 raise StageUnavailable(what, plain)
-        self._check(id_, self._any())
+        self._check(id_, self._own(id_) or self._any())
 
     def _own(self, id_: str) -> _Control | None:
         own = self._quickest.get(family_of(id_))

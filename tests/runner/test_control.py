@@ -62,6 +62,13 @@ def test_where_a_shader_without_cooperative_types_does_not_end_its_stage_is_lost
     assert raised.value.plain == "plain[stage:fragment]"
 
 
+def test_a_family_that_passes_in_one_stage_says_nothing_of_another():
+    device = Device("timeout", plain="plain[stage:fragment]")
+    device.control.passed("draws[stage:vertex]", 0.1)
+    with pytest.raises(StageUnavailable):
+        device.control.confirm("draws[stage:fragment]")
+
+
 def test_where_such_a_shader_only_ends_the_quickest_case_of_all_must_pass_too():
     device = Device(*["fail"] * (RUNS + 1), plain="plain[stage:fragment]")
     device.control.passed("dispatches[quicker]", 0.05)

@@ -139,7 +139,7 @@ def lacking_sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], li
 
 
 def _component(needs: ModuleNeeds, type_: MatrixTypeIds | VectorTypeIds) -> str:
-    """Return the component's name; an integer's by the declared signedness, which need not be that of the data."""
+    """Return the component's name; for an integer, with the declared signedness; the data may be read with the other one."""
     scalar = needs.scalars.get(type_.component)
     name = None if scalar is None else _scalar_name(scalar)
     if name is None:

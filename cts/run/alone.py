@@ -12,7 +12,7 @@ import pytest
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
-from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case
+from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case, verdict_of_control
 from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
 from cts.run.session import Settings
@@ -128,9 +128,7 @@ class Alone:
         return known(result)
 
     def _rerun(self, group: int, id_: str) -> Verdict:
-        settings, result = self._groups[group][0], self._judge(id_, 1, group)
-        # A driver that is known to lose a control is no more lost than before.
-        return result.verdict if result.verdict is Verdict.PASS else settings.known.judged(result, find_case(self._casebook, id_)).verdict
+        return verdict_of_control(self._judge(id_, 1, group), self._groups[group][0].known, find_case(self._casebook, id_))
 
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]

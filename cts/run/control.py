@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import Retries
 from cts.run.tally import Digest
-from cts.verdict.verdict import Verdict
-from generators.casebook import Casebook, CaseKind, build, find_case
+from cts.verdict.known_failures import KnownFailures
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Case, Casebook, CaseKind, build, find_case
 from generators.casebook.ids import family_of
 from generators.errors import CasebookError
 
@@ -22,7 +23,7 @@ IN_A_ROW = 3
 """How many cases lose their device in a row before the control case is run."""
 
 RUNS = 4
-"""How often the control case has to pass. On an H200, after a shader that did not end, a process could still draw once or twice."""
+"""How often in a row a control has to work: what a device can no longer do, it may do now and then."""
 
 LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 """The verdicts of a case that cost its device."""
@@ -63,6 +64,11 @@ def plain_case(casebook: Casebook, id_: str) -> str | None:
     with suppress(CasebookError):
         return find_case(casebook, f"{PLAIN}[stage:{build(case).program.shape.stage}]").id
     return None
+
+
+def verdict_of_control(result: CaseResult, known: KnownFailures, case: Case) -> Verdict:
+    """Return how a control ended; a driver that is known to lose it is no more lost than before."""
+    return result.verdict if result.verdict is Verdict.PASS else known.judged(result, case).verdict
 
 
 class StageUnavailable(DeviceUnavailable):

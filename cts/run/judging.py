@@ -18,7 +18,7 @@ from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
-from cts.run.control import ControlCase, Proven, plain_case
+from cts.run.control import ControlCase, Proven, plain_case, verdict_of_control
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
 from cts.run.options import is_package
@@ -199,9 +199,7 @@ class Judging:
 
     def _rerun(self, id_: str) -> Verdict:
         settings, case = self._settings, find_case(self._selection.casebook, id_)
-        result = judge(case, self._holder, settings.front_end, settings.tier)
-        # A driver that is known to lose a control is no more lost than before.
-        return result.verdict if result.verdict is Verdict.PASS else settings.known.judged(result, case).verdict
+        return verdict_of_control(judge(case, self._holder, settings.front_end, settings.tier), settings.known, case)
 
     def _check_parent(self) -> None:
         """Check that the process that started this one still lives. Without it nothing may be written to the journal: another run may

@@ -87,8 +87,14 @@ class Checkout:
         tiers.parent.mkdir(parents=True, exist_ok=True)
         tiers.write_text(tiers_of(text), encoding="utf-8")
 
+    def add_plugin(self, name: str, text: str) -> None:
+        """Let runs load one more plugin of pytest, the module ``name``."""
+        (self.root / f"{name}.py").write_text(text, encoding="utf-8")
+        conftest = self.root / "conftest.py"
+        conftest.write_text(conftest.read_text(encoding="utf-8").replace('"doubles"', f'"doubles", "{name}"'), encoding="utf-8")
+
     def environment(self, behaviours: dict[str, str] | None = None, **more: str) -> dict[str, str]:
-        paths = os.pathsep.join((str(REPOSITORY), str(Path(__file__).parent)))
+        paths = os.pathsep.join((str(REPOSITORY), str(Path(__file__).parent), str(self.root)))
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
         return (
             kept

@@ -96,7 +96,8 @@ def test_a_run_of_one_file_judges_its_cases_alone(tmp_path):
 
 
 def test_the_first_verdicts_are_given_before_there_are_workers(checkout):
-    (checkout.root / "counts.py").write_text(
+    checkout.add_plugin(
+        "counts",
         "import pathlib\n"
         "import pytest\n"
         "@pytest.hookimpl(optionalhook=True)\n"
@@ -104,18 +105,15 @@ def test_the_first_verdicts_are_given_before_there_are_workers(checkout):
         "    journal = pathlib.Path('out/results.jsonl').read_text()\n"
         "    with open('counts.txt', 'a') as file:\n"
         "        print(journal.count('not_supported'), file=file)\n",
-        encoding="utf-8",
     )
-    conftest = checkout.root / "conftest.py"
-    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "counts"'))
-    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
-    checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS, PYTHONPATH=path)
+    checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS)
     assert checkout.results() == VERDICTS
     assert (checkout.root / "counts.txt").read_text().split() == ["2", "2"]
 
 
 def test_an_end_while_they_are_told_counts_what_the_journal_has(checkout):
-    (checkout.root / "ends.py").write_text(
+    checkout.add_plugin(
+        "ends",
         "import os, signal\n"
         "import cts.run.foretold as foretold\n"
         "real = foretold.make_report\n"
@@ -124,12 +122,8 @@ def test_an_end_while_they_are_told_counts_what_the_journal_has(checkout):
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return real(nodeid, *rest)\n"
         "foretold.make_report = make_report\n",
-        encoding="utf-8",
     )
-    conftest = checkout.root / "conftest.py"
-    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "ends"'))
-    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
-    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS, PYTHONPATH=path)
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS)
     assert len(checkout.results()) in (1, 2)
     assert f"STOPPED after {len(checkout.results())} of 8 cases" in done.stdout or "STOPPED after 1 of 8 cases" in done.stdout
     assert json.loads((checkout.root / "out" / "meta.json").read_text())["selected"] == 8

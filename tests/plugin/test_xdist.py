@@ -22,22 +22,21 @@ def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout)
 
 def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(checkout):
     # The worker finds another meta.json in the directory than the controller wrote: as on another machine.
-    (checkout.root / "elsewhere.py").write_text(
+    checkout.add_plugin(
+        "elsewhere",
         "import cts.run.plugin\nreal = cts.run.plugin._token\n"
         "def pytest_configure(config):\n"
         "    if hasattr(config, 'workerinput'):\n"
         "        cts.run.plugin._token = lambda directory: 'another machine'\n",
-        encoding="utf-8",
     )
-    conftest = checkout.root / "conftest.py"
-    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "elsewhere"'))
-    done = checkout.run("cts", "-n", "2", "--report-dir", "out", PYTHONPATH=f"{checkout.environment()['PYTHONPATH']}:{checkout.root}")
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out")
     assert done.returncode == 0, done.stdout
     assert len(checkout.results()) == 8
 
 
 def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line(checkout):
-    (checkout.root / "full.py").write_text(
+    checkout.add_plugin(
+        "full",
         "import os\n"
         "from cts.journal.journal import Journal, JournalError\n"
         "write = Journal.append_line\n"
@@ -47,12 +46,8 @@ def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line
         "    write(self, line)\n"
         "if 'PYTEST_XDIST_WORKER' not in os.environ:\n"
         "    Journal.append_line = append_line\n",
-        encoding="utf-8",
     )
-    conftest = checkout.root / "conftest.py"
-    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "full"'))
-    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
-    done = checkout.run("cts", "-n", "1", "--report-dir", "out", behaviours={"copying[number:n2]": "kill"}, PYTHONPATH=path)
+    done = checkout.run("cts", "-n", "1", "--report-dir", "out", behaviours={"copying[number:n2]": "kill"})
     assert done.returncode == 2, done.stdout
     assert "Traceback" not in done.stdout
     assert "INTERNALERROR" not in done.stdout
@@ -71,11 +66,7 @@ def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):
     ("arguments", "dist"), [(("-n", "2"), "worksteal"), (("-n", "2", "--dist", "loadscope"), "loadscope"), (("-n", "0"), "no")]
 )
 def test_processes_take_what_waits_behind_a_slow_case_unless_told_otherwise(checkout, arguments, dist):
-    (checkout.root / "elsewhere.py").write_text(
-        "def pytest_report_header(config):\n    return f'dist: {config.option.dist}'\n", encoding="utf-8"
-    )
-    conftest = checkout.root / "conftest.py"
-    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "elsewhere"'))
+    checkout.add_plugin("tells_dist", "def pytest_report_header(config):\n    return f'dist: {config.option.dist}'\n")
     done = checkout.run("cts", *arguments)
     assert done.returncode == 0, done.stdout
     assert f"dist: {dist}" in done.stdout

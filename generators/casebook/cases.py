@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from generators.casebook.builders import ConversionBuilder, KernelBuilder, QueryBuilder, StaticBuilder
-from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row, rows
+from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row, for_one_case, rows
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
 from generators.casebook.ids import named_labels
@@ -102,7 +102,7 @@ class Case:
         wider, assignment = _assigned(family, self.labels)
         start = len(family.parameters)
         found = []
-        for row in rows(wider.rules, family.subcase_choices, assignment):
+        for row in rows(for_one_case(wider.rules), family.subcase_choices, assignment):
             labels = [parameter.labels[number] for parameter, number in zip(family.subcase_parameters, row[start:], strict=True)]
             extra = {parameter.name: parameter.values[label] for parameter, label in zip(family.subcase_parameters, labels, strict=True)}
             both = values | extra

@@ -8,7 +8,7 @@ and to tell whether a partial case can be completed at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Protocol
 
@@ -120,6 +120,10 @@ class Predicate:
     view: Callable[[Mapping[str, Any]], Any] = lambda values: values
     _root: dict[int, _Question | bool] = field(default_factory=dict)
 
+    def afresh(self) -> Predicate:
+        """Return the predicate with an empty decision tree of its own."""
+        return replace(self, _root={})
+
     def decide(self, assignment: Assignment) -> int:
         answers, answer = self._root, 0
         while True:
@@ -156,6 +160,11 @@ class Predicate:
             answers, answer = node.answers, assignment[parameter]
         answers[answer] = leaf
         return leaf.parameter if isinstance(leaf, _Question) else (ALLOWED if leaf else FORBIDDEN)
+
+
+def for_one_case(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Return copies of the constraints for questions about one case: the originals keep no decision tree of each case that is judged."""
+    return [rule.afresh() if isinstance(rule, Predicate) else rule for rule in constraints]
 
 
 Choices = Sequence[Sequence[int]]

@@ -77,6 +77,13 @@ def test_constraints_on_subcase_parameters_apply_to_the_dispatches(toy: Family) 
     assert names["3"] == ["pattern:index/seed:0", "pattern:index/seed:1"]
 
 
+def test_a_family_keeps_no_decisions_about_the_subcases_of_a_case(toy: Family) -> None:
+    cases = expand(toy, "full")
+    before = repr(toy.rules)
+    assert [name for case in cases for name, _ in case.subcases]
+    assert repr(toy.rules) == before
+
+
 def test_a_family_without_subcase_parameters_has_one_subcase(write: Write, declare: Declare, text: str) -> None:
     declare({"bytes": int, "columns": int, "use": str, "stride": int | list[int]}, alone=True)
     family = load_family(

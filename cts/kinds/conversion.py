@@ -224,7 +224,7 @@ class _Run:
 
     def _destination(self, place: int, expected: Expected | None, number: int, needed: int) -> np.ndarray:
         """Return memory for a matrix in a form: poison that differs from place to place, and from each permitted value of an element."""
-        memory = background(2 * GUARD + self._room(place, needed) + _GENEROUS).copy()
+        memory = background(2 * GUARD + self._room(place, needed) + _GENEROUS)
         for one in expected.placed if expected is not None else ():
             if one.array == _name_of(self._case, number):
                 scatter(memory, one.offsets + GUARD, poison(one.permitted))
@@ -320,7 +320,7 @@ def given(case: LayoutConversion) -> list[np.ndarray]:
     offsets = form.offsets(case.rows, case.columns)
     matrices = []
     for bits in case.data:
-        memory = background(form.whole_bytes(case.rows, case.columns)).copy()
+        memory = background(form.whole_bytes(case.rows, case.columns))
         scatter(memory, offsets, bits)
         matrices.append(memory)
     return matrices
@@ -352,7 +352,7 @@ def _span(case: LayoutConversion, place: int) -> str:
 
 
 def _guarded(matrix: np.ndarray) -> np.ndarray:
-    memory = background(2 * GUARD + len(matrix)).copy()
+    memory = background(2 * GUARD + len(matrix))
     memory[GUARD : GUARD + len(matrix)] = matrix
     return memory
 

@@ -46,7 +46,7 @@ def write_conversion(case: Case, folder: Path, front_end: FrontEnd) -> None:  # 
         for place, form in enumerate(conversion.forms):
             expected = expected_at(conversion, elements, place) if place else None
             for number, one in enumerate(expected.placed if expected is not None else ()):
-                memory = background(form.whole_bytes(conversion.rows, conversion.columns)).copy()
+                memory = background(form.whole_bytes(conversion.rows, conversion.columns))
                 scatter(memory, one.offsets[0], one.expected.bits[0])
                 _write(folder / f"{place}-expected" / f"{number}.bin", memory)
                 text_of = "".join(f"{line}\n" for line in element_sets.lines(Expected((replace(one, array=MATRIX),))))

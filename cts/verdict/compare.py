@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.verdict.codes import Code
-from cts.verdict.elements import gather, scatter
+from cts.verdict.elements import byte_offsets, gather, scatter
 from cts.verdict.expected import NO_AUTHORITY, Authority, Exact, Expected, Interval, OneOf, Placed, ValueSet
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Mismatch, MismatchKind, Number, WrongElement
 from cts.verdict.pattern import pattern
@@ -37,6 +37,9 @@ _LISTED = 12
 
 _RECORDED_WRONG = 512
 """Wrong elements that a mismatch has with their values."""
+
+_PART = 1 << 22
+"""Bytes of an array that are copied at a time; most arrays are smaller."""
 
 _RECORDED = 4096
 """Elements whose bits a mismatch has."""
@@ -205,12 +208,10 @@ def compare_array(array: str, expected: Expected, old: np.ndarray, new: np.ndarr
     """
     if len(new) != len(old):
         new = np.concatenate([new[: len(old)], old[len(new) :]])
-    rest = new.copy()
-    for placed in expected.placed:
-        if placed.array == array:
-            yield from _element_mismatches(placed, old, new)
-            _restore(rest, old, placed)
-    if not np.array_equal(rest, old):
+    stores = [placed for placed in expected.placed if placed.array == array]
+    for placed in stores:
+        yield from _element_mismatches(placed, old, new)
+    if not _is_kept(stores, old, new):
         yield from _padding(array, old, new, expected)
 
 
@@ -232,8 +233,26 @@ def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcom
     return tuple(found)
 
 
-def _restore(contents: np.ndarray, old: np.ndarray, placed: Placed) -> None:
-    scatter(contents, placed.offsets, gather(old, placed.offsets, placed.component))
+def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool:
+    """Tell whether ``new`` has every byte of ``old`` (uint8, as long) that none of the stores covers."""
+    for start in range(0, len(new), _PART):
+        part = slice(start, start + _PART)
+        rest = new[part].copy()
+        for placed in stores:
+            _restore(rest, old, placed, start)
+        if not np.array_equal(rest, old[part]):
+            return False
+    return True
+
+
+def _restore(part: np.ndarray, old: np.ndarray, placed: Placed, start: int) -> None:
+    """Write the bytes that ``old`` has for the elements of a store to ``part``, which begins at byte ``start`` of the array."""
+    if len(part) == len(old):
+        scatter(part, placed.offsets, gather(old, placed.offsets, placed.component))
+    else:
+        offsets = byte_offsets(placed.offsets, placed.component.bytes)
+        offsets = offsets[(offsets >= start) & (offsets < start + len(part))]
+        part[offsets - start] = old[offsets]
 
 
 def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:

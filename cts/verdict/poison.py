@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -12,14 +12,29 @@ from generators.errors import GeneratorError
 from generators.program.program import Program, Subcase
 from generators.types import StorageClass
 
+_PART = 1 << 18
+"""Bytes of the pattern that are computed at a time; the computation takes many times their memory."""
 
-@lru_cache(maxsize=64)
+
 def background(length: int) -> np.ndarray:
-    """Return a pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
-    position = np.arange(length, dtype=np.uint32)
-    pattern = ((position * np.uint32(2654435761) >> np.uint32(24)) % 254 + 1).astype(np.uint8)
-    pattern.setflags(write=False)
-    return pattern
+    """Return a new array of bytes for memory that no store touches: a pattern that differs from place to place, without bytes 0x00 and
+    0xff; uint8.
+    """
+    filled = np.empty(length, np.uint8)
+    for start in range(0, length, _PART):
+        part = filled[start : start + _PART]
+        part[:] = (_first_part() if start == 0 else _pattern(start, len(part)))[: len(part)]
+    return filled
+
+
+@cache
+def _first_part() -> np.ndarray:
+    return _pattern(0, _PART)
+
+
+def _pattern(start: int, length: int) -> np.ndarray:
+    position = np.arange(start, start + length, dtype=np.uint32)
+    return ((position * np.uint32(2654435761) >> np.uint32(24)) % 254 + 1).astype(np.uint8)
 
 
 def poison(allowed: ValueSet) -> np.ndarray:
@@ -60,7 +75,7 @@ def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> 
         if array.role != "output":
             contents[array.name] = subcase.inputs[array.name]
             continue
-        filled = background(array.bytes).copy()
+        filled = background(array.bytes)
         for placed in expected.placed:
             if placed.array == array.name:
                 scatter(filled, placed.offsets, poison(placed.permitted))

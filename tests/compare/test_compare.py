@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from cts.journal.record import failure_of, failure_record
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare, compare_quality, format_mismatch
+from cts.verdict.compare import compare, compare_array, compare_quality, format_mismatch
+from cts.verdict.elements import scatter
 from cts.verdict.expected import Authority, Exact, Expectation, Expected, Interval, OneOf, Placed, as_expected, one_set
 from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.poison import background, initial_contents, poison
@@ -26,6 +28,18 @@ U16, F16, F32 = (COMPONENT_TYPES[name] for name in ("u16", "f16", "f32"))
 PLACE = {"type": "u16", "pointee": "u16", "first": 1, "stride": 6, "layout": "ROW_MAJOR"}
 MATRIX = np.arange(1, 17, dtype=np.uint16).reshape(4, 4)
 LENGTH = 2 * (1 + 3 * 6 + 4 + 3)
+MIB = 1 << 20
+
+
+def large_store() -> tuple[Expected, np.ndarray, np.ndarray]:
+    """Return a store of four u32, one of them across the fourth MiB, and an array of 9 MiB before and after it."""
+    offsets = np.array([[16, 4 * MIB - 2, 4 * MIB + 2, 8 * MIB - 4]])
+    bits = np.array([[1, 2, 3, 4]], np.uint32)
+    placed = Placed("far", offsets[None], one_set(Exact(COMPONENT_TYPES["u32"], bits[None])), "m")
+    before = background(9 * MIB)
+    after = before.copy()
+    scatter(after, placed.offsets, bits[None])
+    return Expected((placed,)), before, after
 
 
 def judged(change: dict[int, int]) -> tuple[Mismatch, ...]:
@@ -135,6 +149,29 @@ def test_changed_padding_is_told_with_its_bytes() -> None:
     assert mismatch.kind == "padding overwritten"
     assert mismatch.count == 2
     assert "at byte 0 (0x" in mismatch.pattern
+
+
+@pytest.mark.parametrize("place", [0, 5 * MIB, 9 * MIB - 1])
+def test_a_byte_that_is_changed_anywhere_in_a_large_array_is_told(place: int) -> None:
+    expected, before, after = large_store()
+    after[place] ^= 0xFF
+    (mismatch,) = compare_array("far", expected, before, after)
+    assert (mismatch.kind, mismatch.count) == ("padding overwritten", 1)
+
+
+def test_elements_across_parts_of_a_large_array_may_change() -> None:
+    assert not list(compare_array("far", *large_store()))
+
+
+def test_a_large_array_is_filled_and_compared_in_little_more_memory_than_it_has() -> None:
+    tracemalloc.start()
+    try:
+        expected, before, after = large_store()
+        assert not list(compare_array("far", expected, before, after))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < len(before) + len(after) + 10 * MIB
 
 
 def test_wrong_and_unwritten_elements_are_told_apart() -> None:

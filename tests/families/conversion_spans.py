@@ -41,7 +41,7 @@ def ideal_spans(case: Case) -> Iterator[Ideal]:
         before, after = [], []
         for one in expected:
             for memories, bits in ((before, poison(one.permitted)), (after, one.expected.bits)):
-                memory = background(form.whole_bytes(rows, columns)).copy()
+                memory = background(form.whole_bytes(rows, columns))
                 scatter(memory, one.offsets, bits)
                 memories.append(memory)
         forms, commands = conversion.forms[first : place + 1], conversion.commands[first:place]

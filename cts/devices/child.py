@@ -19,7 +19,7 @@ from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTi
 from cts.devices.failures import rebuilt, step_of
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, frame
 from cts.devices.patience import Late, Patience, waiting_for_cpu
-from generators.errors import CtsError, GeneratorError
+from generators.errors import CtsError, GeneratorError, Rule
 
 MODULE = "cts.devices.isolation_child"
 
@@ -158,7 +158,7 @@ class ChildProcess:
             try:
                 self._send(frame(self._number, request), patience)
             except TooLong as why:
-                raise GeneratorError(f"{what}: more than a device can be sent: {why}") from None
+                raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: more than a device can be sent: {why}") from None
             begun = self._receive(patience) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is no answer to the request")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.errors import CtsError, GeneratorError
+from generators.errors import CtsError, GeneratorError, Rule
 from generators.glsl.library import find_library
 from generators.program.shape import LATEST, Version
 from generators.stages import Stage
@@ -65,7 +65,9 @@ def _compile_by_program(glslang: str, source: str, version: Version, stage: Stag
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            raise GeneratorError(f"glslang did not end within {TIMEOUT_SECONDS} s; stop it and use --front-end spirv") from None
+            raise GeneratorError(
+                Rule.GLSLANG_TIMEOUT, f"glslang did not end within {TIMEOUT_SECONDS} s; stop it and use --front-end spirv"
+            ) from None
         except OSError as error:
             raise CtsError(f"{glslang} cannot be run ({error.strerror}): install glslang {_TESTED} or newer") from None
         if done.returncode == 0 and module.exists():
@@ -79,9 +81,9 @@ def _rejection(glslang: str, source: str, output: str, status: int) -> CtsError:
         return CtsError(f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
     found = _ERROR.search(output)
     if found is None:
-        return GeneratorError(f"glslang failed with status {status}: {output.strip() or 'no message'}")
+        return GeneratorError(Rule.GLSLANG_FAILED, f"glslang failed with status {status}: {output.strip() or 'no message'}")
     line = int(found[1])
-    return GeneratorError(f"glslang rejects line {line} of the shader: {found[2].strip()}\n{excerpt(source, line)}")
+    return GeneratorError(Rule.GLSLANG_REJECTS, f"glslang rejects line {line} of the shader: {found[2].strip()}\n{excerpt(source, line)}")
 
 
 def excerpt(source: str, line: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import GeneratorError, NotExpressible, Rule
 from generators.glsl.memory_operands import qualify
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import identifier, literal
@@ -90,7 +90,7 @@ def _local_size(program: Program) -> str:
         return f"{x}, local_size_y_id = {LOCAL_SIZE_Y_CONSTANT_ID}, local_size_z_id = {LOCAL_SIZE_Z_CONSTANT_ID}, {further}"
     if shape.local_size == "literals":
         if shape.subgroup_size is None and shape.invocations is None:
-            raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
+            raise GeneratorError(Rule.SUBGROUP_SIZE, "a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
         side_by_side = program.subgroups // (shape.y * shape.z)
         x = f"local_size_x = {shape.invocations or side_by_side * (shape.subgroup_size or 0)}"
     y, z = (f"local_size_{axis} = {extent}" if extent > 1 else "" for axis, extent in (("y", shape.y), ("z", shape.z)))

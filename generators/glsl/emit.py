@@ -98,7 +98,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Operation, no_entry
+from generators.program.operation import NoEntry, Operation
 from generators.program.per_element import PerElement
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program
@@ -329,5 +329,5 @@ def emit(program: Program) -> str:
 def _emit_operation(shader: Shader, operation: Operation) -> None:
     emitter = EMITTERS.get(type(operation))
     if emitter is None:
-        raise no_entry(operation, "EMITTERS of generators/glsl/emit.py")
+        raise NoEntry(operation, "EMITTERS of generators/glsl/emit.py")
     emitter(shader, operation)

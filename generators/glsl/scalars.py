@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import GeneratorError, NotExpressible, Rule
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
@@ -80,7 +80,7 @@ def _draw_invocation(shader: Shader) -> str:
     viewport."""
     draw = shader.program.shape.draw
     if draw is None:
-        raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
+        raise GeneratorError(Rule.STAGE, "an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
     if draw.stage == "vertex":
         return "uint(gl_VertexIndex)"
     return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"

@@ -267,5 +267,131 @@ class GeneratorError(CtsError):
         self.rule = rule
 
 
+class Lack(enum.StrEnum):
+    """Ids of what GLSL or the program of a reproduction lacks."""
+
+    # Of GLSL: values and types.
+    CONSTANT = "constant"
+    """What must be a constant is not one."""
+    LITERAL = "literal"
+    """A number has no literal."""
+    REPLICATED_CONSTANT = "replicated_constant"
+    """A constant is not a literal."""
+    REPLICATED_COMPOSITE = "replicated_composite"
+    """A composite is replicated of one constituent."""
+    COMPONENT_TYPE = "component_type"
+    """A matrix or a vector has a component type without a type or a function."""
+    ARITHMETIC = "arithmetic"
+    """A type has no arithmetic."""
+    SIGNEDNESS = "signedness"
+    """An instruction treats numbers by another signedness than their type's."""
+    CONVERSION = "conversion"
+    """A conversion is not the one that the types imply."""
+    SATURATION_TYPE = "saturation_type"
+    """A conversion that saturates is of 8-bit floats."""
+    SATURATION_USE = "saturation_use"
+    """A conversion that saturates changes the use."""
+    SIGNED_FLAGS = "signed_flags"
+    """The flags of signed components differ from the types."""
+    RESULT_TYPE = "result_type"
+    """The result of a multiply-add has another type than C."""
+    SIZES = "sizes"
+    """Sizes of operands are equal in value, and different constants."""
+    FUNCTION = "function"
+    """An instruction has no function."""
+    ARRAY_PART = "array_part"
+    """A part of an array has a size that the function does not return."""
+    WHOLE_ARRAY = "whole_array"
+    """A whole array is assigned whose length is a specialization constant."""
+    NO_CONTRACTION = "no_contraction"
+    """A result has no variable of its own that could be precise."""
+
+    # Of GLSL: memory.
+    INDEX_TYPE = "index_type"
+    """An index, an offset or a stride is not a uint."""
+    COORDINATE_TYPE = "coordinate_type"
+    """The coordinates that a function gets are not uint."""
+    STRIDE = "stride"
+    """A stride is left out."""
+    ARRAY_STRIDE = "array_stride"
+    """An array has a stride of its own."""
+    POINTER_STRIDE = "pointer_stride"
+    """A pointer has a stride of its own."""
+    POINTEE = "pointee"
+    """An instruction accesses an array of other elements than its function does."""
+    POINTER = "pointer"
+    """A pointer is a value."""
+    NON_UNIFORM = "non_uniform"
+    """The pointer of a matrix access is decorated with NonUniform."""
+    MEMBER_OFFSET = "member_offset"
+    """A member of a struct is not where the one before it ends."""
+    STRUCT_SIZE = "struct_size"
+    """The size of a struct is not a multiple of its alignment."""
+    ACCESS_OPERANDS = "access_operands"
+    """Accesses to one array differ in memory operands."""
+    ACCESS_ALIGNMENT = "access_alignment"
+    """Accesses to one array differ in alignment."""
+    ALIGNMENT = "alignment"
+    """An alignment is not a power of two."""
+    SHARED_OPERANDS = "shared_operands"
+    """An access to shared memory has memory operands."""
+    ALIGNED = "aligned"
+    """An access to a storage buffer states its alignment."""
+    VOLATILE = "volatile"
+    """An access is volatile and not coherent."""
+    MEMORY_OPERANDS = "memory_operands"
+    """No qualifier gives the memory operands."""
+
+    # Of GLSL: modules.
+    LOCAL_SIZE = "local_size"
+    """The local size is said in another way than the version of SPIR-V decides."""
+    ENTRY_POINTS = "entry_points"
+    """A module has several entry points."""
+    MODE_WIDTHS = "mode_widths"
+    """An execution mode is of two widths."""
+    FUNCTION_CONTROL = "function_control"
+    """A function has a function control."""
+
+    # Of the programs in reproductions.
+    PROGRAM_DRAW = "program_draw"
+    """A kernel is a draw."""
+    PROGRAM_PIPELINE = "program_pipeline"
+    """A kernel has a shader object, a pipeline cache or robust access."""
+    PROGRAM_BUFFERS = "program_buffers"
+    """A kernel's buffers are reached by address, in arrays of descriptors, or too large."""
+    PROGRAM_MATRICES = "program_matrices"
+    """A kernel has matrices in a layout of the device's."""
+    PROGRAM_CONSTANTS = "program_constants"
+    """A kernel has specialization constants that the program cannot set."""
+    PROGRAM_VALUES = "program_values"
+    """An element may have several values, or a range of them that is not of doubles."""
+    PROGRAM_QUERY = "program_query"
+    """A query has arguments or a rule that the program lacks."""
+
+
 class NotExpressible(CtsError):
-    """A front end has no way to say what a program does (for example a 64-bit stride in GLSL)."""
+    """A front end has no way to say what a program does (for example a 64-bit stride in GLSL).
+
+    Attributes:
+        lack: what it lacks.
+    """
+
+    def __init__(self, lack: Lack, message: str) -> None:
+        super().__init__(message)
+        self.lack = lack
+
+
+class NotInstalled(CtsError):
+    """A program is not installed.
+
+    Attributes:
+        program: its name.
+    """
+
+    def __init__(self, program: str, message: str) -> None:
+        super().__init__(message)
+        self.program = program
+
+
+class CannotWrite(CtsError):
+    """A file or a folder cannot be written."""

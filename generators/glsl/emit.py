@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl import subgroup_operations
 from generators.glsl.array_conversion import emit_bitcast_array, emit_construct_coopmat, emit_extract_coopmat, emit_extract_sub_array
 from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add, emit_atomic_or
@@ -304,7 +304,7 @@ def emit(program: Program) -> str:
         NotExpressible: the program says something that GLSL, or glslang, cannot.
     """
     if program.further or program.entry_point != "main":
-        raise NotExpressible("a shader of GLSL has one entry point, main")
+        raise NotExpressible(Lack.ENTRY_POINTS, "a shader of GLSL has one entry point, main")
     shader = Shader(program, _emit_operation)
     if program.shape.stage == "vertex":
         shader.line("gl_PointSize = 1.0;")

@@ -178,7 +178,7 @@ class ChildProcess:
             told = patience.granted > seconds * _TOLD
             granted = f" and {patience.granted:.3g} s more, for which it had no CPU" if told else ""
             text = f"{what}: no answer within {seconds:g} s{granted}{doing}; the process that held the device was ended"
-            raise DeviceTimeout(text, step=step, limit=seconds) from None
+            raise DeviceTimeout(text, step=step, limit=seconds, granted=patience.granted if told else 0) from None
         except Disconnected:
             how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
             raise (DeviceCrash(f"{what}: {how}", step=step, status=self._process.returncode) if begun else DiedIdle(what, how)) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cts.devices.device import DeviceDescription, DeviceError, Judge
+from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
 from cts.devices.opening import list_profiles, open_device
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
@@ -15,6 +15,30 @@ from cts.validators.validator import VALIDATORS, ValidatorSpec
 JudgeSpec = DeviceSpec | ValidatorSpec
 
 _PREFERENCE = {"discrete": 0, "integrated": 1, "virtual": 2, "cpu": 3}
+
+
+class AmbiguousDevice(DeviceError):
+    """Several devices have the name that was given.
+
+    Attributes:
+        numbers: of these devices.
+    """
+
+    def __init__(self, message: str, numbers: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.numbers = numbers
+
+
+class BrokenDriver(DeviceError):
+    """A driver fails when it is asked what its device is.
+
+    Attributes:
+        devices: that do not say what they are.
+    """
+
+    def __init__(self, message: str, devices: tuple[BrokenDevice, ...]) -> None:
+        super().__init__(message)
+        self.devices = devices
 
 
 @dataclass(frozen=True)
@@ -94,10 +118,10 @@ def all_vulkan(seconds: float = ASKING_SECONDS) -> list[Choice]:
     vulkan = list_vulkan(seconds)
     able = [listing for listing in vulkan.devices if listing.description.features.get("cooperativeMatrix")]
     if vulkan.broken:
-        raise DeviceError(f"--device all: {_broken(vulkan.broken)}; mend that, or name each device to judge")
+        raise BrokenDriver(f"--device all: {_broken(vulkan.broken)}; mend that, or name each device to judge", vulkan.broken)
     if not able:
         because = f" ({vulkan.absent})" if vulkan.absent else ""
-        raise DeviceError(f"--device all: there is no Vulkan device with cooperative matrices{because}")
+        raise NoSuchDevice(f"--device all: there is no Vulkan device with cooperative matrices{because}")
     return [Choice(listing.spec, listing.description, f"--device all, number {listing.number}") for listing in able]
 
 
@@ -109,9 +133,10 @@ def best(vulkan: VulkanDevices) -> Choice:
     """
     if vulkan.broken:
         others = ", ".join(f"--device {one.number} ({one.description.name})" for one in vulkan.devices)
-        raise DeviceError(
+        raise BrokenDriver(
             f"a Vulkan driver fails when it is asked for its devices; {_broken(vulkan.broken)}; mend that, or name what to judge: "
-            f"{f'{others}, ' if others else ''}--device {EMBEDDED}"
+            f"{f'{others}, ' if others else ''}--device {EMBEDDED}",
+            vulkan.broken,
         )
     able = [listing for listing in vulkan.devices if listing.description.features.get("cooperativeMatrix")]
     if not able:
@@ -146,7 +171,7 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
                 return listing
         for broken in vulkan.broken:
             if broken.number == int(selector):
-                raise DeviceError(f"--device {selector}: it does not say what it is: {broken.why}")
+                raise BrokenDriver(f"--device {selector}: it does not say what it is: {broken.why}", (broken,))
     wanted = selector.casefold()
     identifier = wanted.replace("-", "")
     by_uuid = [listing for listing in vulkan.devices if listing.description.uuid == identifier]
@@ -154,13 +179,16 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
         return by_uuid[0]
     named = [listing for listing in vulkan.devices if wanted and wanted in listing.description.name.casefold()]
     if len({listing.description.name for listing in named}) > 1:
-        raise DeviceError(f"--device {selector}: several devices have that in their names; say which by its number: {_numbered(named)}")
+        raise AmbiguousDevice(
+            f"--device {selector}: several devices have that in their names; say which by its number: {_numbered(named)}",
+            tuple(one.number for one in named),
+        )
     if named:
         return named[0]
     known = [_numbered(vulkan.devices)] if vulkan.devices else []
     known += [EMBEDDED, *(f"{EMBEDDED}:{profile}" for profile in list_profiles()), *VALIDATORS]
     because = vulkan.absent or _broken(vulkan.broken)
-    raise DeviceError(f"--device {selector}: no such device; there are: {', '.join(known)}{f' ({because})' if because else ''}")
+    raise NoSuchDevice(f"--device {selector}: no such device; there are: {', '.join(known)}{f' ({because})' if because else ''}")
 
 
 def _numbered(listings: Sequence[DeviceListing]) -> str:

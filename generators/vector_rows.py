@@ -55,17 +55,21 @@ class VectorTypes:
         return -(-columns * self.interpretation.component.bytes // self.input.bytes) if self.packed else columns
 
 
+class NotARow(ValueError):
+    """A text does not name the five types of a matrix-vector multiply."""
+
+
 @cache
 def parse_vector_row(text: str) -> VectorTypes:
     """Return the row that ``Input.InputInterpretation.MatrixInterpretation.BiasInterpretation.Result`` names, with or without ``.t``.
 
     Raises:
-        ValueError: it names none.
+        NotARow: it names none.
     """
     types = text.removesuffix(".t")
     names = types.split(".")
     if len(names) != 5 or {names[0], names[4]} - COMPONENT_TYPES.keys() or set(names[1:4]) - INTERPRETATIONS.keys():
-        raise ValueError("expected five types, such as f32.s8.s8.s32.s32: of input, as input, matrix and bias are read, and of the result")
+        raise NotARow("expected five types, such as f32.s8.s8.s32.s32: of input, as input, matrix and bias are read, and of the result")
     interpretation, matrix, bias = (INTERPRETATIONS[name] for name in names[1:4])
     transposes = types in _TRANSPOSING or types != text
     return VectorTypes(COMPONENT_TYPES[names[0]], interpretation, matrix, bias, COMPONENT_TYPES[names[4]], transposes)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 
 ALIGNMENT = 64
 """Of the ends of every window, in bytes: elements and rows that are aligned in the buffer are aligned in the bytes that are held."""
@@ -48,8 +48,9 @@ class Windows:
         for part in self.parts:
             if part.bytes <= 0 or part.first % ALIGNMENT or part.bytes % ALIGNMENT or part.first <= end or part.end > self.span:
                 raise GeneratorError(
+                    Rule.WINDOWS,
                     f"the window of {part.bytes:,} bytes from byte {part.first:,} on of a buffer of {self.span:,} bytes: windows are in "
-                    f"ascending order inside of the buffer, do not touch, and begin and end at multiples of {ALIGNMENT} bytes"
+                    f"ascending order inside of the buffer, do not touch, and begin and end at multiples of {ALIGNMENT} bytes",
                 )
             end = part.end
 
@@ -94,7 +95,9 @@ def windows_around(span: int, runs: Iterable[tuple[int, int]]) -> Windows:
     merged: list[tuple[int, int]] = []
     for first, count in sorted(runs):
         if first < 0 or first + count > span:
-            raise GeneratorError(f"bytes {first:,} to {first + count - 1:,} are not in a buffer of {span:,} bytes; make it longer")
+            raise GeneratorError(
+                Rule.OUT_OF_BOUNDS, f"bytes {first:,} to {first + count - 1:,} are not in a buffer of {span:,} bytes; make it longer"
+            )
         begin = max(first // ALIGNMENT - 1, 0) * ALIGNMENT
         end = min((-(-(first + count) // ALIGNMENT) + 1) * ALIGNMENT, span)
         if merged and begin <= merged[-1][1]:

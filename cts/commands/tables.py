@@ -104,11 +104,15 @@ _OF_A_DRIVER = "known failures: "
 """Begins the name of the table of one file of known failures."""
 
 
+class UnknownTable(CtsError):
+    """A page names a table that does not exist."""
+
+
 def remade(text: str, casebook: Casebook) -> str:
     """Return a page with its tables written again.
 
     Raises:
-        CtsError: it names a table that does not exist.
+        UnknownTable: it names a table that does not exist.
     """
 
     def made(match: re.Match[str]) -> str:
@@ -116,7 +120,7 @@ def remade(text: str, casebook: Casebook) -> str:
         if name.startswith(_OF_A_DRIVER):
             return f"{match['begin']}{_known_failures(casebook, name.removeprefix(_OF_A_DRIVER))}{match['end']}"
         if name not in TABLES:
-            raise CtsError(f"there is no table '{name}'; expected one of {', '.join(TABLES)}, {_OF_A_DRIVER}DRIVER")
+            raise UnknownTable(f"there is no table '{name}'; expected one of {', '.join(TABLES)}, {_OF_A_DRIVER}DRIVER")
         return f"{match['begin']}{TABLES[name](casebook)}{match['end']}"
 
     return _TABLE.sub(made, text)

@@ -12,7 +12,7 @@ from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
 from cts.reference.load_store import Place, load, load_from, place, store_to
 from cts.reference.state import State
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Pointee
 from generators.program.program import Program
@@ -187,7 +187,7 @@ def _line_earlier(reading: Reading) -> Place:
     at = reading.in_bytes
     first = [first - stride for first, stride in zip(at.first, at.stride, strict=True)]
     if min(first) < 0:
-        raise GeneratorError("no line is before the first element of an array")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "no line is before the first element of an array")
     return replace(at, first=first)
 
 

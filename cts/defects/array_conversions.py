@@ -26,7 +26,7 @@ from cts.reference.invocations import lanes_of
 from cts.reference.scalars import numbers
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.control_flow import Branch
 from generators.program.domains import Domain, check_domains
@@ -204,7 +204,7 @@ def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Subst
         start = bend(operation, starts(state, operation.start))
         length = extent(operation.result.type.length)
         if (start < 0).any() or (start + length > extent(operation.source.type.length)).any():
-            raise GeneratorError("the part is not in the array")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the part is not in the array")
         state.aggregates[operation.result.name] = sub_array(elements(state, operation.source), start, length).tree()
 
     return step

@@ -16,7 +16,7 @@ from cts.reference.values import Choice, MatrixValue
 from cts.reference.variables import changed, indices, part, variable_load, variable_store
 from cts.verdict.compare import wrong_elements
 from cts.verdict.expected import Expected, OneOf
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.elements import ComponentsUpdated
 from generators.program.operation import Operation
 from generators.program.program import Program
@@ -70,7 +70,7 @@ Left = Callable[[np.ndarray], np.ndarray]
 def _matrix(state: State, variable: Variable, path: Path) -> MatrixValue:
     found = part(state.variables.get(variable.name), indices(state, variable.type, path))
     if not isinstance(found, MatrixValue):
-        raise GeneratorError(f"variable {variable.name} has no matrix that can be left as it was")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, f"variable {variable.name} has no matrix that can be left as it was")
     return found
 
 

@@ -11,7 +11,7 @@ from cts.defects.evaluation import Substitute
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, sign_bit
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat
 from generators.program.program import Program
@@ -68,7 +68,7 @@ def _first_instance(state: State, operation: MatrixSplat) -> None:
     STEPS[MatrixSplat](state, operation)
     bits = state.matrices[operation.result.name].bits
     if (bits == bits[:1]).all():
-        raise GeneratorError("all instances have one scalar, so this is not a defect")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "all instances have one scalar, so this is not a defect")
     state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, np.broadcast_to(bits[:1], bits.shape))
 
 

@@ -14,7 +14,7 @@ from cts.reference.evaluate import STEPS
 from cts.reference.float_controls import modes
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest, neighbours
@@ -62,7 +62,7 @@ def _operand_overwritten(state: State, operation: MatrixArithmetic) -> None:
 def _transposed(state: State, operation: MatrixArithmetic) -> None:
     right = state.matrices[operation.right.name]
     if right.bits.shape[1] != right.bits.shape[2]:
-        raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
     transposed = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
     left = state.matrices[operation.left.name]
     state.matrices[operation.result.name] = combine(operation.operator, left, transposed, modes=modes(state, left.component))

@@ -46,7 +46,7 @@ def _expecting(performed: Perform) -> Perform:
 class LenientState(State):
     """A state in which a device goes on where the specification leaves a result undefined."""
 
-    def undefined(self, message: str) -> None:
+    def undefined(self, rule: str, message: str) -> None:
         """Go on."""
 
 
@@ -56,7 +56,7 @@ class LenientMemory(Memory):
 
     unknown: int = 0
 
-    def outside(self, message: str) -> None:
+    def outside(self, rule: str, message: str) -> None:
         """Go on."""
 
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:

@@ -13,7 +13,7 @@ from cts.reference.muladd import muladd, multiply_add
 from cts.reference.state import State
 from cts.reference.tensor_access import tensor_load
 from cts.reference.values import MatrixValue, join, select
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import flattened
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Program
@@ -35,7 +35,7 @@ def _overwriting(fragment: int) -> Substitute:
         # The last fragment goes from C to the result, so C keeps the sum of those before it.
         count = a.bits.shape[2] - fragment
         if count <= 0:
-            raise GeneratorError("one fragment leaves no partial sum")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "one fragment leaves no partial sum")
         muladd(state, operation)
         component = operation.c.type.component
         _overwrite(state, operation.c.name, multiply_add(_part(a, 2, count), _part(b, 1, count), c, component, operation.operands))

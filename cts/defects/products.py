@@ -16,7 +16,7 @@ from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
 from cts.reference.state import State
 from cts.reference.values import Envelope, MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode
 from generators.numerics.rounding import nearest, toward_zero
 from generators.program.control_flow import Loop, flattened
@@ -48,7 +48,7 @@ def _exchanged(exchange: Exchange) -> Substitute:
         a, b, c = exchange(*_operands(state, operation))
         value = multiply_add(a, b, c, operation.result.type.component, operation.operands)
         if value.bits.shape[1:] != operation.result.type.shape:
-            raise GeneratorError("the exchanged operands give a result of another shape")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the exchanged operands give a result of another shape")
         state.matrices[operation.result.name] = value
 
     return step
@@ -68,7 +68,7 @@ def _square(*values: MatrixValue) -> bool:
 
 def _require_square(*values: MatrixValue) -> None:
     if not _square(*values):
-        raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
 
 
 def _without_c(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
@@ -87,7 +87,7 @@ def _without_product(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands
 
 def _swapped(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
     if a.component != b.component:
-        raise GeneratorError("operands of different types cannot be exchanged")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "operands of different types cannot be exchanged")
     return b, a, c
 
 
@@ -367,7 +367,7 @@ def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue
         own = _operands(state, operation)[operand == "b"]
         old = kept.get(operand, own)
         if old.bits.shape != own.bits.shape:
-            raise GeneratorError("other scope instances execute this iteration")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "other scope instances execute this iteration")
         kept[operand] = own
         _exchanged(lambda a, b, c: (old, b, c) if operand == "a" else (a, old, c))(state, operation)
 

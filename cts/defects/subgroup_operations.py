@@ -11,7 +11,7 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.reference.state import State
 from cts.reference.subgroup_operations import STEPS, of_subgroups
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import Branch
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
@@ -144,7 +144,7 @@ def _of_next_subgroup(state: State, operation: SubgroupOperation) -> None:
     wanted = (state.instances + size) % (size * state.program.instances)
     positions = np.searchsorted(state.instances, wanted) % len(state.instances)
     if (state.instances[positions] != wanted).any():
-        raise GeneratorError("the next subgroup does not execute the operation")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the next subgroup does not execute the operation")
     _moved(state, operation.result.name, positions, state)
 
 

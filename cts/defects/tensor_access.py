@@ -13,7 +13,7 @@ from cts.reference.state import State
 from cts.reference.tensor import layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place, store_at
 from cts.reference.tensor_addressing import Addresses
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
@@ -127,7 +127,7 @@ def _mirrored_in_bounds(state: State, access: Access, found: Addresses) -> Addre
     """Keep what is in bounds where it is, except for a dimension of one element, whose period is zero."""
     _, size = _coordinates(state, access, found)
     if ((size == 1).any(axis=-1) & ~found.clipped).any():
-        raise GeneratorError("a coordinate in bounds modulo the period of a dimension of size 1 divides by zero")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a coordinate in bounds modulo the period of a dimension of size 1 divides by zero")
     return found
 
 

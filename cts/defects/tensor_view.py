@@ -17,7 +17,7 @@ from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_stat
 from cts.reference.tensor_access import place, tensor_load
 from cts.reference.tensor_addressing import linear_in_clip, per_instance, places, slice_addresses, through_view
 from cts.reference.values import MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.tensor import ViewSet
@@ -150,7 +150,7 @@ def _narrow_strides(seen: Seen) -> Seen:
 
 def _spans_of_layout(seen: Seen) -> Seen:
     if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError("the layout's spans are not dimensions of a view of another rank")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's spans are not dimensions of a view of another rank")
     return replace(seen, own=False)
 
 
@@ -161,7 +161,7 @@ def _dimensions_of_layout(seen: Seen) -> Seen:
 
 def _tensor_strides(seen: Seen) -> Seen:
     if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError("the layout's strides are none for a view of another rank")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's strides are none for a view of another rank")
     own = _with_own(seen)
     return replace(own, view=replace(own.view, stride=seen.layout.stride))
 
@@ -300,7 +300,7 @@ def _own(view: TensorView) -> bool:
 def _with_set(seen: Seen) -> Seen:
     """Take the dimensions and strides that were set, whether the view has any of its own or not."""
     if (seen.view.dimension <= 0).any():
-        raise GeneratorError("a dimension that was not set is 0")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a dimension that was not set is 0")
     return replace(seen, own=True)
 
 

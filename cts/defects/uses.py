@@ -12,7 +12,7 @@ from cts.reference.conversion import convert
 from cts.reference.state import State
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.values import MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use
 from generators.program.program import Program
 from generators.program.use_conversion import Transpose, UseConvert
@@ -24,7 +24,7 @@ _Arrangement = Callable[[np.ndarray], np.ndarray]
 
 def _square(bits: np.ndarray) -> np.ndarray:
     if bits.shape[1] != bits.shape[2]:
-        raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
     return bits.swapaxes(1, 2)
 
 
@@ -32,7 +32,7 @@ def _blocks_transposed(size: int) -> _Arrangement:
     def arrangement(bits: np.ndarray) -> np.ndarray:
         count, rows, columns = bits.shape
         if rows % size or columns % size or (rows, columns) == (size, size):
-            raise GeneratorError(f"{rows}x{columns} has no {size}x{size} blocks")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, f"{rows}x{columns} has no {size}x{size} blocks")
         blocks = bits.reshape(count, rows // size, size, columns // size, size)
         return blocks.transpose(0, 1, 4, 3, 2).reshape(bits.shape)
 
@@ -96,7 +96,7 @@ def _arranged(arrangement: _Arrangement) -> Substitute:
         value = state.matrices[operation.result.name]
         moved = np.ascontiguousarray(arrangement(value.bits))
         if moved.shape != value.bits.shape:
-            raise GeneratorError("the elements have no such places")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the elements have no such places")
         state.matrices[operation.result.name] = MatrixValue(value.component, moved, value.computed)
 
     return step

@@ -12,7 +12,7 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.reference import cooperative_vector_elementwise as on_vectors
 from cts.reference.state import State
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_elementwise import (
     BitOperator,
@@ -107,7 +107,7 @@ def _rest_unchanged(state: State, operation: CooperativeVectorArithmetic | Coope
         on_vectors.bits(state, operation)
     value, operand = state.matrices[operation.result.name], state.matrices[operation.left.name]
     if not value.is_certain or not operand.is_certain:
-        raise GeneratorError("components that may have several values are not joined with others")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "components that may have several values are not joined with others")
     bits = value.bits.copy()
     whole = bits.shape[2] // 4 * 4
     bits[:, :, whole:] = operand.bits[:, :, whole:]

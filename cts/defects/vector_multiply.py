@@ -22,7 +22,7 @@ from cts.reference.cooperative_vector_matmul import (
 )
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, reshaped
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, integers, is_nan, values
 from generators.numerics.rounding import nearest
 from generators.program.conversion import is_float8
@@ -65,7 +65,7 @@ def _give(state: State, operation: CooperativeVectorMatMul, operands: Operands, 
         nans |= poisoned
     if nans.any():
         if not value.is_certain:
-            raise GeneratorError("sums that round have components that are NaN")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "sums that round have components that are NaN")
         bits = np.where(nans[:, None], encode(value.component, np.array(np.nan)), value.bits).astype(value.bits.dtype)
         value = MatrixValue(value.component, bits, computed=True, authority=value.authority)
     state.matrices[operation.result.name] = value
@@ -290,7 +290,7 @@ def _bias_as(name: str) -> Substitute:
             read = loaded_bias(state, replace(given, interpretation=INTERPRETATIONS[name]), rows)
             if not read.component.is_float or not np.isinf(values(read.bits, read.component)).any():
                 return read
-            raise GeneratorError("a bias that is read as another type is infinite")
+            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a bias that is read as another type is infinite")
 
         _give(state, operation, operands_of(state, operation, bias=bias))
 

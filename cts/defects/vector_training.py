@@ -15,7 +15,7 @@ from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Exact, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, is_nan, sign_bit, values
 from generators.numerics.rounding import nearest
 from generators.program.control_flow import Branch, Exit, Loop, Switch, bodies
@@ -89,7 +89,7 @@ def _last_workgroup_only(state: State, operation: Accumulation) -> None:
     workgroups = state.instances // size
     own = workgroups == workgroups.max()
     if own.all():
-        raise GeneratorError("one workgroup alone executes the instruction")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "one workgroup alone executes the instruction")
     add(_memory(state, operation), replace(added, offsets=added.offsets[own], terms=added.terms[own]))
 
 
@@ -124,7 +124,7 @@ def _inactive_too(state: State, operation: Accumulation) -> None:
     while around.outside is not None and around.outside.activation is around.activation:
         around = around.outside
     if len(around.instances) == len(state.instances):
-        raise GeneratorError("all invocations execute the instruction")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "all invocations execute the instruction")
     add(_memory(state, operation), _terms(around, operation))
 
 

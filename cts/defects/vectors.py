@@ -11,7 +11,7 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.reference.cooperative_vectors import extract, insert, load, store, store_rows
 from cts.reference.state import State
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vectors import (
     VECTOR_ALIGNMENT,
     CooperativeVectorExtract,
@@ -73,7 +73,7 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
     """Store whole pieces of 16 bytes, the rest of the last one zero."""
     value, component = state.matrices[operation.vector.name], operation.vector.type.component
     if not value.is_certain:
-        raise GeneratorError("zeros after a vector that may have several values are not told apart from it")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "zeros after a vector that may have several values are not told apart from it")
     whole = -(-operation.vector.type.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT // component.bytes
     bits = np.zeros((*value.bits.shape[:2], whole), component.bits_dtype)
     bits[:, :, : value.bits.shape[2]] = value.bits
@@ -82,7 +82,7 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
     copies = state.copies(memory) if memory.copies > 1 else np.zeros(1, np.int64)
     offsets = (first + copies)[:, None, None] + np.arange(whole, dtype=np.int64) * component.bytes
     if offsets.max() + component.bytes > len(memory.contents):
-        raise GeneratorError("a store of whole pieces leaves its array")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a store of whole pieces leaves its array")
     store_rows(state, memory, replace(value, bits=bits), offsets, operation.vector.name)
 
 

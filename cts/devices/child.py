@@ -19,7 +19,7 @@ from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTi
 from cts.devices.failures import rebuilt, step_of
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, frame
 from cts.devices.patience import Late, Patience, waiting_for_cpu
-from generators.errors import CtsError, GeneratorError
+from generators.errors import CtsError, GeneratorError, Rule
 
 MODULE = "cts.devices.isolation_child"
 
@@ -158,7 +158,7 @@ class ChildProcess:
             try:
                 self._send(frame(self._number, request), patience)
             except TooLong as why:
-                raise GeneratorError(f"{what}: more than a device can be sent: {why}") from None
+                raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: more than a device can be sent: {why}") from None
             begun = self._receive(patience) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is no answer to the request")
@@ -178,7 +178,7 @@ class ChildProcess:
             told = patience.granted > seconds * _TOLD
             granted = f" and {patience.granted:.3g} s more, for which it had no CPU" if told else ""
             text = f"{what}: no answer within {seconds:g} s{granted}{doing}; the process that held the device was ended"
-            raise DeviceTimeout(text, step=step, limit=seconds) from None
+            raise DeviceTimeout(text, step=step, limit=seconds, granted=patience.granted if told else 0) from None
         except Disconnected:
             how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
             raise (DeviceCrash(f"{what}: {how}", step=step, status=self._process.returncode) if begun else DiedIdle(what, how)) from None

@@ -9,7 +9,7 @@ from cts.devices.indexed_description import IndexedDescription
 from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, OuterProductIds, Scalar, VectorMulIds, VectorTypeIds
 from cts.devices.property_index import PropertyIndex
 from cts.verdict.codes import Code, Reason
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.stages import Stage
 from generators.types import INTERPRETATIONS, MatrixOperands, Scope, Use
 
@@ -37,7 +37,7 @@ def lacking_matrices(needs: ModuleNeeds, specialization: Mapping[int, int], invo
 
 def _use(value: int) -> Use:
     if value not in set(Use):
-        raise GeneratorError(f"a cooperative matrix of use {value}, which is none")
+        raise GeneratorError(Rule.MODULE, f"a cooperative matrix of use {value}, which is none")
     return Use(value)
 
 
@@ -144,7 +144,9 @@ def _component(needs: ModuleNeeds, type_: MatrixTypeIds | VectorTypeIds) -> str:
     name = None if scalar is None else _scalar_name(scalar)
     if name is None:
         kind = "matrix" if isinstance(type_, MatrixTypeIds) else "vector"
-        raise GeneratorError(f"id {type_.component} is the component type of a cooperative {kind}, and the suite does not know it")
+        raise GeneratorError(
+            Rule.COMPONENT_TYPE, f"id {type_.component} is the component type of a cooperative {kind}, and the suite does not know it"
+        )
     return name
 
 

@@ -143,8 +143,24 @@ class NoVulkan(DeviceError):
     """This machine has no Vulkan loader, no driver, or no device. A driver that fails when it is asked is none of these."""
 
 
+class NoSuchDevice(DeviceError):
+    """This machine does not have the device that was named."""
+
+
 class DeviceUnavailable(DeviceError):
-    """A device that was there cannot be opened, also after further attempts: nothing can be judged until someone has looked at it."""
+    """A device that was there cannot be opened, also after further attempts: nothing can be judged until someone has looked at it.
+
+    Attributes:
+        attempts: how often that was tried.
+        control: id of the case that does not pass any more; empty where the device was not opened.
+        verdict: of that case, by the name of a Verdict.
+    """
+
+    def __init__(self, message: str, *, attempts: int = 1, control: str = "", verdict: str = "") -> None:
+        super().__init__(message)
+        self.attempts = attempts
+        self.control = control
+        self.verdict = verdict
 
 
 class Step(enum.StrEnum):
@@ -236,15 +252,19 @@ class DeviceTimeout(DeviceFailure):
 
     Attributes:
         limit: seconds that it had. None where the device does not tell.
+        granted: further seconds, for which its process had no CPU.
     """
 
     verdict = "timeout"
     begins = Code.TIMEOUT
     spent = True
 
-    def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None, limit: float | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, step: Step | None = None, spent: bool | None = None, limit: float | None = None, granted: float = 0
+    ) -> None:
         super().__init__(message, step=step, spent=spent)
         self.limit = limit
+        self.granted = granted
 
 
 class CallFailed(DeviceFailure):
@@ -287,6 +307,10 @@ class DriverRefused(CallFailed):
 
     verdict = "fail"
     begins = Code.FAIL_CALL
+
+
+class FloatingPointChanged(DeviceFailure):
+    """The driver changed the floating-point mode of the suite's own process."""
 
 
 class UndefinedBehaviour(DeviceFailure):

@@ -60,12 +60,12 @@ def reported(error: Exception) -> Report:
     name = next(base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS)
     if isinstance(error, DeviceFailure):
         return name, str(error), error.step and error.step.value, error.spent, _further(error)
-    return name, str(error), None, False, {}
+    return name, str(error), None, False, _further(error)
 
 
-def _further(error: DeviceFailure) -> dict[str, Any]:
-    if isinstance(error, UndefinedBehaviour):
-        return {"rule": error.rule}
+def _further(error: DeviceFailure | CtsError) -> dict[str, Any]:
+    if isinstance(error, UndefinedBehaviour | GeneratorError):
+        return {"rule": str(error.rule)}
     return {"call": error.call, "result": error.result} if isinstance(error, CallFailed) else {}
 
 
@@ -78,7 +78,9 @@ def rebuilt(report: object) -> Exception:
     match report:
         case (str(name), str(text), str() | None as step, bool(spent), dict(further)):
             kind = _KINDS.get(name, DeviceFailure)
-            if not issubclass(kind, DeviceFailure):
+            if issubclass(kind, GeneratorError) and isinstance(further.get("rule"), str):
+                return kind(further["rule"], text)
+            if not issubclass(kind, DeviceFailure | GeneratorError):
                 return kind(text)
             if issubclass(kind, UndefinedBehaviour) and isinstance(further.get("rule"), str):
                 return kind(text, further["rule"], step=step_of(step), spent=spent)
@@ -86,7 +88,7 @@ def rebuilt(report: object) -> Exception:
                 match further:
                     case {"call": str(call), "result": int() | None as result}:
                         return kind(text, step=step_of(step), spent=spent, call=call, result=result)
-            elif not further:
+            elif not further and issubclass(kind, DeviceFailure):
                 return kind(text, step=step_of(step), spent=spent)
     raise NotAMessage(f"it reports a failure by {report!r:.100}")
 

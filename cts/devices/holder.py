@@ -105,7 +105,8 @@ class DeviceHolder:
                 last = error
         times = self._retries.attempts
         what, line_end, last_words = str(last).partition("\n")
-        raise DeviceUnavailable(what + (f" (tried {times} times)" if times > 1 else "") + line_end + last_words) from last
+        tried = f" (tried {times} times)" if times > 1 else ""
+        raise DeviceUnavailable(what + tried + line_end + last_words, attempts=times) from last
 
     def discard(self) -> None:
         """Let go of the device, whatever state it is in; the next use opens a fresh one."""

@@ -21,6 +21,22 @@ OPEN_SECONDS = 60.0
 """How long starting Python and opening the driver may take, unless somebody says otherwise."""
 
 
+class CannotOpen(DeviceError):
+    """A device failed while it was opened.
+
+    Attributes:
+        failure: what happened.
+    """
+
+    def __init__(self, failure: DeviceFailure) -> None:
+        super().__init__(f"the device cannot be opened: {failure}")
+        self.failure = failure
+
+
+class DoesNotStayOpen(DeviceError):
+    """A device dies whenever it has been opened."""
+
+
 class IsolatedDevice:
     """A device held by a child process.
 
@@ -75,7 +91,7 @@ class IsolatedDevice:
             self._description = child.ask(("open", self._spec), self._open_timeout, "open")
         except DeviceFailure as failure:
             child.kill()
-            raise DeviceError(f"the device cannot be opened: {failure}") from failure
+            raise CannotOpen(failure) from failure
         except BaseException:
             child.kill()
             raise
@@ -155,7 +171,7 @@ class IsolatedDevice:
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:
-            raise DeviceError(f"the device does not stay open: {death}") from death
+            raise DoesNotStayOpen(f"the device does not stay open: {death}") from death
 
     def _ask_child(self, request: tuple[Any, ...], what: str) -> Any:
         self.open()

@@ -24,7 +24,7 @@ from cts.devices.module_needs import (
     VectorTypeIds,
 )
 from cts.devices.module_reading import read_needs
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.kernel import BufferSlot, Kernel, OpaqueSlot
 from generators.spirv.enumerants import Op
 from generators.stages import Draw, Stage
@@ -244,10 +244,10 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
         GeneratorError: the module has something that the suite knows no requirement of.
     """
     if any(slot.windows is not None for slot in kernel.buffers):
-        raise DependsOnDevice("what a large buffer needs depends on how a device gives memory to it")
+        raise DependsOnDevice(Rule.DEPENDS_ON_DEVICE, "what a large buffer needs depends on how a device gives memory to it")
     first, *others = (_needs_of(kernel, size) for size in _SUBGROUP_SIZES)
     if any(other != first for other in others):
-        raise DependsOnDevice("a kernel needs something else of devices with other subgroup sizes")
+        raise DependsOnDevice(Rule.DEPENDS_ON_DEVICE, "a kernel needs something else of devices with other subgroup sizes")
     return first
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.spirv.enumerants import Op
 from generators.spirv.grammar import GRAMMAR
 
@@ -151,9 +151,9 @@ _EXPRESSIONS: Mapping[int, Callable[[list[int], int], int]] = MappingProxyType(
 
 def _evaluated(expression: Expression, operands: list[int]) -> int:
     if len(operands) != _OPERANDS[expression.op]:
-        raise GeneratorError(f"OpSpecConstantOp {expression.op} has {len(operands)} operands")
+        raise GeneratorError(Rule.OPERAND_COUNT, f"OpSpecConstantOp {expression.op} has {len(operands)} operands")
     if expression.op in _DIVISIONS and not operands[1]:
-        raise GeneratorError(f"OpSpecConstantOp {expression.op} divides by zero")
+        raise GeneratorError(Rule.DIVISION_BY_ZERO, f"OpSpecConstantOp {expression.op} divides by zero")
     return _EXPRESSIONS[expression.op](operands, expression.width) & ((1 << expression.width) - 1)
 
 
@@ -225,10 +225,12 @@ class ModuleNeeds:
             if not isinstance(known, Expression):
                 values[id_] = self._number(id_, known, specialization)
             elif known.op not in _EXPRESSIONS:
-                raise GeneratorError(f"OpSpecConstantOp {known.op} is not evaluated yet; add it to cts.devices.module_needs")
+                raise GeneratorError(
+                    Rule.SPECIALIZATION, f"OpSpecConstantOp {known.op} is not evaluated yet; add it to cts.devices.module_needs"
+                )
             elif waiting := [operand for operand in known.operands if operand not in values]:
                 if id_ in opened:
-                    raise GeneratorError(f"the constant {id_} is computed from itself")
+                    raise GeneratorError(Rule.MODULE, f"the constant {id_} is computed from itself")
                 opened.add(id_)
                 stack += waiting
                 continue
@@ -243,7 +245,7 @@ class ModuleNeeds:
             return known
         if isinstance(known, Default):
             return known.value if known.spec_id is None else specialization.get(known.spec_id, known.value)
-        raise GeneratorError(f"id {id_} is used where a module needs a scalar constant, and it is none")
+        raise GeneratorError(Rule.MODULE, f"id {id_} is used where a module needs a scalar constant, and it is none")
 
     def workgroup_bytes(self, specialization: Mapping[int, int]) -> int:
         """Return an upper bound of the workgroup memory in bytes: variables one after the other at the offsets of Vulkan's standard
@@ -269,7 +271,7 @@ class ModuleNeeds:
         if type_id in known:
             return known[type_id]
         if depth > _MAX_DEPTH:
-            raise GeneratorError(f"the type {type_id} lies in more than {_MAX_DEPTH} others")
+            raise GeneratorError(Rule.MODULE, f"the type {type_id} lies in more than {_MAX_DEPTH} others")
         scalar = self.scalars.get(type_id)
         composite = self.composites.get(type_id)
         if scalar is not None:

@@ -27,7 +27,7 @@ from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.module_needs import ModuleNeeds
 from cts.devices.module_reading import read_needs
 from cts.verdict.codes import Code, Reason
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.kernel import Kernel
 from generators.program.shape import LATEST
 from generators.stages import Draw, Stage
@@ -207,7 +207,7 @@ def _varies(description: DeviceDescription) -> bool:
 
 def _local_size(needs: ModuleNeeds, specialization: Mapping[int, int]) -> tuple[int, int, int]:
     if needs.local_size is None:
-        raise GeneratorError("the module has no local size; a compute kernel needs LocalSize or LocalSizeId")
+        raise GeneratorError(Rule.MODULE, "the module has no local size; a compute kernel needs LocalSize or LocalSizeId")
     x, y, z = needs.local_size
     if needs.local_size_ids:
         x, y, z = (needs.value(constant, specialization) for constant in (x, y, z))
@@ -240,7 +240,7 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
             continue
         clauses = CAPABILITY_FEATURES.get(capability)
         if clauses is None:
-            raise GeneratorError(f"what capability {capability} needs is not known; add it to cts.devices.capabilities")
+            raise GeneratorError(Rule.CAPABILITY, f"what capability {capability} needs is not known; add it to cts.devices.capabilities")
         for alternatives in clauses:
             if device.features.isdisjoint(alternatives):
                 yield Reason(Code.MISSING_FEATURE.of(alternatives[0]), " or ".join(alternatives))

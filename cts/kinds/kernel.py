@@ -30,7 +30,7 @@ from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import Verdict
 from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import GeneratorError, NotExpressible, Rule
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.control_flow import flattened
 from generators.program.program import Program, Subcase
@@ -165,8 +165,9 @@ def _shared(program: Program, emit: Callable[[Program], Text]) -> Text:
     for other in program.others:
         if emit(other) != text:
             raise GeneratorError(
+                Rule.MODULES_DIFFER,
                 f"the program '{other.label}' is another module than '{program.label}', which it should share: "
-                "let them differ in the values of specialization constants alone, not in literals or defaults"
+                "let them differ in the values of specialization constants alone, not in literals or defaults",
             )
     return text
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
+from typing import Literal
 from xml.sax.saxutils import escape
 
 from cts.verdict.tensor_map import NOWHERE, TensorMap
@@ -52,6 +53,23 @@ _DEFINITIONS = (
 )
 
 
+Obstacle = Literal["shader", "instance", "tensor", "access", "size"]
+"""What keeps a picture from being drawn: the case runs no shader, or has no such scope instance, tensor or access; or the tensor is too
+large."""
+
+
+class NotDrawable(CtsError):
+    """A picture cannot be drawn.
+
+    Attributes:
+        obstacle: what keeps it from that.
+    """
+
+    def __init__(self, obstacle: Obstacle, message: str) -> None:
+        super().__init__(message)
+        self.obstacle = obstacle
+
+
 @dataclass(frozen=True)
 class _Box:
     """The coordinates that are drawn: for each dimension the first and one past the last."""
@@ -73,7 +91,9 @@ def _box(tensor: TensorMap) -> _Box:
         end.append(max(size, offset + span) if near else size)
     box = _Box(tuple(first), tuple(end))
     if math.prod(box.sizes) > _MOST:
-        raise CtsError(f"a tensor of {' x '.join(map(str, box.sizes))} elements is too large to draw; choose a case with a smaller one")
+        raise NotDrawable(
+            "size", f"a tensor of {' x '.join(map(str, box.sizes))} elements is too large to draw; choose a case with a smaller one"
+        )
     return box
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cts.pictures.drawing import draw
+from cts.pictures.drawing import NotDrawable, draw
 from cts.pictures.tracing import tensor_maps
 from generators.casebook import Casebook, CaseKind, build, find_case
-from generators.errors import CtsError
 
 _SHOWN = re.compile(r"<!-- picture: (?P<file>[\w-]+\.svg) (?P<case>\S+) -->")
 
@@ -30,16 +29,16 @@ def picture_of_case(casebook: Casebook, case_id: str, access: int = 0, instance:
     """
     case = find_case(casebook, case_id)
     if case.definition.kind is not CaseKind.KERNEL:
-        raise CtsError(f"{case.id} runs no shader; choose a case that loads or stores by tensor addressing")
+        raise NotDrawable("shader", f"{case.id} runs no shader; choose a case that loads or stores by tensor addressing")
     built = build(case)
     program = built.program
     if not 0 <= instance < program.instances:
-        raise CtsError(f"{case.id} has {program.instances} scope instances; --instance counts them from 0")
+        raise NotDrawable("instance", f"{case.id} has {program.instances} scope instances; --instance counts them from 0")
     found = tensor_maps(program, built.subcases()[0], instance)
     if not found:
-        raise CtsError(f"{case.id} addresses no tensor; choose a case that does, for example of tensor_view")
+        raise NotDrawable("tensor", f"{case.id} addresses no tensor; choose a case that does, for example of tensor_view")
     if not 0 <= access < len(found):
-        raise CtsError(f"{case.id} has {len(found)} tensor loads and stores; --access counts them from 0")
+        raise NotDrawable("access", f"{case.id} has {len(found)} tensor loads and stores; --access counts them from 0")
     return draw(found[access])
 
 

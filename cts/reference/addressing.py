@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cts.reference.memory import Memory
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.types import ComponentType, Layout
 
@@ -39,9 +39,11 @@ def element_offsets(
             struct (KHR-PTR-02).
     """
     if array.pointee.block is not None:
-        raise GeneratorError(f"only tensor loads and stores take pointers to structs, as those of array {array.name} are (KHR-PTR-02)")
+        raise GeneratorError(
+            "KHR-PTR-02", f"only tensor loads and stores take pointers to structs, as those of array {array.name} are (KHR-PTR-02)"
+        )
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
-        raise GeneratorError(message)
+        raise GeneratorError(Rule.OUT_OF_BOUNDS, message)
     lines, length = _lines(shape, layout)
     starts = np.array(first, np.int64)[:, None] * array.pointee.bytes + array.start
     if lines > 1:
@@ -52,7 +54,9 @@ def element_offsets(
         begin = (offsets[:, :1, :1] - array.start) // pitch * pitch + array.inner.head * size
         beyond = offsets - array.start + component.bytes > begin + array.inner.length * size
         if ((offsets - array.start < begin) | beyond).any():
-            raise GeneratorError(f"a matrix leaves the inner array of {array.name} that its pointer leads to; make inner arrays longer")
+            raise GeneratorError(
+                Rule.INNER_ARRAY, f"a matrix leaves the inner array of {array.name} that its pointer leads to; make inner arrays longer"
+            )
     return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
 
 
@@ -82,8 +86,9 @@ def check_range(memory: Memory, end: int, wide: bool) -> None:
     """
     if end > NARROW_RANGE and not wide:
         memory.outside(
+            "VUID-RuntimeSpirv-None-10834",
             f"an access ends at byte {end:,} of {memory.array.name}, beyond the 4 GiB of 32-bit indexing (RuntimeSpirv-None-10834); "
-            "use wide_indexing"
+            "use wide_indexing",
         )
 
 

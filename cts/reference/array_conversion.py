@@ -18,7 +18,7 @@ from cts.reference.trees import Partial, Tree
 from cts.reference.values import MatrixValue
 from cts.reference.variables import value_of
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import sign_bit, values
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.values import ArrayType, ArrayValue, MatrixType, ScalarValue, extent
@@ -71,7 +71,7 @@ def element_of(type_: ArrayType) -> ComponentType:
         GeneratorError: they are not scalars.
     """
     if not isinstance(type_.element, ComponentType):
-        raise GeneratorError("arrays that are converted have scalars as elements (QC-BC-01)")
+        raise GeneratorError("QC-BC-01", "arrays that are converted have scalars as elements (QC-BC-01)")
     return type_.element
 
 
@@ -105,7 +105,9 @@ def check_normal(found: Elements, component: ComponentType, name: str) -> None:
     normal = (field != 0) & (field != np.uint64(exponent))
     if not normal[found.defined].all():
         number = values(found.bits[found.defined & ~normal], component)[0]
-        raise GeneratorError(f"{name} has the {component} {number}, which a conversion of arrays may change (F-QC-7); use normal numbers")
+        raise GeneratorError(
+            "F-QC-7", f"{name} has the {component} {number}, which a conversion of arrays may change (F-QC-7); use normal numbers"
+        )
 
 
 def bitcast_array(state: State, operation: BitCastArray) -> None:
@@ -117,7 +119,10 @@ def bitcast_array(state: State, operation: BitCastArray) -> None:
     source, target = element_of(operation.source.type), element_of(operation.result.type)
     sizes = [extent(value.type.length) * element.bytes for value, element in ((operation.source, source), (operation.result, target))]
     if source.name not in _ARRAYS or target.name not in _ARRAYS or sizes[0] != sizes[1]:
-        raise GeneratorError(f"{operation.result.name}: a cast is between arrays of equal size and certain types (QC-BC-01, QC-BC-02)")
+        raise GeneratorError(
+            "QC-BC-02" if {source.name, target.name} <= {*_ARRAYS} else "QC-BC-01",
+            f"{operation.result.name}: a cast is between arrays of equal size and certain types (QC-BC-01, QC-BC-02)",
+        )
     found = elements(state, operation.source)
     check_normal(found, source, operation.source.name)
     made = found.cast(target)
@@ -140,12 +145,20 @@ def extract_sub_array(state: State, operation: ExtractSubArray) -> None:
     """
     name, element = operation.result.name, element_of(operation.source.type)
     if element.name not in _ARRAYS or element != element_of(operation.result.type) or operation.start.type.name != "s32":
-        raise GeneratorError(f"{name}: a part of an array has its element type, and begins at an s32 (QC-SA-01 to QC-SA-03)")
+        raise GeneratorError(
+            "QC-SA-03" if operation.start.type.name != "s32" else "QC-SA-02" if element.name not in _ARRAYS else "QC-SA-01",
+            f"{name}: a part of an array has its element type, and begins at an s32 (QC-SA-01 to QC-SA-03)",
+        )
     start, length = starts(state, operation.start), extent(operation.result.type.length)
     if (start < 0).any() or (start + length > extent(operation.source.type.length)).any():
-        raise GeneratorError(f"{name}: {length} elements from {int(start.max())} on are not all in {operation.source.name} (QC-SA-05)")
+        raise GeneratorError(
+            "QC-SA-05", f"{name}: {length} elements from {int(start.max())} on are not all in {operation.source.name} (QC-SA-05)"
+        )
     if (start % length).any():
-        raise GeneratorError(f"{name}: the start is a multiple of the length, {length} (VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354)")
+        raise GeneratorError(
+            "VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354",
+            f"{name}: the start is a multiple of the length, {length} (VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354)",
+        )
     found = elements(state, operation.source)
     check_normal(found, element, operation.source.name)
     state.aggregates[name] = sub_array(found, start, length).tree()
@@ -172,18 +185,29 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
     lines, line = line_of(matrix)
     component, element = matrix.component, element_of(array)
     if matrix.scope_value is not Scope.SUBGROUP:
-        raise GeneratorError(f"{name}: the matrix has Subgroup scope (QC-CC-02)")
+        raise GeneratorError("QC-CC-02", f"{name}: the matrix has Subgroup scope (QC-CC-02)")
     if lines > size or size & (size - 1):
-        raise GeneratorError(f"{name}: {lines} rows need as many invocations, and a subgroup size of a power of two (QC-CC-01, QC-CC-08)")
+        raise GeneratorError(
+            "QC-CC-08" if lines > size else "QC-CC-01",
+            f"{name}: {lines} rows need as many invocations, and a subgroup size of a power of two (QC-CC-01, QC-CC-08)",
+        )
     if matrix.use_value is Use.ACCUMULATOR:
         fits = component.name in _ACCUMULATORS and {lines, line} <= {size, size // 2, size // 4}
         if not fits:
-            raise GeneratorError(f"{name}: an accumulator has {size}, {size // 2} or {size // 4} rows and columns (QC-CC-12, F-QC-4)")
+            raise GeneratorError(
+                "QC-CC-12", f"{name}: an accumulator has {size}, {size // 2} or {size // 4} rows and columns (QC-CC-12, F-QC-4)"
+            )
     elif component.name not in _FACTORS or line * component.bytes != _LINE_BYTES:
-        raise GeneratorError(f"{name}: rows of A and columns of B have {_LINE_BYTES} bytes (QC-CC-07, QC-CC-10)")
+        raise GeneratorError(
+            "QC-CC-10" if matrix.use_value is Use.B else "QC-CC-07",
+            f"{name}: rows of A and columns of B have {_LINE_BYTES} bytes (QC-CC-07, QC-CC-10)",
+        )
     expected = line * component.bytes // 4 if element.name == "u32" else line
     if element.name not in ("u32", component.name) or extent(array.length) != expected:
-        raise GeneratorError(f"{name}: arrays of {element}[{extent(array.length)}] are not rows of {line} {component} (QC-CC-09, QC-CC-13)")
+        raise GeneratorError(
+            "QC-CC-13" if matrix.use_value is Use.ACCUMULATOR else "QC-CC-11" if matrix.use_value is Use.B else "QC-CC-09",
+            f"{name}: arrays of {element}[{extent(array.length)}] are not rows of {line} {component} (QC-CC-09, QC-CC-13)",
+        )
 
 
 def _size(state: State, name: str) -> int:
@@ -194,7 +218,9 @@ def _size(state: State, name: str) -> int:
     """
     size = state.program.shape.subgroup_size
     if size is None or state.program.scope is not Scope.SUBGROUP:
-        raise GeneratorError(f"{name}: conversions of arrays are in programs of Subgroup scope with WorkgroupShape.subgroup_size")
+        raise GeneratorError(
+            Rule.SUBGROUP_SIZE, f"{name}: conversions of arrays are in programs of Subgroup scope with WorkgroupShape.subgroup_size"
+        )
     return size
 
 
@@ -220,7 +246,7 @@ def matrix_of(found: Elements, type_: MatrixType, size: int, name: str) -> Matri
     lines, line = line_of(type_)
     counted = Elements(*(part.reshape(-1, size, line)[:, :lines] for part in (found.bits, found.defined)))
     if not counted.defined.all():
-        raise GeneratorError(f"{name}: the array of an invocation within the rows is undefined (QC-CX-03)")
+        raise GeneratorError("QC-CX-03", f"{name}: the array of an invocation within the rows is undefined (QC-CX-03)")
     check_normal(counted, type_.component, name)
     columns = type_.use_value is Use.B
     bits = counted.bits.swapaxes(1, 2) if columns else counted.bits
@@ -258,7 +284,9 @@ def surrounded(lines: np.ndarray, size: int) -> Elements:
 def arrays_of(value: MatrixValue, type_: MatrixType, size: int, name: str) -> Elements:
     """Return the arrays of components of ``size`` invocations for each matrix."""
     if not value.is_certain:
-        raise GeneratorError(f"{name}: rows are taken from a matrix that may have several values; use exact data, or store the matrix")
+        raise GeneratorError(
+            Rule.SEVERAL_VALUES, f"{name}: rows are taken from a matrix that may have several values; use exact data, or store the matrix"
+        )
     check_signs(value, value.bits)
     found = surrounded(lines_of_matrix(value, type_), size)
     check_normal(found, type_.component, name)

@@ -9,7 +9,7 @@ import numpy as np
 from cts.reference.state import State
 from cts.reference.variables import define, value_of
 from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 
 
@@ -46,7 +46,9 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
     """
     component, offsets = operation.array.pointee.component, _offsets(state, operation)
     if len(offsets) > 1:
-        raise GeneratorError(f"{operation.result.name}: several invocations add to {operation.array.name}, and which is first is unknown")
+        raise GeneratorError(
+            Rule.RACE, f"{operation.result.name}: several invocations add to {operation.array.name}, and which is first is unknown"
+        )
     memory = state.memories[operation.array.owner.name]
     before = memory.load(offsets, component)
     state.scalars[operation.result.name] = before[:, 0].astype(np.uint64)
@@ -69,7 +71,7 @@ def atomic_or(state: State, operation: AtomicOr) -> None:
         if len(places) < len(owner):
             name = operation.array.name
             raise GeneratorError(
-                f"{operation.result.name}: several invocations change one element of {name}, and which is first is unknown"
+                Rule.RACE, f"{operation.result.name}: several invocations change one element of {name}, and which is first is unknown"
             )
         state.scalars[operation.result.name] = after[owner].astype(np.uint64)
     bits = np.broadcast_to(state.scalar(operation.value), owner.shape).astype(component.bits_dtype)
@@ -81,7 +83,7 @@ def _offsets(state: State, operation: ArrayLoad | ArrayStore | AtomicAdd | Atomi
     """Byte offsets of the element of each scope instance or lane, int64, (instances, lanes of the pointee)."""
     index, array = state.scalar(operation.index), operation.array
     if (index >= array.count).any():
-        raise GeneratorError(f"{array.name} has no element {int(index.max())}; make it longer")
+        raise GeneratorError(Rule.OUT_OF_BOUNDS, f"{array.name} has no element {int(index.max())}; make it longer")
     memory, component = state.memories[array.owner.name], array.pointee.component
     offsets = index.astype(np.int64) * array.pointee.bytes + array.start
     if memory.copies > 1:

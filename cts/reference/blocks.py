@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import State
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 
 
@@ -20,7 +20,9 @@ def block_load(state: State, operation: BlockLoad) -> None:
     if operation.index is not None:
         index = state.scalar(operation.index)
         if (index >= (member.length or 1)).any():
-            raise GeneratorError(f"{operation.result.name} is loaded from beyond member {operation.member} of {pointer.type.name}")
+            raise GeneratorError(
+                Rule.OUT_OF_BOUNDS, f"{operation.result.name} is loaded from beyond member {operation.member} of {pointer.type.name}"
+            )
         offsets = offsets + index.astype(np.int64) * member.component.bytes
     state.scalars[operation.result.name] = state.blocks[pointer.name].load(offsets, member.component).astype(np.uint64)
 
@@ -33,9 +35,9 @@ def block_address(state: State, operation: BlockAddress) -> None:
     """
     block, offsets, name = operation.result.type, state.scalar(operation.offset), operation.result.name
     if (offsets % np.uint64(block.alignment)).any():
-        raise GeneratorError(f"{name} points to a {block.name} that is not aligned to {block.alignment} bytes; move it")
+        raise GeneratorError(Rule.MISALIGNED, f"{name} points to a {block.name} that is not aligned to {block.alignment} bytes; move it")
     if (offsets + np.uint64(block.bytes) > operation.array.bytes).any():
-        raise GeneratorError(f"{name} points to a {block.name} beyond {operation.array.name}; make it longer")
+        raise GeneratorError(Rule.OUT_OF_BOUNDS, f"{name} points to a {block.name} beyond {operation.array.name}; make it longer")
     state.blocks[name] = state.memories[operation.array.name]
     state.scalars[name] = offsets
 
@@ -48,6 +50,8 @@ def block_cast(state: State, operation: BlockCast) -> None:
     """
     source, target = operation.pointer.type, operation.result.type
     if source.alignment % target.alignment:
-        raise GeneratorError(f"{operation.result.name} has another alignment than {operation.pointer.name}: cast to a weaker one")
+        raise GeneratorError(
+            Rule.ALIGNMENT_TYPE, f"{operation.result.name} has another alignment than {operation.pointer.name}: cast to a weaker one"
+        )
     state.blocks[operation.result.name] = state.blocks[operation.pointer.name]
     state.scalars[operation.result.name] = state.scalars[operation.pointer.name]

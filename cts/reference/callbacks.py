@@ -13,7 +13,7 @@ from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.trees import taken
 from cts.reference.values import MatrixValue, Range
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.functions import Function
 from generators.program.values import (
     Aggregate,
@@ -75,7 +75,9 @@ def applied_parts(
     """
     parts = results(state, function, arguments, owners)
     if any(part.range is not None for part in parts):
-        raise GeneratorError(f"{function.name} returns numbers of which the specification leaves a range, where one value is needed")
+        raise GeneratorError(
+            Rule.VALUE_RANGE, f"{function.name} returns numbers of which the specification leaves a range, where one value is needed"
+        )
     return tuple(part.numbers for part in parts)
 
 
@@ -94,7 +96,9 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
             undefined.
     """
     if len(arguments) != len(function.parameters):
-        raise GeneratorError(f"{function.name} has {len(function.parameters)} parameters and gets {len(arguments)} arguments")
+        raise GeneratorError(
+            Rule.OPERAND_COUNT, f"{function.name} has {len(function.parameters)} parameters and gets {len(arguments)} arguments"
+        )
     shape = np.broadcast_shapes(*(np.shape(one) for argument in arguments for one in _arrays(argument)))
     count = int(np.prod(shape))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.reference.values import CERTAIN, Choice, MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import sign_bit
 from generators.types import ComponentType
 
@@ -24,7 +24,9 @@ def component_bits(vector: MatrixValue, at: np.ndarray | int) -> np.ndarray:
         GeneratorError: the specification allows several values of the vector.
     """
     if not vector.is_certain:
-        raise GeneratorError("a component is taken from a vector that may have several values; use exact data, or store the vector")
+        raise GeneratorError(
+            Rule.SEVERAL_VALUES, "a component is taken from a vector that may have several values; use exact data, or store the vector"
+        )
     return np.asarray(vector.bits[np.arange(len(vector.bits)), 0, at].astype(np.uint64))
 
 
@@ -40,7 +42,9 @@ def check_signs(vector: MatrixValue, bits: np.ndarray) -> None:
     """
     magnitude = sign_bit(vector.component) - 1
     if vector.component.is_float and vector.computed and ((bits.astype(np.uint64) & np.uint64(magnitude)) == 0).any():
-        raise GeneratorError("bits of a computed zero are taken, and its sign is free (facts.md C7); use other data, or store the vector")
+        raise GeneratorError(
+            Rule.SIGNED_ZERO, "bits of a computed zero are taken, and its sign is free (facts.md C7); use other data, or store the vector"
+        )
 
 
 def extracted(vector: MatrixValue, at: np.ndarray) -> np.ndarray:
@@ -58,7 +62,9 @@ def extracted(vector: MatrixValue, at: np.ndarray) -> np.ndarray:
 def check_index(vector: MatrixValue, at: np.ndarray) -> None:
     """Raise GeneratorError if a vector does not have component ``at``: the result is undefined then (SPIR-V, OpVectorExtractDynamic)."""
     if (at < 0).any() or (at >= vector.bits.shape[2]).any():
-        raise GeneratorError(f"component {int(at.max())} of a vector that has {vector.bits.shape[2]}; give an index that is there")
+        raise GeneratorError(
+            Rule.INDEX, f"component {int(at.max())} of a vector that has {vector.bits.shape[2]}; give an index that is there"
+        )
 
 
 def inserted(vector: MatrixValue, at: np.ndarray, part: np.ndarray) -> MatrixValue:

@@ -8,7 +8,7 @@ from cts.reference.trees import Tree, is_defined
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, define, indices, part, value_of, whole
 from cts.reference.vector_moves import kept
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.values import AnyValue, is_cooperative_vector
 
@@ -30,7 +30,7 @@ def extract(state: State, operation: CompositeExtract) -> None:
     found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
     if found is None or not is_defined(found):
         what = f"{operation.result.name} of {operation.composite.name} is undefined in some invocations"
-        raise GeneratorError(f"{what}; take what is defined in all of them (QC-CX-03)")
+        raise GeneratorError("QC-CX-03", f"{what}; take what is defined in all of them (QC-CX-03)")
     define(state, operation.result.name, found)
 
 
@@ -59,6 +59,8 @@ def copy_memory(state: State, operation: CopyMemory) -> None:
     source, target = operation.source, operation.target
     found = part(state.variables.get(source.name), indices(state, source.type, operation.source_path))
     if found is None or not is_defined(found):
-        raise GeneratorError(f"variable {source.name} is copied before it is written; store to all of what is copied first")
+        raise GeneratorError(
+            Rule.UNINITIALIZED, f"variable {source.name} is copied before it is written; store to all of what is copied first"
+        )
     path = indices(state, target.type, operation.target_path)
     state.set_variable(target.name, changed(target.type, state.variables.get(target.name), path, found))

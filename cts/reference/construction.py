@@ -20,7 +20,9 @@ def fill(state: State, result: Matrix, values: np.ndarray) -> None:
 
 def _checked(result: Matrix, value: ScalarValue) -> None:
     if value.type is not result.type.component:
-        raise GeneratorError(f"{result.name} of {result.type.component} is made of a {value.type}; use one type (KHR-COMP-02)")
+        raise GeneratorError(
+            "KHR-COMP-02", f"{result.name} of {result.type.component} is made of a {value.type}; use one type (KHR-COMP-02)"
+        )
 
 
 def splat(state: State, operation: MatrixSplat) -> None:

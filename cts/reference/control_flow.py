@@ -9,7 +9,7 @@ import numpy as np
 from cts.reference.selections import holds
 from cts.reference.state import State
 from cts.reference.variables import define, merge, value_of
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.operation import Operation
 from generators.program.values import AnyValue, Operand, Selected, extent
@@ -45,7 +45,7 @@ def trip_counts(state: State, operation: Loop) -> np.ndarray:
     limit = extent(operation.limit) if isinstance(operation.limit, Selected) else state.scalar(operation.limit).astype(np.int64)
     start, step = (state.scalar(value).astype(np.int64) for value in (operation.start, operation.step))
     if not step.all():
-        raise GeneratorError(f"the loop of {operation.index.name} steps by 0 and does not end; give another step")
+        raise GeneratorError(Rule.ENDLESS_LOOP, f"the loop of {operation.index.name} steps by 0 and does not end; give another step")
     return np.asarray(np.maximum(-((start - limit) // step), 0))
 
 
@@ -62,7 +62,7 @@ def leave(state: State, operation: Exit) -> None:
         GeneratorError: a break or continue is outside of a loop's own body.
     """
     if operation.kind != "return":
-        raise GeneratorError(f"a {operation.kind} is where it cannot be: put it among a loop's own operations")
+        raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is where it cannot be: put it among a loop's own operations")
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
 

@@ -17,7 +17,7 @@ from cts.reference import float_controls, single_precision
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
 from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
@@ -116,14 +116,18 @@ def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, c
     whole = np.trunc(values(bits, source))
     low, high = (-(2.0 ** (target.bits - 1)), 2.0 ** (target.bits - 1)) if signed else (0.0, 2.0**target.bits)
     if not ((whole >= low) & (whole < high)).all():
-        raise GeneratorError(f"Op{conversion.value} of a float outside of the range of its result; keep it inside (facts.md C11)")
+        raise GeneratorError(
+            Rule.CONVERSION_RANGE, f"Op{conversion.value} of a float outside of the range of its result; keep it inside (facts.md C11)"
+        )
     return np.asarray(whole.astype(f"{'i' if signed else 'u'}{target.bytes}").view(target.bits_dtype))
 
 
 def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentType, saturating: bool) -> Bits:
     numbers = values(bits, source)
     if np.isnan(numbers).any() or (np.isinf(numbers).any() and not is_float8(target)):
-        raise GeneratorError(f"a NaN or an infinity is converted to {target}, of which nothing is promised; use finite data (facts.md C30)")
+        raise GeneratorError(
+            Rule.NOT_FINITE, f"a NaN or an infinity is converted to {target}, of which nothing is promised; use finite data (facts.md C30)"
+        )
     flushed = denormals(numbers, source) & (not (is_float8(source) and target.name == "f16"))
     if target.precision == 53:
         return _rounded(numbers, numbers, flushed, target, saturating)
@@ -174,8 +178,9 @@ def convert(state: State, operation: MatrixConvert) -> None:
     """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
     if not is_allowed(operation, state.program.maintenance1):
         raise GeneratorError(
+            Rule.NO_CONVERSION,
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "
-            "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)"
+            "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)",
         )
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
     state.matrices[operation.result.name] = converted_under(state, value, target, operation.conversion, operation.saturating)

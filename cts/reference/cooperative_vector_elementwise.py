@@ -16,7 +16,7 @@ from cts.reference.values import CERTAIN, Choice, MatrixValue
 from cts.reference.vector_functions import function_of
 from cts.reference.vector_moves import has_rules, recast
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_elementwise import (
     ARGUMENTS,
@@ -69,7 +69,9 @@ def times_scalar(state: State, operation: CooperativeVectorTimesScalar) -> None:
     """
     vector, scalar = state.matrices[operation.vector.name], operation.scalar
     if not vector.component.is_float or scalar.type is not vector.component:
-        raise GeneratorError(f"{operation.result.name} multiplies {vector.component} by {scalar.type}; use one float type (CV-ARI-03)")
+        raise GeneratorError(
+            "CV-ARI-03", f"{operation.result.name} multiplies {vector.component} by {scalar.type}; use one float type (CV-ARI-03)"
+        )
     bits = state.scalar(scalar).astype(vector.component.bits_dtype)
     factor = MatrixValue(vector.component, np.broadcast_to(bits[:, None, None], vector.bits.shape))
     modes = float_controls.modes(state, vector.component)
@@ -93,7 +95,7 @@ def bits(state: State, operation: CooperativeVectorBits) -> None:
 def _integers(state: State, *names: str) -> list[MatrixValue]:
     found = [state.matrices[name] for name in names]
     if any(one.component.is_float for one in found):
-        raise GeneratorError(f"{', '.join(names)}: instructions on bits take integers (CV-BIT-01)")
+        raise GeneratorError("CV-BIT-01", f"{', '.join(names)}: instructions on bits take integers (CV-BIT-01)")
     return found
 
 
@@ -105,9 +107,9 @@ def combined_bits(operator: BitOperator, left: MatrixValue, right: MatrixValue) 
     """
     component, x, y = left.component, left.bits, right.bits
     if right.component is not component or x.shape != y.shape:
-        raise GeneratorError("the operands of an instruction on bits are of different types; use one (CV-BIT-01)")
+        raise GeneratorError(Rule.TYPES_DIFFER, "the operands of an instruction on bits are of different types; use one (CV-BIT-01)")
     if operator.startswith("shift") and (y >= component.bits).any():
-        raise GeneratorError(f"{component} is shifted by its width or more, which is undefined; shift by less")
+        raise GeneratorError(Rule.SHIFT, f"{component} is shifted by its width or more, which is undefined; shift by less")
     match operator:
         case "and":
             found = x & y
@@ -134,8 +136,9 @@ def convert(state: State, operation: CooperativeVectorConvert) -> None:
     """
     if not converts(operation):
         raise GeneratorError(
+            Rule.NO_CONVERSION,
             f"Op{operation.conversion.value} from {operation.vector.type.component} to {operation.result.type.component} is not allowed; "
-            "see generators.program.conversion.conversions (CV-CVT-01, CV-CVT-02)"
+            "see generators.program.conversion.conversions (CV-CVT-01, CV-CVT-02)",
         )
     value, target = state.matrices[operation.vector.name], operation.result.type.component
     if operation.conversion is Conversion.BITCAST:
@@ -172,6 +175,8 @@ def function(state: State, operation: CooperativeVectorFunction) -> None:
     """
     arguments = [state.matrices[argument.name] for argument in operation.arguments]
     if len(arguments) != ARGUMENTS[operation.function]:
-        raise GeneratorError(f"{operation.function} takes {ARGUMENTS[operation.function]} arguments and gets {len(arguments)}")
+        raise GeneratorError(
+            Rule.OPERAND_COUNT, f"{operation.function} takes {ARGUMENTS[operation.function]} arguments and gets {len(arguments)}"
+        )
     modes = float_controls.modes(state, arguments[0].component)
     state.matrices[operation.result.name] = function_of(operation.function, arguments, modes)

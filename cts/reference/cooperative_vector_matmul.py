@@ -16,7 +16,7 @@ from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.reference.values import Certain, Choice, Envelope, MatrixValue, reshaped
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
 from generators.numerics.rounding import nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import is_float8
@@ -84,17 +84,19 @@ def interpreted(value: MatrixValue, interpretation: Interpretation, columns: int
         GeneratorError: the input has not as many components as it needs (CV-MM-06, CV-MM-07), or nothing says what an element becomes.
     """
     if not value.is_certain:
-        raise GeneratorError("the input of a matrix-vector multiply has several allowed values; use exact data")
+        raise GeneratorError(Rule.SEVERAL_VALUES, "the input of a matrix-vector multiply has several allowed values; use exact data")
     if interpretation.packed:
         return unpacked(value, interpretation, columns), None
     if value.bits.shape[2] != columns:
-        raise GeneratorError(f"an input of {value.bits.shape[2]} components is multiplied by {columns} columns; give it K (CV-MM-06)")
+        raise GeneratorError(
+            "CV-MM-06", f"an input of {value.bits.shape[2]} components is multiplied by {columns} columns; give it K (CV-MM-06)"
+        )
     target = interpretation.component
     if not value.component.is_float:
         return _from_integers(integers(value.bits, value.component, signed), target), None
     numbers = values(value.bits, value.component)
     if not np.isfinite(numbers).all():
-        raise GeneratorError("an input is NaN or infinite, of which nothing is promised; use finite data (facts.md C30)")
+        raise GeneratorError(Rule.NOT_FINITE, "an input is NaN or infinite, of which nothing is promised; use finite data (facts.md C30)")
     if target is value.component:
         return value, None
     if not target.is_float:
@@ -111,8 +113,9 @@ def unpacked(value: MatrixValue, interpretation: Interpretation, columns: int) -
     element = interpretation.component
     if value.component.name != "u32" or value.bits.shape[2] * 4 < columns * element.bytes:
         raise GeneratorError(
+            "CV-MM-07",
             f"a packed input of {columns} elements is {value.bits.shape[2]} components of {value.component}; give as many u32 as hold them "
-            "(CV-MM-07)"
+            "(CV-MM-07)",
         )
     count = 4 // element.bytes
     shifts = np.arange(count, dtype=np.uint32) * np.uint32(element.bits)
@@ -134,7 +137,7 @@ def _from_integers(numbers: np.ndarray, target: ComponentType) -> MatrixValue:
         return MatrixValue(target, clipped.astype(target.bits_dtype))
     toward, away = neighbours_of_integers(numbers, target)
     if (np.abs(away) > largest_finite(target)).any():
-        raise GeneratorError(f"an integer input is beyond {target}; make it smaller (facts.md C30)")
+        raise GeneratorError(Rule.CONVERSION_RANGE, f"an integer input is beyond {target}; make it smaller (facts.md C30)")
     # In Python's integers: differences of those of 64 bits are exact.
     exact, inner, outer = (np.array([int(one) for one in array.flat], object).reshape(array.shape) for array in (numbers, toward, away))
     below, above = np.abs(exact - inner), np.abs(outer - exact)
@@ -160,18 +163,22 @@ def _from_floats(value: MatrixValue, numbers: np.ndarray, target: ComponentType)
     """
     source = value.component
     if denormals(numbers, source).any():
-        raise GeneratorError(f"a denormal {source} is converted to {target} and may be taken for zero; use larger numbers (facts.md C29)")
+        raise GeneratorError(
+            Rule.DENORMAL, f"a denormal {source} is converted to {target} and may be taken for zero; use larger numbers (facts.md C29)"
+        )
     if (np.abs(numbers) > largest_finite(target)).any():
-        raise GeneratorError(f"an input is beyond {target}, of which nothing is said; make it smaller (CV-MM-12)")
+        raise GeneratorError("CV-MM-12", f"an input is beyond {target}, of which nothing is said; make it smaller (CV-MM-12)")
     rounded = nearest(target, numbers)
     converted = MatrixValue(target, encode(target, rounded))
     if (rounded == numbers).all():
         return converted, None
     if source.name != "f16" or not is_float8(target):
-        raise GeneratorError(f"how {source} is rounded to {target} depends on the implementation; use numbers of {target} (CV-MM-12)")
+        raise GeneratorError(
+            "CV-MM-12", f"how {source} is rounded to {target} depends on the implementation; use numbers of {target} (CV-MM-12)"
+        )
     low, high = neighbours(target, numbers)
     if ((low != high) & (numbers - low == high - numbers)).any():
-        raise GeneratorError(f"an input is half way between two numbers of {target}, both as accurate; use others ({NEAREST})")
+        raise GeneratorError(NEAREST, f"an input is half way between two numbers of {target}, both as accurate; use others ({NEAREST})")
     return converted, value
 
 
@@ -185,9 +192,11 @@ def _memory(state: State, array: Array, what: str) -> Memory:
         GeneratorError: it may be written while the shader runs (CV-MM-26), or it is in no buffer (CV-MM-16).
     """
     if array.storage is StorageClass.WORKGROUP:
-        raise GeneratorError(f"{what} is in workgroup memory; use a buffer (CV-MM-16)")
+        raise GeneratorError("CV-MM-16", f"{what} is in workgroup memory; use a buffer (CV-MM-16)")
     if array.role != "input":
-        raise GeneratorError(f"{what} is in {array.name}, which the program may write while it is read; give it the role input (CV-MM-26)")
+        raise GeneratorError(
+            "CV-MM-26", f"{what} is in {array.name}, which the program may write while it is read; give it the role input (CV-MM-26)"
+        )
     return state.memories[array.name]
 
 
@@ -199,7 +208,9 @@ def opaque_index(state: State, array: Array, offset: ScalarValue, opaque: Opaque
     """
     at = byte_offsets(state, array, offset, 1, name)
     if (at % opaque.bytes).any():
-        raise GeneratorError(f"{name} is inside of a matrix of {array.name}; give an offset that is a multiple of the pitch")
+        raise GeneratorError(
+            Rule.OPAQUE_OFFSET, f"{name} is inside of a matrix of {array.name}; give an offset that is a multiple of the pitch"
+        )
     check_inside(state.memories[array.name], at + opaque.bytes, name)
     return at // opaque.bytes
 
@@ -212,11 +223,14 @@ def check_opaque(array: Array, component: ComponentType, shape: tuple[int, int],
     """
     opaque = array.opaque
     if opaque is None:
-        raise GeneratorError(f"{name} has layout {layout.name}, whose bytes the device decides; declare {array.name} with opaque matrices")
+        raise GeneratorError(
+            Rule.OPAQUE, f"{name} has layout {layout.name}, whose bytes the device decides; declare {array.name} with opaque matrices"
+        )
     if (opaque.component, opaque.rows, opaque.columns, opaque.layout) != (component, *shape, layout):
         raise GeneratorError(
+            Rule.OPAQUE_MATRIX,
             f"{name} is {shape[0]}x{shape[1]} {component} in layout {layout.name}, and {array.name} has {opaque.rows}x{opaque.columns} "
-            f"{opaque.component} in {opaque.layout.name}: make them agree"
+            f"{opaque.component} in {opaque.layout.name}: make them agree",
         )
     return opaque
 
@@ -239,18 +253,28 @@ def matrix_offsets(state: State, matrix: MatrixInMemory, rows: int, columns: int
         return np.asarray(first[:, None, None] + (tight.T if transposed else tight))
     if array.opaque is not None or transposed or is_float8(component) or matrix.stride is None:
         raise GeneratorError(
+            _layout_rule(matrix, component, transposed),
             f"{name} in layout {layout.name} must have a stride (F-CV-1), no transposition (CV-MM-21), no 8-bit floats, and bytes that the "
-            "device does not decide; use an optimal layout"
+            "device does not decide; use an optimal layout",
         )
     first = byte_offsets(state, array, matrix.offset, MATRIX_ALIGNMENT, name)
     stride = state.scalar(matrix.stride).astype(np.int64)
     if (stride % VECTOR_ALIGNMENT).any():
-        raise GeneratorError(f"{name} has a stride that is not a multiple of {VECTOR_ALIGNMENT} bytes; align it")
+        raise GeneratorError(Rule.STRIDE_ALIGNMENT, f"{name} has a stride that is not a multiple of {VECTOR_ALIGNMENT} bytes; align it")
     lines, length = (rows, columns) if layout is VectorMatrixLayout.ROW_MAJOR else (columns, rows)
     check_inside(state.memories[array.name], first + (lines - 1) * stride + length * size, name)
     starts = first[:, None] + np.arange(lines, dtype=np.int64) * stride[:, None]
     offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * size
     return offsets if layout is VectorMatrixLayout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
+
+
+def _layout_rule(matrix: MatrixInMemory, component: ComponentType, transposed: bool) -> str:
+    """Return which rule a matrix in rows or columns breaks."""
+    if matrix.stride is None:
+        return "F-CV-1"
+    if transposed:
+        return "CV-MM-21"
+    return "VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10090" if is_float8(component) else Rule.OPAQUE
 
 
 def loaded_matrix(state: State, matrix: MatrixInMemory, rows: int, columns: int, layout: VectorMatrixLayout | None = None) -> MatrixValue:
@@ -266,7 +290,7 @@ def loaded_bias(state: State, bias: BiasInMemory, rows: int) -> MatrixValue:
     component, name = interpretation_value(bias.interpretation).component, f"a bias of {bias.array.name}"
     memory = _memory(state, bias.array, name)
     if bias.array.opaque is not None:
-        raise GeneratorError(f"{name} is among matrices whose bytes the device decides; use an array without opaque matrices")
+        raise GeneratorError(Rule.OPAQUE, f"{name} is among matrices whose bytes the device decides; use an array without opaque matrices")
     first = byte_offsets(state, bias.array, bias.offset, VECTOR_ALIGNMENT, name)
     check_inside(memory, first + rows * component.bytes, name)
     offsets = first[:, None, None] + np.arange(rows, dtype=np.int64)[:, None] * component.bytes
@@ -285,15 +309,21 @@ def check_types(operation: CooperativeVectorMatMul) -> None:
     """
     result = operation.result.type
     if result.component.name not in _RESULTS:
-        raise GeneratorError(f"{operation.result.name} has components of {result.component}; use one of {', '.join(_RESULTS)} (CV-MM-03)")
+        raise GeneratorError(
+            "CV-MM-03", f"{operation.result.name} has components of {result.component}; use one of {', '.join(_RESULTS)} (CV-MM-03)"
+        )
     if result.count != extent(operation.rows):
-        raise GeneratorError(f"{operation.result.name} has {result.count} components and M is {extent(operation.rows)} (CV-MM-04)")
+        raise GeneratorError(
+            "CV-MM-04", f"{operation.result.name} has {result.count} components and M is {extent(operation.rows)} (CV-MM-04)"
+        )
     read = [operation.matrix.interpretation, *([operation.bias.interpretation] if operation.bias else [])]
     if any(interpretation_value(one).packed for one in read):
-        raise GeneratorError("a matrix or a bias has a packed interpretation; only an input may")
+        raise GeneratorError("CV-MM-24", "a matrix or a bias has a packed interpretation; only an input may")
     allowed = MatrixOperands.B_SIGNED | MatrixOperands.RESULT_SIGNED
     if (operation.operands or MatrixOperands.NONE) & ~allowed:
-        raise GeneratorError("a matrix-vector multiply has flags for A, C or saturation, which mean nothing here; leave them out (F-CV-4)")
+        raise GeneratorError(
+            "F-CV-4", "a matrix-vector multiply has flags for A, C or saturation, which mean nothing here; leave them out (F-CV-4)"
+        )
 
 
 def operands_of(
@@ -353,14 +383,15 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
         value = replace(integer_products.multiply_add(matrix, vector, bias, result, flags), authority=WRAPPED)
         return reshaped(value, (len(value.bits), 1, value.bits.shape[1]))
     if not all(floats):
-        raise GeneratorError("a matrix-vector multiply mixes integers and floats; no property of a device does")
+        raise GeneratorError(Rule.INTERPRETATIONS, "a matrix-vector multiply mixes integers and floats; no property of a device does")
     value = _float_product(matrix, vector, bias, result, authority)
     if operands.wide is None:
         return value
     wide = _float_product(matrix, operands.wide, bias, result, authority)
     if not value.is_certain or not wide.is_certain:
         raise GeneratorError(
-            "an input that may be converted or kept (CV-MM-29) has sums that are not proved exact in both cases; use data that are"
+            Rule.INEXACT,
+            "an input that may be converted or kept (CV-MM-29) has sums that are not proved exact in both cases; use data that are",
         )
     if (value.bits == wide.bits).all():
         return value
@@ -400,7 +431,9 @@ def matmul(state: State, operation: CooperativeVectorMatMul) -> None:
     nan = _beside_special(state, operation.matrix, extent(operation.rows), extent(operation.columns))
     if nan.any() and value.component.is_float:
         if value.permitted is not None or not isinstance(value.known, Certain | Envelope):
-            raise GeneratorError(f"sums that may round differently have NaN between rows; use finite padding, or exact data ({PADDING})")
+            raise GeneratorError(
+                PADDING, f"sums that may round differently have NaN between rows; use finite padding, or exact data ({PADDING})"
+            )
         numbers = value.addend
         known = value.known if isinstance(value.known, Envelope) else Envelope(numbers, np.zeros(numbers.shape), np.abs(numbers))
         value = replace(value, permitted=replace(known, nan=nan), authority=replace(value.authority, quality=PADDING))

@@ -17,7 +17,7 @@ from cts.reference.memory import Memory, Terms
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Authority, Exact, Proof, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.exactness import NO_TERM, quantum_exponents
 from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
 from generators.numerics.rounding import nearest
@@ -42,12 +42,16 @@ def addends(value: MatrixValue, what: str) -> np.ndarray:
         GeneratorError: they have several allowed values, or one of which nothing is promised.
     """
     if not value.is_certain:
-        raise GeneratorError(f"{what} takes a vector of several allowed values; use exact data")
+        raise GeneratorError(Rule.SEVERAL_VALUES, f"{what} takes a vector of several allowed values; use exact data")
     numbers = values(value.bits, value.component)[:, 0]
     if not np.isfinite(numbers).all():
-        raise GeneratorError(f"{what} takes a vector with NaN or infinity, of which nothing is promised; use finite data (facts.md C30)")
+        raise GeneratorError(
+            Rule.NOT_FINITE, f"{what} takes a vector with NaN or infinity, of which nothing is promised; use finite data (facts.md C30)"
+        )
     if denormals(numbers, value.component).any():
-        raise GeneratorError(f"{what} takes a vector with denormals, which may be taken for zero; use larger numbers (facts.md C29)")
+        raise GeneratorError(
+            Rule.DENORMAL, f"{what} takes a vector with denormals, which may be taken for zero; use larger numbers (facts.md C29)"
+        )
     return numbers
 
 
@@ -62,7 +66,9 @@ def products(a: np.ndarray, b: np.ndarray, component: ComponentType) -> np.ndarr
     """
     found = a[:, :, None] * b[:, None, :]
     if (nearest(component, found) != found).any() or denormals(found, component).any():
-        raise GeneratorError(f"a product of an outer product is not a normal {component}, and where it rounds is not said (F-CV-10)")
+        raise GeneratorError(
+            "F-CV-10", f"a product of an outer product is not a normal {component}, and where it rounds is not said (F-CV-10)"
+        )
     return np.asarray(found)
 
 
@@ -109,8 +115,9 @@ def add(memory: Memory, added: Added) -> None:
         normal = np.ldexp(1.0, np.minimum(quantum, 1023)) >= smallest_normal(component)
     if not ((fits & normal) | (magnitude == 0)).all():
         raise GeneratorError(
+            "F-CV-9",
             f"the sums in {memory.array.name} may round, overflow or be denormal in some order of the additions, which are atomic and "
-            f"unordered; use smaller whole numbers, or fewer terms (F-CV-9, {component})"
+            f"unordered; use smaller whole numbers, or fewer terms (F-CV-9, {component})",
         )
     _write(memory, places, encode(component, totals), (component, margin), added.authority)
 
@@ -179,9 +186,9 @@ def outer_product_terms(state: State, operation: OuterProductAccumulate) -> Adde
     _check(array, component, name)
     a, b = (state.matrices[vector.name] for vector in (operation.a, operation.b))
     if a.component is not COMPONENT_TYPES["f16"] or b.component is not a.component:
-        raise GeneratorError(f"{name} is of {a.component} and {b.component}; Vulkan has it of f16 (CV-OPA-02)")
+        raise GeneratorError("CV-OPA-02", f"{name} is of {a.component} and {b.component}; Vulkan has it of f16 (CV-OPA-02)")
     if layout is not VectorMatrixLayout.TRAINING_OPTIMAL:
-        raise GeneratorError(f"{name} goes to a matrix in layout {layout.name}; Vulkan has TRAINING_OPTIMAL alone (CV-OPA-07)")
+        raise GeneratorError("CV-OPA-07", f"{name} goes to a matrix in layout {layout.name}; Vulkan has TRAINING_OPTIMAL alone (CV-OPA-07)")
     shape = (a.bits.shape[2], b.bits.shape[2])
     opaque = check_opaque(array, component, shape, layout, name)
     first = opaque_index(state, array, operation.offset, opaque, name) * opaque.bytes
@@ -207,7 +214,9 @@ def reduce_sum_terms(state: State, operation: ReduceSumAccumulate) -> Added:
     component = vector.component
     _check(array, component, name)
     if array.opaque is not None:
-        raise GeneratorError(f"{name} goes to {array.name}, whose bytes the device decides; use an array without opaque matrices")
+        raise GeneratorError(
+            Rule.OPAQUE, f"{name} goes to {array.name}, whose bytes the device decides; use an array without opaque matrices"
+        )
     memory = state.memories[array.name]
     first = byte_offsets(state, array, operation.offset, VECTOR_ALIGNMENT, name)
     count = vector.bits.shape[2]
@@ -218,8 +227,8 @@ def reduce_sum_terms(state: State, operation: ReduceSumAccumulate) -> Added:
 
 def _check(array: Array, component: ComponentType, name: str) -> None:
     if component.name not in _ACCUMULATED:
-        raise GeneratorError(f"{name} is accumulated in {component}; Vulkan has f16 and f32 (CV-OPA-03, CV-RSA-03)")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"{name} is accumulated in {component}; Vulkan has f16 and f32 (CV-OPA-03, CV-RSA-03)")
     if array.storage is StorageClass.WORKGROUP:
-        raise GeneratorError(f"{name} goes to workgroup memory; Vulkan has buffers alone (CV-OPA-06, CV-RSA-04)")
+        raise GeneratorError(Rule.STORAGE_CLASS, f"{name} goes to workgroup memory; Vulkan has buffers alone (CV-OPA-06, CV-RSA-04)")
     if array.role != "inout":
-        raise GeneratorError(f"{name} goes to {array.name}, which needs the role inout: a sum begins with what is there")
+        raise GeneratorError(Rule.ROLE, f"{name} goes to {array.name}, which needs the role inout: a sum begins with what is there")

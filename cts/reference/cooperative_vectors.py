@@ -13,7 +13,7 @@ from cts.reference.memory import Memory, stored
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, UndefinedMatrix, reshaped
 from cts.reference.vector_moves import accessed, kept
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vectors import (
     VECTOR_ALIGNMENT,
     CooperativeVectorConstant,
@@ -45,9 +45,9 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
     bits = state.scalar(offset)
     signed = offset.type.is_signed and bool((bits >> np.uint64(offset.type.bits - 1)).any())
     if signed:
-        raise GeneratorError(f"{what} is at a negative byte of array {array.name}; give an offset that is inside")
+        raise GeneratorError(Rule.NEGATIVE_OFFSET, f"{what} is at a negative byte of array {array.name}; give an offset that is inside")
     if (bits % np.uint64(alignment)).any():
-        raise GeneratorError(f"{what} is at a byte of array {array.name} that is not a multiple of {alignment}; align it")
+        raise GeneratorError(Rule.MISALIGNED, f"{what} is at a byte of array {array.name} that is not a multiple of {alignment}; align it")
     return bits.astype(np.int64)
 
 
@@ -63,7 +63,10 @@ def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:
     """
     if ends.size and ends.max() > memory.array.bytes:
         array = memory.array
-        memory.outside(f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.bytes}; make the array longer")
+        memory.outside(
+            Rule.OUT_OF_BOUNDS,
+            f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.bytes}; make the array longer",
+        )
 
 
 def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: ScalarValue, name: str) -> tuple[Memory, np.ndarray]:
@@ -73,7 +76,9 @@ def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: 
         GeneratorError: they leave the array, or the array has matrices in a layout of the device's.
     """
     if array.opaque is not None:
-        raise GeneratorError(f"vector {name} is in {array.name}, whose bytes the device decides; use an array without opaque matrices")
+        raise GeneratorError(
+            Rule.OPAQUE, f"vector {name} is in {array.name}, whose bytes the device decides; use an array without opaque matrices"
+        )
     memory = state.memories[array.name]
     first = byte_offsets(state, array, offset, VECTOR_ALIGNMENT, f"vector {name}")
     check_inside(memory, first + type_.bytes, f"vector {name}")
@@ -109,7 +114,9 @@ def components_stored(state: State, operation: VectorComponentsStored) -> None:
     """
     vector, array = operation.vector, operation.array
     if array.pointee.component is not vector.type.component or array.pointee.lanes != 1:
-        raise GeneratorError(f"components of {vector.name} are stored to {array.name}, whose elements have another type; use one type")
+        raise GeneratorError(
+            Rule.TYPES_DIFFER, f"components of {vector.name} are stored to {array.name}, whose elements have another type; use one type"
+        )
     memory = state.memories[array.name]
     first = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
     check_inside(memory, first + vector.type.bytes, f"vector {vector.name}")
@@ -161,7 +168,9 @@ def constant_vector(state: State, operation: CooperativeVectorConstant) -> Matri
     """
     type_, values = operation.result.type, operation.values
     if len(values) != (1 if operation.replicated else type_.count):
-        raise GeneratorError(f"{operation.result.name} has {type_.count} components and {len(values)} constituents; give one for each")
+        raise GeneratorError(
+            Rule.OPERAND_COUNT, f"{operation.result.name} has {type_.count} components and {len(values)} constituents; give one for each"
+        )
     for value in values:
         _check_component(operation.result, value)
     return _filled(state, type_, np.array([state.operand(value) for value in values], np.uint64))
@@ -206,4 +215,4 @@ def insert(state: State, operation: CooperativeVectorInsert) -> None:
 
 def _check_component(vector: CooperativeVector, value: ScalarValue) -> None:
     if value.type is not vector.type.component:
-        raise GeneratorError(f"{vector.name} of {vector.type.component} is made of a {value.type}; use one type (CV-COMP-01)")
+        raise GeneratorError("CV-COMP-01", f"{vector.name} of {vector.type.component} is made of a {value.type}; use one type (CV-COMP-01)")

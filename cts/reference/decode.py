@@ -99,7 +99,9 @@ def check_groups(last_block: np.ndarray, function: Function) -> None:
     """
     width = group_width(function)
     if (last_block % width).any():
-        raise GeneratorError(f"the last block size must be a multiple of {width}, the components that {function.name} returns (DV-SEM-07)")
+        raise GeneratorError(
+            "DV-SEM-07", f"the last block size must be a multiple of {width}, the components that {function.name} returns (DV-SEM-07)"
+        )
 
 
 def _parts(coordinates: np.ndarray) -> Argument:

@@ -8,7 +8,7 @@ from cts.reference.state import State
 from cts.reference.trees import is_defined
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
 from generators.program.elements import ComponentsPlaced, ComponentsUpdated, ElementFunction, MatrixCoordinate, MatrixLength, OthersCounted
 from generators.program.values import ScalarValue
@@ -40,7 +40,9 @@ def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.nd
         normal = smallest_normal(component)
         unsafe = (values(rounded, component) != result) | (np.abs(result) < normal) | (np.abs(inputs) < normal)
         if unsafe.any() or (np.abs(result) > largest_finite(component)).any():
-            raise GeneratorError("an update of components rounds, overflows, or meets zero or a denormal; choose other data (facts.md C29)")
+            raise GeneratorError(
+                Rule.INEXACT, "an update of components rounds, overflows, or meets zero or a denormal; choose other data (facts.md C29)"
+            )
         return rounded
     for operand, operator in ((function.factor, np.multiply), (function.addend, np.add)):
         if operand is not None:
@@ -51,23 +53,27 @@ def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.nd
 def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     found = part(state.variables.get(variable.name), indices(state, variable.type, path))
     if not is_defined(found):
-        raise GeneratorError(f"components of variable {variable.name} are used before they are written; store a whole matrix first")
+        raise GeneratorError(
+            Rule.UNINITIALIZED, f"components of variable {variable.name} are used before they are written; store a whole matrix first"
+        )
     assert isinstance(found, MatrixValue)
     if not found.is_certain:
-        raise GeneratorError(f"components of variable {variable.name} are not proved exact; update matrices that were loaded")
+        raise GeneratorError(Rule.INEXACT, f"components of variable {variable.name} are not proved exact; update matrices that were loaded")
     return found
 
 
 def length(_: State, operation: MatrixLength) -> None:
     """Raise GeneratorError: how many components an invocation has is open."""
     raise GeneratorError(
-        f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
+        "F-KHR-4", f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
     )
 
 
 def coordinate(_: State, operation: MatrixCoordinate) -> None:
     """Raise GeneratorError: which elements the components of an invocation are is open."""
-    raise GeneratorError(f"{operation.result.name}: the coordinates of an invocation's components are open; state the effect of the code")
+    raise GeneratorError(
+        "F-KHR-4", f"{operation.result.name}: the coordinates of an invocation's components are open; state the effect of the code"
+    )
 
 
 def components_placed(state: State, operation: ComponentsPlaced) -> None:
@@ -91,7 +97,9 @@ def place_elements(state: State, operation: ComponentsPlaced, coordinates: np.nd
         numbers = (row * (columns + 1) + column).astype(np.float64 if component.is_float else component.bits_dtype)
         bits = encode(component, numbers) if component.is_float else numbers
         if component.is_float and (values(bits, component) != numbers).any():
-            raise GeneratorError(f"{component} does not have all numbers of elements; choose another type or a smaller matrix")
+            raise GeneratorError(
+                Rule.COMPONENT_TYPE, f"{component} does not have all numbers of elements; choose another type or a smaller matrix"
+            )
         new = np.broadcast_to(bits, old.bits.shape)
     tree = changed(operation.target.type, state.variables.get(operation.target.name), (), MatrixValue(component, np.ascontiguousarray(new)))
     state.set_variable(operation.target.name, tree)
@@ -116,4 +124,6 @@ def others_counted(state: State, operation: OthersCounted) -> None:
         GeneratorError: an element of the matrix is not as expected, so the number depends on the implementation (F-KHR-3).
     """
     if (_get(state, operation.variable, ()).numbers != _number(state, operation.expected)).any():
-        raise GeneratorError(f"{operation.variable.name} has other elements than those that are expected; fill it with one number")
+        raise GeneratorError(
+            Rule.UNEXPECTED_ELEMENTS, f"{operation.variable.name} has other elements than those that are expected; fill it with one number"
+        )

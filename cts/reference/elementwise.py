@@ -11,7 +11,7 @@ from cts.reference.quotients import DIVISION_ULP, check_divisors, quotients
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
@@ -27,7 +27,9 @@ _FLOATS_ONLY, _INTEGERS_ONLY = ("divide",), ("signed_divide", "unsigned_divide")
 
 def _finite(numbers: np.ndarray) -> np.ndarray:
     if not np.isfinite(numbers).all():
-        raise GeneratorError("an operand of float arithmetic is NaN or infinite, for which nothing is promised (facts.md C30)")
+        raise GeneratorError(
+            Rule.NOT_FINITE, "an operand of float arithmetic is NaN or infinite, for which nothing is promised (facts.md C30)"
+        )
     return numbers
 
 
@@ -39,8 +41,9 @@ def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
     every = value.expected_bits if single_precision.is_wider(value) else value.every_bits
     if isinstance(value.known, Choice) and not no_contraction:
         raise GeneratorError(
+            Rule.CONTRACTION,
             "a float result that may round either way is the operand of an operation that may be contracted with the one that made it; "
-            "use exact data, or forbid the contraction"
+            "use exact data, or forbid the contraction",
         )
     for numbers in (values(bits, value.component) for bits in every):
         yield _finite(numbers)
@@ -55,7 +58,9 @@ def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]
     for value, rest in exact:
         main, other = correctly_rounded(component, value, rest)
         if (np.maximum(np.abs(main), np.abs(other)) > largest_finite(component)).any():
-            raise GeneratorError(f"a result of float arithmetic may overflow {component}; make the operands smaller (facts.md C30)")
+            raise GeneratorError(
+                Rule.OVERFLOW, f"a result of float arithmetic may overflow {component}; make the operands smaller (facts.md C30)"
+            )
         results += [main, other]
         flushed = denormals(main, component) | denormals(other, component)
         if flushed.any():
@@ -91,7 +96,9 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
     check_divisors(component, y)
     found = quotients(component, x, y)
     if ((found.least < smallest_normal(component)) | denormals(x, component)).any():
-        raise GeneratorError("a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)")
+        raise GeneratorError(
+            Rule.DENORMAL, "a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)"
+        )
     if component is COMPONENT_TYPES["bf16"]:
         single = COMPONENT_TYPES["f32"]
         lowest, highest = quotient_bounds(single, x, y, DIVISION_ULP)
@@ -107,14 +114,14 @@ def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np
     """Return the quotient of numbers of the opcode's signedness, rounded toward zero (SPIR-V 3.42.13, OpSDiv, OpUDiv)."""
     component = left.component
     if not signed and component.is_signed:
-        raise GeneratorError(f"OpUDiv needs a type whose signedness is 0, not {component} (SPIR-V 3.42.13)")
+        raise GeneratorError(Rule.SIGNEDNESS, f"OpUDiv needs a type whose signedness is 0, not {component} (SPIR-V 3.42.13)")
     if (right.bits == 0).any():
-        raise GeneratorError("a divisor is zero, which is undefined; draw others (facts.md C9)")
+        raise GeneratorError(Rule.DIVISION_BY_ZERO, "a divisor is zero, which is undefined; draw others (facts.md C9)")
     if not signed:
         return np.asarray(left.bits // right.bits)
     x, y = (integers(value.bits, component, True).astype(np.int64) for value in (left, right))
     if ((x == -(1 << (component.bits - 1))) & (y == -1)).any():
-        raise GeneratorError("the lowest number is divided by -1, which is undefined; draw others (facts.md C9)")
+        raise GeneratorError(Rule.DIVISION_OVERFLOW, "the lowest number is divided by -1, which is undefined; draw others (facts.md C9)")
     floor = x // y
     return np.asarray(floor + ((floor * y != x) & ((x < 0) != (y < 0))))
 
@@ -144,9 +151,9 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
     """
     component = left.component
     if right.component is not component or left.bits.shape != right.bits.shape:
-        raise GeneratorError("the operands of matrix arithmetic are of different types (KHR-ARI-04)")
+        raise GeneratorError("KHR-ARI-04", "the operands of matrix arithmetic are of different types (KHR-ARI-04)")
     if operator in (_INTEGERS_ONLY if component.is_float else _FLOATS_ONLY):
-        raise GeneratorError(f"'{operator}' is not for {component} (KHR-ARI-03)")
+        raise GeneratorError("KHR-ARI-03", f"'{operator}' is not for {component} (KHR-ARI-03)")
     if not component.is_float:
         return _integer_arithmetic(operator, left, right)
     if modes != NO_MODES:
@@ -184,7 +191,7 @@ def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
     """Multiply by a matrix of one value (KHR-ARI-05)."""
     matrix = state.matrices[operation.matrix.name]
     if operation.scalar.type is not matrix.component:
-        raise GeneratorError(f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")
+        raise GeneratorError("KHR-ARI-05", f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")
     bits = state.scalar(operation.scalar).astype(matrix.component.bits_dtype)
     factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))
     modes = float_controls.modes(state, matrix.component)

@@ -74,7 +74,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Operation, no_entry
+from generators.program.operation import NoEntry, Operation
 from generators.program.per_element import PerElement
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program, Subcase
@@ -212,7 +212,7 @@ def perform(state: State, operation: Operation) -> None:
     """Do what the specification says of ``operation``."""
     step = STEPS.get(type(operation))
     if step is None:
-        raise no_entry(operation, "STEPS of cts/reference/evaluate.py")
+        raise NoEntry(operation, "STEPS of cts/reference/evaluate.py")
     step(state, operation)
 
 

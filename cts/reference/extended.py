@@ -7,7 +7,7 @@ import numpy as np
 from cts.reference.scalar_ranges import bounded, chosen, has_range
 from cts.reference.scalars import bits_of, exact, numbers
 from cts.reference.state import State
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.extended import BOUNDED, Extended, check_extended
 
 
@@ -28,7 +28,7 @@ def extended(state: State, operation: Extended) -> None:
         return
     given = [numbers(state.scalar(operand), component) for operand in operation.operands]
     if component.is_float and any(np.isnan(one).any() for one in given):
-        raise GeneratorError(f"{name}: an operand is NaN; use other data")
+        raise GeneratorError(Rule.NAN_OPERAND, f"{name}: an operand is NaN; use other data")
     match operation.which:
         case "minimum":
             result = np.minimum(*given)
@@ -37,11 +37,11 @@ def extended(state: State, operation: Extended) -> None:
         case "clamp":
             value, least, greatest = given
             if (least > greatest).any():
-                raise GeneratorError(f"{name}: a clamp whose lower bound is above the upper one is undefined")
+                raise GeneratorError(Rule.CLAMP_BOUNDS, f"{name}: a clamp whose lower bound is above the upper one is undefined")
             result = np.minimum(np.maximum(value, least), greatest)
         case "absolute":
             if not component.is_float and (given[0] == np.iinfo(component.dtype).min).any():
-                raise GeneratorError(f"{name}: the absolute value of the least integer has no number in {component}")
+                raise GeneratorError(Rule.ABSOLUTE_VALUE, f"{name}: the absolute value of the least integer has no number in {component}")
             result = np.abs(given[0])
         case "floor":
             result = np.floor(given[0])

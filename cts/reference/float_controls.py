@@ -17,7 +17,7 @@ from cts.reference.quotients import check_divisors, quotients
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue, Range
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, smallest_normal, values
 from generators.numerics.rounding import nearest
 from generators.numerics.whole_units import Exact, exact, rounded
@@ -85,7 +85,7 @@ def _results(value: Exact, component: ComponentType, modes: Modes) -> Results:
             found = [known.nearest, known.inner, known.outer]
     if not modes.special and any(math.isinf(each) for each in found):
         raise GeneratorError(
-            f"a result may overflow {component} without SignedZeroInfNanPreserve; make the operands smaller (facts.md C30)"
+            Rule.OVERFLOW, f"a result may overflow {component} without SignedZeroInfNanPreserve; make the operands smaller (facts.md C30)"
         )
     for each in found:
         normal = abs(each) >= smallest_normal(component)
@@ -128,10 +128,14 @@ def _checked(value: MatrixValue, modes: Modes) -> np.ndarray:
         GeneratorError: it has no single value, or one of which nothing is promised.
     """
     if not isinstance(value.known, Certain):
-        raise GeneratorError("a float with several allowed values is the operand of arithmetic under execution modes; store it instead")
+        raise GeneratorError(
+            Rule.SEVERAL_VALUES, "a float with several allowed values is the operand of arithmetic under execution modes; store it instead"
+        )
     numbers = values(value.bits, value.component)
     if not modes.special and not np.isfinite(numbers).all():
-        raise GeneratorError("an operand is NaN or infinite without SignedZeroInfNanPreserve: nothing is promised (facts.md C30)")
+        raise GeneratorError(
+            Rule.NOT_FINITE, "an operand is NaN or infinite without SignedZeroInfNanPreserve: nothing is promised (facts.md C30)"
+        )
     return numbers
 
 
@@ -214,7 +218,10 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
     """
     both = value.component.has_arithmetic and target.has_arithmetic
     if source_modes.special != modes.special or (both and source_modes != modes):
-        raise GeneratorError("the execution modes of a conversion's two widths differ, and which one binds is not said; give both the same")
+        raise GeneratorError(
+            Rule.WIDTHS_DIFFER,
+            "the execution modes of a conversion's two widths differ, and which one binds is not said; give both the same",
+        )
     sets = []
     for number in _checked(value, modes).ravel().tolist():
         found: list[float] = []
@@ -237,16 +244,22 @@ def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Mod
     special = ~np.isfinite(x) | (x == 0)
     if special.any():
         if not special.all():
-            raise GeneratorError("a division has special dividends and ordinary ones, for which no set is made; draw either")
+            raise GeneratorError(
+                Rule.MIXED_DIVIDENDS, "a division has special dividends and ordinary ones, for which no set is made; draw either"
+            )
         with np.errstate(all="ignore"):
             quotient = x / y
         return MatrixValue(component, encode(component, quotient), computed=not modes.special, authority=_SPECIAL)
     if denormals(x, component).any():
-        raise GeneratorError("a dividend of a division is denormal, and may be taken for zero; make it larger (facts.md C29)")
+        raise GeneratorError(
+            Rule.DENORMAL, "a dividend of a division is denormal, and may be taken for zero; make it larger (facts.md C29)"
+        )
     found = quotients(component, x, y)
     tiny = found.most < smallest_normal(component)
     if ((found.least < smallest_normal(component)) & ~(tiny & (modes.denormals == "flushed"))).any():
-        raise GeneratorError("a quotient may be denormal or not, or be flushed or not; make it larger, or flush it (facts.md C29)")
+        raise GeneratorError(
+            Rule.DENORMAL_RESULT, "a quotient may be denormal or not, or be flushed or not; make it larger, or flush it (facts.md C29)"
+        )
     low, high, quotient = (np.where(tiny, 0.0, each) for each in (found.low, found.high, found.rounded))
     bits = encode(component, nearest(component, quotient))
     return MatrixValue(component, bits, True, Range(low, high, quotient), authority=_FLUSHED if tiny.any() else fallback)

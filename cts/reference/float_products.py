@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.reference.values import Certain, Envelope, MatrixValue
 from cts.verdict.expected import Authority, Proof
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.error_bounds import envelope, hull
 from generators.numerics.exactness import Exactness, History, exactness, factors_fit, permitted_precision
 from generators.numerics.formats import encode, largest_finite
@@ -44,7 +44,9 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
         return _with_permitted(value, (left, right, addend), types, c, center, lost)
     magnitude, bound = envelope(left, right, addend, proof, center, lost, before)
     if (np.maximum(magnitude, np.abs(center)) + bound > largest_finite(result)).any():
-        raise GeneratorError(f"a sum of a float multiply-add may overflow {result}; make the operands smaller (facts.md C30)")
+        raise GeneratorError(
+            Rule.OVERFLOW, f"a sum of a float multiply-add may overflow {result}; make the operands smaller (facts.md C30)"
+        )
     bits = encode(result, nearest(result, center))
     value = MatrixValue(result, bits, True, Envelope(center, bound, magnitude), history, authority=ROUNDED_PRODUCT)
     return _with_permitted(value, (left, right, addend), types, c, center, lost)

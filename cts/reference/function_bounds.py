@@ -15,7 +15,7 @@ import numpy as np
 
 from cts.reference.values import CERTAIN, MatrixValue, Range
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.error_bounds import least_distance
 from generators.numerics.error_free import two_sum
 from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
@@ -58,9 +58,13 @@ def within_bounds(
     """
     component = arguments[0].component
     if modes != NO_MODES:
-        raise GeneratorError(f"{function} under execution modes of floats has bounds that nobody has worked out; use none (facts.md C28)")
+        raise GeneratorError(
+            Rule.UNKNOWN_BOUND, f"{function} under execution modes of floats has bounds that nobody has worked out; use none (facts.md C28)"
+        )
     if component.bits == 64:
-        raise GeneratorError(f"{function} of {component} has bounds that nobody has worked out; use f16 or f32 (facts.md C28)")
+        raise GeneratorError(
+            Rule.UNKNOWN_BOUND, f"{function} of {component} has bounds that nobody has worked out; use f16 or f32 (facts.md C28)"
+        )
     possible = [tuple(readings(one, modes)) for one in arguments]
     every = [_BOUNDED[function](component, *chosen) for chosen in product(*possible)]
     low, high = np.minimum.reduce([one.low for one in every]), np.maximum.reduce([one.high for one in every])
@@ -74,11 +78,13 @@ def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
         GeneratorError: it has a range of values, or one of which nothing is promised.
     """
     if not value.component.is_float:
-        raise GeneratorError(f"a function of floats does not take {value.component} (CV-ARI-04)")
+        raise GeneratorError("CV-ARI-04", f"a function of floats does not take {value.component} (CV-ARI-04)")
     for bits in value.every_bits:
         numbers = values(bits, value.component)
         if not np.isfinite(numbers).all():
-            raise GeneratorError("an argument is NaN or infinite, of which nothing is promised, with N functions too (facts.md C30)")
+            raise GeneratorError(
+                Rule.NOT_FINITE, "an argument is NaN or infinite, of which nothing is promised, with N functions too (facts.md C30)"
+            )
         yield numbers
         flushed = denormals(numbers, value.component)
         if flushed.any() and modes.denormals != "kept":
@@ -96,7 +102,7 @@ def ranged(component: ComponentType, bounds: Bounds, what: str, authority: Autho
     tiny &= (bounds.low != 0) | (bounds.high != 0)
     low, high = np.where(tiny, np.minimum(bounds.low, 0.0), bounds.low), np.where(tiny, np.maximum(bounds.high, 0.0), bounds.high)
     if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
-        raise GeneratorError(f"{what} may overflow {component}; make its arguments smaller (facts.md C30)")
+        raise GeneratorError(Rule.OVERFLOW, f"{what} may overflow {component}; make its arguments smaller (facts.md C30)")
     bits = encode(component, nearest(component, bounds.center))
     known = CERTAIN if (low == high).all() else Range(low, high, bounds.center)
     return MatrixValue(component, bits, True, known, authority=authority)
@@ -120,7 +126,7 @@ def _exp(component: ComponentType, x: np.ndarray) -> Bounds:
     with np.errstate(over="ignore"):
         result = np.exp(x)
     if (result > largest_finite(component)).any():
-        raise GeneratorError(f"Exp may overflow {component}; make its arguments smaller (facts.md C30)")
+        raise GeneratorError(Rule.OVERFLOW, f"Exp may overflow {component}; make its arguments smaller (facts.md C30)")
     return _around(result, _exponential_ulp(component, x, result))
 
 
@@ -129,14 +135,16 @@ def _exp2(component: ComponentType, x: np.ndarray) -> Bounds:
     with np.errstate(over="ignore"):
         result = np.exp2(x)
     if (result > largest_finite(component)).any():
-        raise GeneratorError(f"Exp2 may overflow {component}; make its arguments smaller (facts.md C30)")
+        raise GeneratorError(Rule.OVERFLOW, f"Exp2 may overflow {component}; make its arguments smaller (facts.md C30)")
     return _around(result, _exponential_ulp(component, x, result))
 
 
 def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
     """2 ULP."""
     if (x < smallest_normal(component)).any():
-        raise GeneratorError("InverseSqrt of a number that is not positive is undefined, and a denormal may be taken for zero")
+        raise GeneratorError(
+            Rule.FUNCTION_DOMAIN, "InverseSqrt of a number that is not positive is undefined, and a denormal may be taken for zero"
+        )
     result = 1.0 / np.sqrt(x)
     return _around(result, 2 * least_distance(component, result))
 
@@ -144,7 +152,10 @@ def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
 def _log(component: ComponentType, x: np.ndarray) -> Bounds:
     """3 ULP outside of [0.5, 2]; inside an absolute error below 2**-21 in f32, 2**-7 in f16."""
     if (x < smallest_normal(component)).any():
-        raise GeneratorError("Log of a number that is not positive is undefined, and a denormal may be taken for zero; use larger numbers")
+        raise GeneratorError(
+            Rule.FUNCTION_DOMAIN,
+            "Log of a number that is not positive is undefined, and a denormal may be taken for zero; use larger numbers",
+        )
     result = np.log(x)
     inside = (x >= 0.5) & (x <= 2.0)
     absolute = 2.0 ** -(7 if component.bits == 16 else 21)
@@ -182,12 +193,16 @@ def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
     largest = 2.0 ** (14 if component.bits == 16 else 126)
     # Compared before the function overflows float64.
     if (np.abs(x) > np.log(largest)).any():
-        raise GeneratorError("Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)")
+        raise GeneratorError(
+            Rule.DIVISOR_RANGE, "Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)"
+        )
     (up_low, up_high), (down_low, down_high) = (_representable(component, _exp(component, each)) for each in (x, -x))
     sinh = _inherited(np.sinh(x), *_half(component, up_low - down_high, up_high - down_low))
     cosh = _inherited(np.cosh(x), *_half(component, up_low + down_low, up_high + down_high))
     if (cosh.high > largest).any():
-        raise GeneratorError("Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)")
+        raise GeneratorError(
+            Rule.DIVISOR_RANGE, "Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)"
+        )
     quotients = [numerator / divisor for numerator in (sinh.low, sinh.high) for divisor in (cosh.low, cosh.high)]
     low, high = np.minimum.reduce(quotients), np.maximum.reduce(quotients)
     return _inherited(

@@ -7,8 +7,7 @@ import numpy as np
 from cts.reference.state import Activation, State
 from cts.reference.trees import Tree
 from cts.reference.variables import define, initialize, merge, value_of
-from generators.errors import GeneratorError
-from generators.program.functions import Call, Function, mistake
+from generators.program.functions import Call, Function, check_call
 from generators.program.values import is_block_pointer
 from generators.program.variables import Variable
 
@@ -20,9 +19,7 @@ def call(state: State, operation: Call) -> None:
         GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.
     """
     function = operation.function
-    wrong = mistake(operation)
-    if wrong:
-        raise GeneratorError(wrong)
+    check_call(operation)
     callee = state.part(np.arange(len(state.instances)))
     pointers: dict[str, str] = {}
     callee.matrices, callee.scalars, callee.aggregates, callee.blocks = {}, {}, {}, {}

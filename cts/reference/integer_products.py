@@ -72,7 +72,8 @@ def _saturated(
     addend = _numbers(c, bool(flags & MatrixOperands.C_SIGNED)).astype(number)
     if addend.size and (addend.min() < low or addend.max() > high):
         raise GeneratorError(
-            "a saturating multiply-add has a C outside of the result's range, of which nothing is said; keep C inside (KHR-MAD-08)"
+            "KHR-MAD-08",
+            "a saturating multiply-add has a C outside of the result's range, of which nothing is said; keep C inside (KHR-MAD-08)",
         )
     if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
         left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)
@@ -83,7 +84,9 @@ def _saturated(
         product, total = exact_a @ exact_b, np.abs(exact_a) @ np.abs(exact_b)
     # Some order of the summation reaches the sum of the positive products, some the sum of the negative ones.
     if product.size and (((product + total) // 2).max() > high or ((product - total) // 2).min() < low):
-        raise GeneratorError("the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)")
+        raise GeneratorError(
+            "KHR-MAD-10", "the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)"
+        )
     clamped = np.clip(product + addend, low, high)
     least, most = (addend, addend) if before is None else (before.low.astype(number), before.high.astype(number))
     rises, falls = (product + total) // 2, (total - product) // 2

@@ -7,7 +7,7 @@ import numpy as np
 from cts.reference.state import State
 from cts.reference.trees import selected
 from cts.reference.values import select
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.invocations import PerInvocation
 
 
@@ -20,13 +20,17 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
     """
     shape = state.program.shape
     if shape.subgroup_size is None and shape.invocations is None:
-        raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size or .invocations")
+        raise GeneratorError(
+            Rule.SUBGROUP_SIZE, "invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size or .invocations"
+        )
     inside = lanes_of(state, operation.size)
     given = dict(inside.variables)
     lanes = len(inside.instances)
     inside.run(operation.body)
     if len(inside.instances) < lanes and state.program.operations[-1] is not operation:
-        raise GeneratorError("an invocation returns from code of its own, and more code follows; end the code with a branch")
+        raise GeneratorError(
+            Rule.AFTER_RETURN, "an invocation returns from code of its own, and more code follows; end the code with a branch"
+        )
     for name, tree in inside.variables.items():
         if tree is not given.get(name):
             # What each invocation has written is its own: no value of the scope instance is left.

@@ -13,7 +13,7 @@ from cts.reference.memory import part_of, stored
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
 from generators.program.values import MatrixType
@@ -56,7 +56,9 @@ def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndar
         GeneratorError: the array is none that a descriptor bounds.
     """
     if at.array.storage is not StorageClass.STORAGE_BUFFER:
-        raise GeneratorError(f"accesses to {at.array.name} are not bounds-checked: only buffers of descriptors are")
+        raise GeneratorError(
+            Rule.NOT_BOUNDS_CHECKED, f"accesses to {at.array.name} are not bounds-checked: only buffers of descriptors are"
+        )
     offsets = _offsets(state, at, type_, bounded=False)
     return offsets, (offsets >= 0) & (offsets + type_.component.bytes <= at.array.owner.bytes)
 
@@ -84,7 +86,7 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
             return
     else:
         if message := leaving(at.array, type_.component, type_.shape, at.first, at.stride, at.layout):
-            memory.outside(message)
+            memory.outside(Rule.OUT_OF_BOUNDS, message)
         bits = memory.load(_offsets(state, at, type_, bounded=False), type_.component)
     state.matrices[operation.result.name] = moved(state, MatrixValue(type_.component, bits))
 
@@ -124,5 +126,7 @@ def store(state: State, operation: MatrixStore) -> None:
     """
     at = place(state, operation)
     if 0 in at.stride:
-        raise GeneratorError(f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)")
+        raise GeneratorError(
+            "KHR-STORE-02", f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)"
+        )
     store_to(state, operation, at)

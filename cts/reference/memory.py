@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.verdict.elements import byte_offsets, gather, scatter
 from cts.verdict.expected import Authority, Exact, Expectation, Placed, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
@@ -53,13 +53,13 @@ class Memory:
     background: list[Placed] = field(default_factory=list)
     terms: Terms | None = None
 
-    def outside(self, message: str) -> None:
+    def outside(self, rule: str, message: str) -> None:
         """Refuses an access that leaves the array.
 
         Raises:
             GeneratorError: always.
         """
-        raise GeneratorError(message)
+        raise GeneratorError(rule, message)
 
     def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
         """Return where elements of ``size`` bytes at byte ``offsets`` of the array are in its contents, which may be windows of it.
@@ -73,7 +73,9 @@ class Memory:
         found = windows.held(offsets)
         lost = (found < 0) | (windows.held(offsets + (size - 1)) != found + (size - 1))
         if lost.any():
-            self.outside(f"the program accesses byte {int(offsets[lost][0]):,} of {self.array.name}, which no window holds; add one")
+            self.outside(
+                Rule.NO_WINDOW, f"the program accesses byte {int(offsets[lost][0]):,} of {self.array.name}, which no window holds; add one"
+            )
         return np.where(lost, len(self.contents) + size, found)
 
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
@@ -85,9 +87,13 @@ class Memory:
         if self.status is not None:
             known = self.status[byte_offsets(offsets, component.bytes)]
             if (known == UNDEFINED).any():
-                raise GeneratorError(f"the program reads bytes of {self.array.name} that nothing has written; write them first")
+                raise GeneratorError(
+                    Rule.UNWRITTEN, f"the program reads bytes of {self.array.name} that nothing has written; write them first"
+                )
             if (known == UNCERTAIN).any():
-                raise GeneratorError(f"the program reloads from {self.array.name} floats that are not proved exact; use exact data")
+                raise GeneratorError(
+                    Rule.INEXACT_MEMORY, f"the program reloads from {self.array.name} floats that are not proved exact; use exact data"
+                )
         return gather(self.contents, offsets, component)
 
     def store(
@@ -105,10 +111,12 @@ class Memory:
         """
         size = expectation.expected.component.bytes
         if self.status is None:
-            raise GeneratorError(f"the program stores to {self.array.name}, which is an input; give it the role inout")
+            raise GeneratorError(Rule.ROLE, f"the program stores to {self.array.name}, which is an input; give it the role inout")
         ordered = np.sort(offsets, axis=None)
         if (np.diff(ordered) < size).any():
-            raise GeneratorError(f"elements of {what} overlap each other in {self.array.name}; space strides and first elements (F-KHR-1)")
+            raise GeneratorError(
+                "F-KHR-1", f"elements of {what} overlap each other in {self.array.name}; space strides and first elements (F-KHR-1)"
+            )
         at = byte_offsets(offsets, size)
         if (self.status[at] > INITIAL).any():
             self._supersede(at, what)
@@ -126,7 +134,7 @@ class Memory:
             GeneratorError: the array is an input, or an earlier store is covered in part.
         """
         if self.status is None:
-            raise GeneratorError(f"the program stores to {self.array.name}, which is an input; give it the role inout")
+            raise GeneratorError(Rule.ROLE, f"the program stores to {self.array.name}, which is an input; give it the role inout")
         at = byte_offsets(offsets, component.bytes)
         self._supersede(at, what)
         scatter(self.contents, offsets, bits)
@@ -147,7 +155,8 @@ class Memory:
                     # The host sees workgroup memory through copies alone, and its bytes are known.
                     continue
                 raise GeneratorError(
-                    f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing"
+                    Rule.PARTIAL_OVERLAP,
+                    f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing",
                 )
             if not hit.any():
                 visible.append(earlier)
@@ -163,13 +172,17 @@ class Memory:
         """
         target = self.array
         if (target.pointee, target.count) != (source.array.pointee, source.array.count):
-            raise GeneratorError(f"a copy from {source.array.name} to {target.name} needs arrays of one pointee and length")
+            raise GeneratorError(
+                Rule.COPY_ARRAYS, f"a copy from {source.array.name} to {target.name} needs arrays of one pointee and length"
+            )
         if self.status is None:
-            raise GeneratorError(f"the program copies to {target.name}, which is an input; give it the role inout")
+            raise GeneratorError(Rule.ROLE, f"the program copies to {target.name}, which is an input; give it the role inout")
         if source.status is not None and (source.status == UNDEFINED).any():
-            raise GeneratorError(f"the program copies bytes of {source.array.name} that nothing has written; write them first")
+            raise GeneratorError(
+                Rule.UNWRITTEN, f"the program copies bytes of {source.array.name} that nothing has written; write them first"
+            )
         if source.copies > self.copies:
-            raise GeneratorError(f"several workgroups copy to {target.name}; use one workgroup")
+            raise GeneratorError(Rule.COPY_WORKGROUPS, f"several workgroups copy to {target.name}; use one workgroup")
         if backwards:
             source = source.turned()
         repeat = self.copies // source.copies
@@ -179,7 +192,10 @@ class Memory:
         if repeat > 1:
             # Several copies of one store: only its bytes go on.
             if (self.status == UNCERTAIN).any():
-                raise GeneratorError(f"several workgroups copy from {source.array.name} floats that are not proved exact; use exact data")
+                raise GeneratorError(
+                    Rule.INEXACT_MEMORY,
+                    f"several workgroups copy from {source.array.name} floats that are not proved exact; use exact data",
+                )
             visible = []
         self.placed = visible
         if target.storage is StorageClass.WORKGROUP:
@@ -202,7 +218,9 @@ class Memory:
         placed = []
         for earlier in self.placed:
             if earlier.component.bytes != size:
-                raise GeneratorError(f"a copy backwards from {self.array.name} needs stored elements of the array's {size} bytes")
+                raise GeneratorError(
+                    Rule.COPY_ELEMENT_SIZE, f"a copy backwards from {self.array.name} needs stored elements of the array's {size} bytes"
+                )
             copy, element = np.divmod(earlier.offsets, self.array.bytes)
             placed.append(replace(earlier, offsets=copy * self.array.bytes + (last * size - element)))
         status = None if self.status is None else turn(self.status)
@@ -245,7 +263,10 @@ def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
         return placed
     whole = hit.all(axis=-1)
     if (hit.any(axis=-1) != whole).any():
-        raise GeneratorError(f"a store to {placed.array} covers a part of an element that {placed.what} wrote; use arrays of its component")
+        raise GeneratorError(
+            Rule.PARTIAL_ELEMENT,
+            f"a store to {placed.array} covers a part of an element that {placed.what} wrote; use arrays of its component",
+        )
     rest = ~whole
     if not rest.any():
         return None
@@ -260,7 +281,7 @@ def part_of(expectation: Expectation, where: np.ndarray, what: str) -> Expectati
         GeneratorError: it has more than one value.
     """
     if not isinstance(expectation.permitted, Exact) or expectation.may_be_dropped is not None:
-        raise GeneratorError(f"the store of {what} in part has more than one allowed value; use exact data")
+        raise GeneratorError(Rule.SEVERAL_VALUES, f"the store of {what} in part has more than one allowed value; use exact data")
     return one_set(expectation.permitted.part(where), expectation.authority)
 
 
@@ -278,7 +299,7 @@ def buffer(array: Array, data: np.ndarray | None) -> Memory:
     if array.role == "output":
         return Memory(array, 1, np.zeros(array.bytes, np.uint8), np.zeros(array.bytes, np.uint8))
     if data is None or data.dtype != np.uint8 or data.shape != (array.bytes,):
-        raise GeneratorError(f"array {array.name} needs data of {array.bytes} bytes (uint8, one dimension)")
+        raise GeneratorError(Rule.DATA_SIZE, f"array {array.name} needs data of {array.bytes} bytes (uint8, one dimension)")
     if array.role == "input":
         return Memory(array, 1, data, None)
     return Memory(array, 1, data.copy(), np.full(array.bytes, INITIAL, np.uint8))

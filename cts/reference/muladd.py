@@ -5,7 +5,7 @@ from __future__ import annotations
 from cts.reference import float_products, integer_products
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.muladd import MatrixMulAdd
 from generators.types import ComponentType, MatrixOperands
 
@@ -18,15 +18,17 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
             specification leaves the result undefined.
     """
     if any(isinstance(value.known, Choice) for value in (a, b, c)):
-        raise GeneratorError("an operand of a multiply-add has elements of several allowed values; make what computes it exact")
+        raise GeneratorError(
+            Rule.SEVERAL_VALUES, "an operand of a multiply-add has elements of several allowed values; make what computes it exact"
+        )
     flags = operands or MatrixOperands.NONE
     floats = [component.is_float for component in (a.component, b.component, c.component, result)]
     if all(floats):
         if flags:
-            raise GeneratorError("a float multiply-add has operand flags that are for integers; leave them out (KHR-MAD-11)")
+            raise GeneratorError("KHR-MAD-11", "a float multiply-add has operand flags that are for integers; leave them out (KHR-MAD-11)")
         return float_products.multiply_add(a, b, c, result)
     if any(floats):
-        raise GeneratorError("a multiply-add mixes integers and floats; no property row does (KHR-MAD-13)")
+        raise GeneratorError("KHR-MAD-13", "a multiply-add mixes integers and floats; no property row does (KHR-MAD-13)")
     return integer_products.multiply_add(a, b, c, result, flags)
 
 
@@ -36,6 +38,7 @@ def muladd(state: State, operation: MatrixMulAdd) -> None:
     (m, k), (k_b, n) = a.bits.shape[1:], b.bits.shape[1:]
     if k != k_b or c.bits.shape[1:] != (m, n) or operation.result.type.shape != (m, n):
         raise GeneratorError(
-            f"the shapes of {operation.result.name} = {operation.a.name} x {operation.b.name} + {operation.c.name} differ (KHR-MAD-01)"
+            "KHR-MAD-01",
+            f"the shapes of {operation.result.name} = {operation.a.name} x {operation.b.name} + {operation.c.name} differ (KHR-MAD-01)",
         )
     state.matrices[operation.result.name] = multiply_add(a, b, c, operation.result.type.component, operation.operands)

@@ -43,7 +43,10 @@ def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> Non
     type_, function = operation.matrix.type, operation.function
     assert is_scalar(function.returned), "the function of an operation on elements returns a scalar"
     if operation.result.type != type_ or function.returned.type is not type_.component:
-        raise GeneratorError(f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)")
+        raise GeneratorError(
+            "CM2-PE-01" if operation.result.type != type_ else "CM2-PE-02",
+            f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)",
+        )
     shape = len(state.instances), *type_.shape
     (returned,) = results(state, function, given, state.instances[:, None, None])
     bits = encode(type_.component, np.broadcast_to(returned.numbers, shape))

@@ -10,7 +10,7 @@ from cts.reference.state import State
 from cts.reference.trees import Tree
 from cts.reference.values import join
 from cts.reference.variables import define
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore, pointee
@@ -31,9 +31,11 @@ def element_pointer(state: State, operation: ElementPointer) -> None:
     count = len(operation.arrays)
     which = np.zeros(len(index), np.uint64) if operation.which is None else state.scalar(operation.which)
     if (which >= count).any():
-        raise GeneratorError(f"{operation.result.name}: descriptor {int(which.max())} of {count}; give one that is there (VK-DES-01)")
+        raise GeneratorError(
+            "VK-DES-01", f"{operation.result.name}: descriptor {int(which.max())} of {count}; give one that is there (VK-DES-01)"
+        )
     if operation.which is not None and not operation.non_uniform and len(np.unique(which)) > 1:
-        raise GeneratorError(f"{operation.result.name}: the number of the descriptor differs; say that it may (VK-DES-02)")
+        raise GeneratorError("VK-DES-02", f"{operation.result.name}: the number of the descriptor differs; say that it may (VK-DES-02)")
     point(state, operation.result, operation.arrays, which, index)
 
 
@@ -77,7 +79,9 @@ def pointer_store(state: State, operation: PointerStore) -> None:
         GeneratorError: the stride is 0 (KHR-STORE-02).
     """
     if not state.scalar(operation.stride).all():
-        raise GeneratorError(f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)")
+        raise GeneratorError(
+            "KHR-STORE-02", f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)"
+        )
     store_at(state, operation, places(state, operation))
 
 
@@ -106,7 +110,7 @@ def _seen_through(array: Array, type_: PointerType) -> Array:
         GeneratorError: it is not.
     """
     if pointee(type_) != array.pointee or type_.untyped is not array.is_untyped:
-        raise GeneratorError(f"a pointer to {pointee(type_)} leads into {array.name}; give the array an alias of that pointee")
+        raise GeneratorError(Rule.ALIAS, f"a pointer to {pointee(type_)} leads into {array.name}; give the array an alias of that pointee")
     return array
 
 

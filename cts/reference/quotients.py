@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.formats import largest_finite
 from generators.types import ComponentType
@@ -42,7 +42,10 @@ def check_divisors(component: ComponentType, y: np.ndarray) -> None:
     """Raise GeneratorError where a divisor is outside of the range that the bound is for."""
     exponent = 14 if component.bits == 16 else 126
     if not ((np.abs(y) >= 2.0**-exponent) & (np.abs(y) <= 2.0**exponent)).all():
-        raise GeneratorError(f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)")
+        raise GeneratorError(
+            Rule.DIVISOR_RANGE,
+            f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)",
+        )
 
 
 def quotients(component: ComponentType, x: np.ndarray, y: np.ndarray) -> Quotients:
@@ -58,5 +61,5 @@ def quotients(component: ComponentType, x: np.ndarray, y: np.ndarray) -> Quotien
     """
     found = Quotients(x / y, *quotient_bounds(component, x, y, DIVISION_ULP))
     if (found.most > largest_finite(component)).any():
-        raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
+        raise GeneratorError(Rule.OVERFLOW, f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
     return found

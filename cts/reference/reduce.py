@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from cts.reference.callbacks import applied
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.exactness import quantum_exponents
 from generators.numerics.formats import encode
 from generators.program.control_flow import flattened
@@ -23,6 +24,9 @@ COMBINED = Authority("CM2-RED-08")
 
 _ORDERS = 3
 """Orders in which a group is combined, which must agree: forwards in runs, backwards in pairs, and one more."""
+
+_SHAPES = MappingProxyType({ReduceMode.ROW: "CM2-RED-04", ReduceMode.COLUMN: "CM2-RED-05", ReduceMode.TWO_BY_TWO: "CM2-RED-03"})
+"""The requirement on the shape of the result, by mode."""
 
 
 def reduce(state: State, operation: Reduce) -> None:
@@ -64,7 +68,8 @@ def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
                 groups = squares.reshape(count, to_rows, to_columns, 4)
     if not fits:
         raise GeneratorError(
-            f"a {operation.mode.name} reduction of {rows}x{columns} has no result of {to_rows}x{to_columns} (CM2-RED-03 to CM2-RED-05)"
+            _SHAPES[operation.mode],
+            f"a {operation.mode.name} reduction of {rows}x{columns} has no result of {to_rows}x{to_columns} (CM2-RED-03 to CM2-RED-05)",
         )
     return groups
 
@@ -93,7 +98,9 @@ def _combined(state: State, function: Function, groups: np.ndarray) -> np.ndarra
     for order in range(1, _ORDERS):
         arrangement = np.arange(length)[::-1] if order == 1 else rng.permutation(length)
         if not np.array_equal(_in_pairs(state, function, groups[..., arrangement]), forwards):
-            raise GeneratorError(f"{function.name} gives another result in another order; use other data or another function (CM2-RED-09)")
+            raise GeneratorError(
+                "CM2-RED-09", f"{function.name} gives another result in another order; use other data or another function (CM2-RED-09)"
+            )
     return forwards
 
 
@@ -134,4 +141,4 @@ def _check_sums(groups: np.ndarray, function: Function, component: ComponentType
         return
     quantum = quantum_exponents(groups).min(axis=-1).astype(np.int32)
     if (np.abs(groups).sum(axis=-1) > np.ldexp(1.0, np.minimum(quantum + component.precision, 1023))).any():
-        raise GeneratorError(f"{function.name}: some order of summation is not exact in {component}; use smaller data")
+        raise GeneratorError(Rule.INEXACT, f"{function.name}: some order of summation is not exact in {component}; use smaller data")

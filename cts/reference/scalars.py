@@ -6,7 +6,7 @@ import numpy as np
 
 from cts.reference.scalar_ranges import combined, has_range
 from cts.reference.state import State
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics import formats
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.types import ComponentType, Scope
@@ -25,7 +25,9 @@ def built_in(state: State, operation: BuiltInScalar) -> None:
     """
     found = _built_in(state, operation.which)
     if found is None:
-        raise GeneratorError(f"{operation.result.name}: nothing says what the built-in {operation.which} is here; state the effect instead")
+        raise GeneratorError(
+            Rule.BUILT_IN, f"{operation.result.name}: nothing says what the built-in {operation.which} is here; state the effect instead"
+        )
     state.scalars[operation.result.name] = np.broadcast_to(np.asarray(found, np.uint64), state.instances.shape)
 
 
@@ -107,17 +109,20 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
                 result = left ^ right
             case "shift_left" | "shift_right" as operator:
                 if (right.astype(np.int64) < 0).any() or (right.astype(np.int64) >= component.bits).any():
-                    raise GeneratorError(f"{name} shifts {component} by its width or more, which is undefined")
+                    raise GeneratorError(Rule.SHIFT, f"{name} shifts {component} by its width or more, which is undefined")
                 result = left << right if operator == "shift_left" else left >> right
             case _ if not right.all():
-                raise GeneratorError(f"{name} divides by 0, which is undefined; give another divisor")
+                raise GeneratorError(Rule.DIVISION_BY_ZERO, f"{name} divides by 0, which is undefined; give another divisor")
             case "divide":
                 if component.is_signed and ((left == np.iinfo(component.dtype).min) & (right == -1)).any():
-                    raise GeneratorError(f"{name} divides the least number by -1, which is undefined")
+                    raise GeneratorError(Rule.DIVISION_OVERFLOW, f"{name} divides the least number by -1, which is undefined")
                 result = (left - np.fmod(left, right)) // right
             case _:
                 if (left < 0).any() or (right < 0).any():
-                    raise GeneratorError(f"{name} takes the remainder of a negative number, which is undefined in Vulkan; use others")
+                    raise GeneratorError(
+                        Rule.NEGATIVE_REMAINDER,
+                        f"{name} takes the remainder of a negative number, which is undefined in Vulkan; use others",
+                    )
                 result = left % right
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 
@@ -136,7 +141,9 @@ def scalar_convert(state: State, operation: ScalarConvert) -> None:
         limits = np.iinfo(target.dtype)
         value = np.trunc(value)
         if not ((value >= float(limits.min)) & (value <= float(limits.max))).all():
-            raise GeneratorError(f"{name} converts a number to {target} that it does not hold, which is undefined (C11)")
+            raise GeneratorError(
+                Rule.CONVERSION_RANGE, f"{name} converts a number to {target} that it does not hold, which is undefined (C11)"
+            )
     state.scalars[name] = bits_of(value, target)
 
 
@@ -148,5 +155,5 @@ def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
     """
     rounded = formats.values(formats.encode(component, value), component)
     if (rounded != value).any() or formats.denormals(value, component).any():
-        raise GeneratorError(f"{name}: a step is not exact, or denormal, in {component}; use other data")
+        raise GeneratorError(Rule.INEXACT, f"{name}: a step is not exact, or denormal, in {component}; use other data")
     return value

@@ -14,7 +14,7 @@ from cts.reference.scalars import numbers
 from cts.reference.state import State
 from cts.reference.trees import Tree, selected
 from cts.reference.variables import merge, value_of
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
 from generators.program.operation import Operation
 from generators.program.values import is_scalar
@@ -39,15 +39,20 @@ def holds(state: State, condition: Condition) -> np.ndarray:
     """
     component = condition.left.type
     if component != condition.right.type:
-        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
+        raise GeneratorError(Rule.TYPES_DIFFER, f"{condition.left.name} and {condition.right.name} are compared: give them one type")
     if has_range(state, condition.left, condition.right):
         found, certain = _compared(state, condition)
         if not certain.all():
-            raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared, and their ranges overlap; use other data")
+            raise GeneratorError(
+                Rule.RANGES_OVERLAP,
+                f"{condition.left.name} and {condition.right.name} are compared, and their ranges overlap; use other data",
+            )
         return found
     left, right = (numbers(state.scalar(value), component) for value in (condition.left, condition.right))
     if component.is_float and (np.isnan(left) | np.isnan(right)).any():
-        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared, and one is NaN; use other data")
+        raise GeneratorError(
+            Rule.NAN_OPERAND, f"{condition.left.name} and {condition.right.name} are compared, and one is NaN; use other data"
+        )
     return np.asarray(_RELATIONS[condition.relation](left, right))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from cts.reference.memory import Memory, buffer, workgroup_memory
 from cts.reference.trees import Tree, replaced, selected
 from cts.reference.values import MatrixValue, select
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
@@ -113,13 +113,13 @@ class State:
             self.perform(self, operation)
             self.drop_returned()
 
-    def undefined(self, message: str) -> None:
+    def undefined(self, rule: str, message: str) -> None:
         """Refuses to go on where the specification leaves a result undefined.
 
         Raises:
             GeneratorError: always.
         """
-        raise GeneratorError(message)
+        raise GeneratorError(rule, message)
 
     def apart(
         self,
@@ -189,7 +189,7 @@ class State:
         if isinstance(value, Operand):
             return np.full(len(self.instances), self.operand(value), np.uint64)
         if self.has_range(value):
-            raise GeneratorError(f"{value.name} has a range of values, and something needs one value; use exact data")
+            raise GeneratorError(Rule.VALUE_RANGE, f"{value.name} has a range of values, and something needs one value; use exact data")
         return self.scalars[value.name]
 
     def has_range(self, value: ScalarValue) -> bool:
@@ -207,7 +207,7 @@ class State:
         if value is None:
             value = next((a.opaque.bytes for a in self.program.arrays if a.opaque is not None and a.opaque.pitch == operand), None)
         if value is None:
-            raise GeneratorError(f"subcase {self.subcase.name} gives no value for operand {operand.name}")
+            raise GeneratorError(Rule.DATA_MISSING, f"subcase {self.subcase.name} gives no value for operand {operand.name}")
         return value % (1 << operand.type.bits)
 
     def copy_offsets(self, memory: Memory) -> np.ndarray:
@@ -234,9 +234,9 @@ def check_aliases(program: Program) -> None:
     for array in program.used_arrays:
         owner = array.owner
         if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
-            raise GeneratorError(f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
+            raise GeneratorError(Rule.ALIAS, f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
         if array is not owner and owner not in program.arrays:
-            raise GeneratorError(f"array {owner.name}: list it in Program.arrays")
+            raise GeneratorError(Rule.UNDECLARED, f"array {owner.name}: list it in Program.arrays")
 
 
 def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:

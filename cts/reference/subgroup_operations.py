@@ -15,7 +15,7 @@ from cts.reference.selections import holds
 from cts.reference.state import State
 from cts.reference.trees import selected
 from cts.reference.variables import define
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.invocations import PerInvocation
 from generators.program.subgroup_operations import (
     BallotCount,
@@ -51,13 +51,15 @@ def of_subgroups(state: State, operation: SubgroupOperation) -> None:
     """
     size = state.program.shape.subgroup_size
     if state.program.scope is not Scope.SUBGROUP or size is None:
-        raise GeneratorError("operations of subgroups need matrices of subgroup scope, and WorkgroupShape.subgroup_size")
+        raise GeneratorError(
+            Rule.SUBGROUP_SIZE, "operations of subgroups need matrices of subgroup scope, and WorkgroupShape.subgroup_size"
+        )
     if state.owners is not None:
         STEPS[type(operation)](state, operation)
         return
     name = operation.result.name
     if not is_uniform(operation):
-        raise GeneratorError(f"{name} differs among invocations: compute it in the region of a PerInvocation")
+        raise GeneratorError(Rule.SINGLE_INVOCATIONS, f"{name} differs among invocations: compute it in the region of a PerInvocation")
     before = state.invocations
     per_invocation(state, PerInvocation(size, (operation,)))
     lanes = state.invocations
@@ -126,12 +128,12 @@ def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
     combine, identity = _COMBINE[operation.operator], _identity(operation.operator, component)
     summed = component.is_float and operation.operator == "add"
     if summed and (values != np.trunc(values)).any():
-        raise GeneratorError(f"{name} adds floats in an order that nothing says; use whole numbers")
+        raise GeneratorError(Rule.ORDER, f"{name} adds floats in an order that nothing says; use whole numbers")
 
     def of(group: np.ndarray) -> np.ndarray | Any:
         own = values[group]
         if summed and np.abs(own).sum() > 1 << component.precision:
-            raise GeneratorError(f"{name} adds numbers that are not exact in every order in {component}; use smaller ones")
+            raise GeneratorError(Rule.INEXACT, f"{name} adds numbers that are not exact in every order in {component}; use smaller ones")
         inclusive, total = [], identity
         for one in own:
             total = combine(total, one)
@@ -183,7 +185,7 @@ def ballot_find(state: State, operation: BallotFind) -> None:
     """
     bits = _bits(state, operation.ballot.name)
     if not bits.any(axis=1).all():
-        raise GeneratorError(f"{operation.result.name}: a ballot has no bit, so the result is undefined; use other data")
+        raise GeneratorError(Rule.EMPTY_BALLOT, f"{operation.result.name}: a ballot has no bit, so the result is undefined; use other data")
     found = bits.argmax(axis=1) if operation.which == "lowest" else bits.shape[1] - 1 - bits[:, ::-1].argmax(axis=1)
     state.scalars[operation.result.name] = found.astype(np.uint64)
 
@@ -203,7 +205,7 @@ def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
     """
     values = numbers(state.scalar(operation.value), operation.value.type)
     if np.isnan(values).any():
-        raise GeneratorError(f"{operation.result.name} compares NaN; use other data")
+        raise GeneratorError(Rule.NAN_OPERAND, f"{operation.result.name} compares NaN; use other data")
     state.scalars[operation.result.name] = _in_groups(
         state, lambda group: (values[group] == values[group[0]]).all(), np.zeros(0, np.uint64)
     )
@@ -225,7 +227,7 @@ def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
     def of(group: np.ndarray) -> np.ndarray:
         at = group[:1] if operation.lane is None else group[lanes[group] == operation.lane]
         if not len(at):
-            raise GeneratorError(f"{name} is the value of the invocation {operation.lane}, which is not active")
+            raise GeneratorError(Rule.INACTIVE_INVOCATION, f"{name} is the value of the invocation {operation.lane}, which is not active")
         return np.asarray(values[at[0]])
 
     state.scalars[name] = _in_groups(state, of, values)
@@ -241,13 +243,13 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
     wanted = state.scalar(operation.index).astype(np.int64)
     if operation.exclusive_or:
         if any((wanted[group] != wanted[group[0]]).any() for group in groups_of(state)):
-            raise GeneratorError(f"{name}: the mask differs in a subgroup, so the result is undefined")
+            raise GeneratorError(Rule.MASK_DIFFERS, f"{name}: the mask differs in a subgroup, so the result is undefined")
         wanted = lanes ^ wanted
 
     def of(group: np.ndarray) -> np.ndarray:
         places = {int(lane): int(position) for lane, position in zip(lanes[group], group, strict=True)}
         if not set(wanted[group].tolist()) <= places.keys():
-            raise GeneratorError(f"{name} is the value of an invocation that is not active")
+            raise GeneratorError(Rule.INACTIVE_INVOCATION, f"{name} is the value of an invocation that is not active")
         return np.asarray(values[[places[lane] for lane in wanted[group].tolist()]])
 
     state.scalars[name] = _in_groups(state, of, values)

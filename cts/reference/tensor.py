@@ -86,7 +86,10 @@ def layout_set(state: State, operation: LayoutSet) -> None:
     rank = before.dimension.shape[1]
     needed = {"slice": 2 * rank, "clamp_value": 1}.get(operation.setting, rank)
     if len(operation.operands) != needed:
-        raise GeneratorError(f"{name}: {operation.setting} of a layout of {rank} dimensions needs {needed} operands (TA-DIM-04, TA-SLI-03)")
+        raise GeneratorError(
+            "TA-SLI-03" if operation.setting == "slice" else "TA-DIM-04",
+            f"{name}: {operation.setting} of a layout of {rank} dimensions needs {needed} operands (TA-DIM-04, TA-SLI-03)",
+        )
     match operation.setting:
         case "dimension":
             # Offsets become zero and strides count adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
@@ -95,7 +98,9 @@ def layout_set(state: State, operation: LayoutSet) -> None:
         case "stride":
             least = values[:, 1:] * -(-before.dimension // before.block_size)[:, 1:]
             if (values[:, :-1] < least).any():
-                state.undefined(f"{name}: a stride is less than the next one times its dimension in blocks (TA-STR-02); widen it")
+                state.undefined(
+                    "TA-STR-02", f"{name}: a stride is less than the next one times its dimension in blocks (TA-STR-02); widen it"
+                )
             after = replace(before, stride=values)
         case "slice":
             # Offsets add up, spans are replaced (TA-SLI-01, TA-SLI-02); an offset is an int32.
@@ -118,7 +123,7 @@ def view_set(state: State, operation: ViewSet) -> None:
     values = _unsigned(state, operation.operands)
     needed = 4 if operation.setting == "clip" else before.dimension.shape[1]
     if len(operation.operands) != needed:
-        raise GeneratorError(f"{name}: {operation.setting} of this view needs {needed} operands (TA-VOP-01)")
+        raise GeneratorError("TA-VOP-01", f"{name}: {operation.setting} of this view needs {needed} operands (TA-VOP-01)")
     match operation.setting:
         case "dimension":
             # In the order of the dimensions before permutation (TA-VDM-01).

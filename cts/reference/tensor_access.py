@@ -14,7 +14,7 @@ from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import CERTAIN, Choice, MatrixValue
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, block_bytes, moved_matrix, unit_bytes
 
 PARTIAL_GROUPS = "F-DV-2"
@@ -61,7 +61,9 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
     array = operation.array
     start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes + array.start
     if (start % POINTER_ALIGNMENT).any():
-        raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
+        raise GeneratorError(
+            "CM2-LT-06", f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it"
+        )
     groups = operation.decode_vector if isinstance(operation, TensorLoad) else None
     return Place(start, unit_bytes(operation), 0 if groups is None else block_bytes(groups))
 
@@ -81,7 +83,9 @@ def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Address
     inside = (offsets >= array.start) & (offsets + size <= array.start + array.span)
     if not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + size
-        memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.span}; make it longer")
+        memory.outside(
+            Rule.OUT_OF_BOUNDS, f"an element of the tensor ends at byte {end} of {array.name}, which has {array.span}; make it longer"
+        )
     if found.accessed.any():
         check_range(memory, int(offsets[found.accessed].max()) + size, state.program.wide_indexing)
     if memory.copies > 1:
@@ -127,7 +131,9 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
             computed = type_.component.is_float
     if found.outside.any():
         if type_.component.bits > 32:
-            raise GeneratorError(f"what of a {type_.component} the clamp value gives is not specified (F-TA-16); use 32 bits or fewer")
+            raise GeneratorError(
+                "F-TA-16", f"what of a {type_.component} the clamp value gives is not specified (F-TA-16); use 32 bits or fewer"
+            )
         mask = np.uint64((1 << type_.component.bits) - 1)
         value = (layout_state(state, operation.layout).clamp_value & mask).astype(type_.component.bits_dtype)
         bits = np.where(found.outside, value[:, None, None], bits)
@@ -135,9 +141,13 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     if found.clipped.any():
         before = state.matrices.get(operation.before.name)
         if before is None:
-            raise GeneratorError(f"clipped elements of {operation.result.name} keep {operation.before.name}, which is undefined")
+            raise GeneratorError(
+                Rule.UNDEFINED_VALUE, f"clipped elements of {operation.result.name} keep {operation.before.name}, which is undefined"
+            )
         if not before.is_certain:
-            raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
+            raise GeneratorError(
+                Rule.INEXACT, f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data"
+            )
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
         by_groups = None if by_groups is None else np.where(found.clipped, bits, by_groups)
     state.matrices[operation.result.name] = _either(MatrixValue(type_.component, bits, computed), by_groups, whole)
@@ -172,7 +182,7 @@ def tensor_store(state: State, operation: TensorStore) -> None:
 def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) -> None:
     """Store the elements to ``found`` of the tensor at ``at``."""
     if (layout_state(state, operation.layout).block_size > 1).any():
-        raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
+        raise GeneratorError("CM2-ST-03", f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
     offsets = offsets_of(state, operation, found, at, unit_bytes(operation))
     expectation = stored(state.matrices[operation.matrix.name].expectation(), "CM2-ST-01")
     written = found.accessed

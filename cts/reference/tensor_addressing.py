@@ -46,13 +46,13 @@ class Addresses:
         return np.asarray(~(self.clipped | self.outside))
 
 
-Undefined = Callable[[str], None]
-"""Gets what is undefined, in words; goes on if it returns."""
+Undefined = Callable[[str, str], None]
+"""Gets the rule, and what is undefined, in words; goes on if it returns."""
 
 
-def refuse(message: str) -> None:
+def refuse(rule: str, message: str) -> None:
     """Raise GeneratorError."""
-    raise GeneratorError(message)
+    raise GeneratorError(rule, message)
 
 
 def addresses(
@@ -104,7 +104,10 @@ def slice_addresses(
         dimension[:, 0] = np.where(dimension[:, 0] == ENDLESS, LIMIT - 1, dimension[:, 0])
     for name, sizes in (("span", layout.span), ("dimension", dimension), ("block size", layout.block_size)):
         if (sizes <= 0).any() or (sizes >= LIMIT).any():
-            raise GeneratorError(f"a {name} of the tensor layout is 0, or not below 2^31; set it first (F-TA-6, F-TA-12)")
+            raise GeneratorError(
+                "F-TA-12" if (sizes <= 0).any() else "F-TA-6",
+                f"a {name} of the tensor layout is 0, or not below 2^31; set it first (F-TA-6, F-TA-12)",
+            )
     index = np.where(clipped, 0, index)
     _bounded(index, "the index in the slice")
     rank = layout.dimension.shape[1]
@@ -126,7 +129,7 @@ def per_instance(values: np.ndarray) -> np.ndarray:
 
 def _bounded(values: np.ndarray, what: str) -> None:
     if (values >= LIMIT).any():
-        raise GeneratorError(f"{what} is not below 2^31, so the width of integers decides; make the tensor smaller (F-TA-7)")
+        raise GeneratorError("F-TA-7", f"{what} is not below 2^31, so the width of integers decides; make the tensor smaller (F-TA-7)")
 
 
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +137,7 @@ def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: View
     elements are outside of it."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
-        raise GeneratorError("a clip window ends beyond 2^32, so the width of integers decides; give a smaller span (F-TA-8)")
+        raise GeneratorError("F-TA-8", "a clip window ends beyond 2^32, so the width of integers decides; give a smaller span (F-TA-8)")
     outside = (row < row_offset) | (row >= row_offset + row_span) | (column < column_offset) | (column >= column_offset + column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + (column - column_offset), outside
 
@@ -147,10 +150,10 @@ def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layo
         sizes, strides = view.dimension, view.stride
     else:
         if rank != layout.span.shape[1]:
-            raise GeneratorError("a view without dimensions needs the rank of the layout (F-TA-10)")
+            raise GeneratorError("F-TA-10", "a view without dimensions needs the rank of the layout (F-TA-10)")
         sizes, strides = layout.span, row_major(layout.span)
     if (sizes <= 0).any():
-        raise GeneratorError("a dimension of the tensor view is 0; set it first (F-TA-12)")
+        raise GeneratorError("F-TA-12", "a dimension of the tensor view is 0; set it first (F-TA-12)")
     result = np.zeros_like(index)
     for place in range(rank - 1, -1, -1):
         dimension = extent(type_.permutation[place])
@@ -167,12 +170,14 @@ def _in_tensor(
     coordinate = span + layout.offset[:, None, None, :]
     size = layout.dimension[:, None, None, :]
     if (np.abs(coordinate) >= LIMIT).any():
-        raise GeneratorError("a coordinate is beyond 31 bits, so its signedness decides; give smaller offsets (F-TA-6)")
+        raise GeneratorError("F-TA-6", "a coordinate is beyond 31 bits, so its signedness decides; give smaller offsets (F-TA-6)")
     out = (coordinate < 0) | (coordinate >= size)
     out &= ~clipped[..., None]
     outside = np.zeros(clipped.shape, bool)
     if mode is ClampMode.UNDEFINED and out.any():
-        undefined("elements are outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice")
+        undefined(
+            "CM2-CL-01", "elements are outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice"
+        )
     if mode is not ClampMode.UNDEFINED and (store or mode is ClampMode.CONSTANT):
         # A store discards what is out of bounds in every mode but Undefined (CM2-CL-07, F-TA-18).
         outside = out.any(axis=-1)
@@ -193,7 +198,9 @@ def _clamped(coordinate: np.ndarray, size: np.ndarray, mode: ClampMode, out: np.
             return np.asarray(coordinate % size)
         case ClampMode.REPEAT_MIRRORED:
             if (out & (size == 1)).any():
-                raise GeneratorError("mirroring in a dimension of size 1 divides by zero (F-TA-2); give it 2 or more, or stay inside")
+                raise GeneratorError(
+                    "F-TA-2", "mirroring in a dimension of size 1 divides by zero (F-TA-2); give it 2 or more, or stay inside"
+                )
             period = np.where(size == 1, 1, 2 * size - 2)
             folded = coordinate % period
             # F-TA-1: compared with the dimension's size.

@@ -6,7 +6,7 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.verdict.expected import Exact, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.tile_copy import TileCopied, Window
 from generators.program.values import ScalarValue
 from generators.types import Scope
@@ -20,11 +20,13 @@ def tile_copied(state: State, operation: TileCopied) -> None:
             element is beyond an array.
     """
     if len(state.instances) < state.program.instances:
-        raise GeneratorError(f"only some scope instances copy a tile to {operation.target.array.name}; copy outside of branches")
+        raise GeneratorError(
+            Rule.PARTIAL_COPY, f"only some scope instances copy a tile to {operation.target.array.name}; copy outside of branches"
+        )
     source, target = operation.source, operation.target
     pointee = source.array.pointee
     if pointee != target.array.pointee or pointee.lanes != 1:
-        raise GeneratorError(f"tiles of {source.array.name} and {target.array.name} need one scalar pointee")
+        raise GeneratorError(Rule.COPY_ARRAYS, f"tiles of {source.array.name} and {target.array.name} need one scalar pointee")
     row, column = np.meshgrid(np.arange(operation.rows), np.arange(operation.columns), indexing="ij")
     there, found = _places(state, source, row, column)
     written, places = _places(state, target, *((column, row) if operation.transposed else (row, column)))
@@ -51,7 +53,9 @@ def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -
         inside = (y < rows) & (x < columns)
     index = y * _uniform(state, window.stride) + x
     if (index[inside] >= array.count).any():
-        raise GeneratorError(f"a tile reaches element {int(index[inside].max())} of {array.name}, which has {array.count}; set limits")
+        raise GeneratorError(
+            Rule.TILE_BOUNDS, f"a tile reaches element {int(index[inside].max())} of {array.name}, which has {array.count}; set limits"
+        )
     offsets = np.where(inside, index, 0) * array.pointee.bytes
     if memory.copies > 1:
         offsets = offsets + (np.arange(len(y)) * array.bytes)[:, None, None]
@@ -63,5 +67,5 @@ def _uniform(state: State, value: ScalarValue) -> np.ndarray:
     each = state.program.subgroups if state.program.scope is Scope.SUBGROUP else 1
     numbers = state.scalar(value).astype(np.int64).reshape(-1, each)
     if (numbers != numbers[:, :1]).any():
-        raise GeneratorError("a number of a tile copy differs inside of a workgroup; compute it from the workgroup's own")
+        raise GeneratorError(Rule.NOT_UNIFORM, "a number of a tile copy differs inside of a workgroup; compute it from the workgroup's own")
     return np.asarray(numbers[:, 0, None, None])

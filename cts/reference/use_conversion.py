@@ -33,8 +33,9 @@ def use_convert(state: State, operation: UseConvert) -> None:
     uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
     if not same or not (uses == (True, False) or (state.program.maintenance1 and uses == (False, True))):
         raise GeneratorError(
+            "M1-USE-02" if uses == (False, True) else "CM2-CVT-03",
             f"{operation.result.name}: a conversion of the use is from an accumulator to A or B (CM2-CVT-03), or with "
-            "SPV_EXT_cooperative_matrix_maintenance1 the other way (M1-USE-02)"
+            "SPV_EXT_cooperative_matrix_maintenance1 the other way (M1-USE-02)",
         )
     authority = (EXTENDED if uses[0] else BACK) if state.program.maintenance1 else CONVERTED
     state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], authority)
@@ -49,7 +50,9 @@ def transpose(state: State, operation: Transpose) -> None:
     source, target = operation.matrix.type, operation.result.type
     expected = MatrixType(source.component, source.scope, source.columns, source.rows, Use.B)
     if source.use_value is not Use.ACCUMULATOR or target != expected:
-        raise GeneratorError(f"{operation.result.name}: a transposition is from an accumulator to B, rows for columns (CM2-TR-01)")
+        raise GeneratorError(
+            "CM2-TR-01", f"{operation.result.name}: a transposition is from an accumulator to B, rows for columns (CM2-TR-01)"
+        )
     value = state.matrices[operation.matrix.name]
     free = _transposed(value.free) if value.free.any() else None
     bits, *others = (_transposed(bits) for bits in value.expected_bits)

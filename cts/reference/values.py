@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from cts.verdict.expected import NO_AUTHORITY, Authority, ErrorBound, Exact, Expectation, Interval, OneOf, Proof, ValueSet, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.exactness import History, quantum_exponents
 from generators.numerics.formats import values
 from generators.types import ComponentType
@@ -121,8 +121,9 @@ class MatrixValue:
         """
         if self.permitted is not None:
             raise GeneratorError(
+                Rule.WIDER_PERMITTED,
                 "a result of which the specification permits more than this suite expects is the operand of another operation, which would "
-                "be blamed for it; use data that are exact in the bits that must be kept"
+                "be blamed for it; use data that are exact in the bits that must be kept",
             )
 
     @property
@@ -153,7 +154,8 @@ class MatrixValue:
             case Envelope(center=center):
                 return center
         raise GeneratorError(
-            "a float result that may round either way is the operand of an operation that needs one value; use exact data, or store it"
+            Rule.SEVERAL_VALUES,
+            "a float result that may round either way is the operand of an operation that needs one value; use exact data, or store it",
         )
 
     @property
@@ -190,7 +192,7 @@ class MatrixValue:
                 return (self.bits,)
             case Choice(others=others):
                 return (self.bits, *others)
-        raise GeneratorError("an operation takes floats that have a range of values; use exact data, or store them")
+        raise GeneratorError(Rule.VALUE_RANGE, "an operation takes floats that have a range of values; use exact data, or store them")
 
     def expectation(self) -> Expectation:
         """Return what memory may hold after this matrix was stored."""
@@ -223,7 +225,9 @@ class UndefinedMatrix(MatrixValue):
         object.__setattr__(self, "name", name)
 
     def __getattr__(self, _: str) -> NoReturn:
-        raise GeneratorError(f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)")
+        raise GeneratorError(
+            "KHR-COMP-04", f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)"
+        )
 
 
 def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
@@ -318,7 +322,7 @@ def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> Matri
     """
     rules = {type(value.known) for value in joined} - {Certain}
     if len(rules) != 1 or Envelope in rules or any(value.permitted is not None or value.origins for value in joined):
-        raise GeneratorError("arms of a branch give numbers of which rules permit several in different ways; use exact data")
+        raise GeneratorError(Rule.ARMS, "arms of a branch give numbers of which rules permit several in different ways; use exact data")
     known: Knowledge
     if Choice in rules:
         most = max(len(value.every_bits) for value in joined)
@@ -342,7 +346,7 @@ def _single(value: MatrixValue) -> Range:
     """
     numbers = values(value.bits, value.component)
     if not np.isfinite(numbers).all():
-        raise GeneratorError("arms of a branch give a range of numbers, and NaN or infinity; use finite data")
+        raise GeneratorError(Rule.ARMS, "arms of a branch give a range of numbers, and NaN or infinity; use finite data")
     return Range(numbers, numbers, numbers)
 
 

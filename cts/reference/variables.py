@@ -13,7 +13,7 @@ from cts.reference.cooperative_vectors import constant_vector, null_vector
 from cts.reference.state import State
 from cts.reference.trees import Partial, Tree, component, is_defined, replaced, selected
 from cts.reference.values import MatrixValue, UndefinedMatrix
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.cooperative_vectors import CooperativeVectorConstant
 from generators.program.values import (
@@ -77,12 +77,14 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
     for place, index in enumerate(path):
         container = part_type(type_, path[:place])
         if isinstance(container, MatrixType):
-            raise GeneratorError("which element a component of an invocation is, is open (F-KHR-4); state the effect of the code")
+            raise GeneratorError(
+                "F-KHR-4", "which element a component of an invocation is, is open (F-KHR-4); state the effect of the code"
+            )
         assert isinstance(container, ArrayType | StructType | VectorType | CooperativeVectorType)
         count = length(container)
         at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)
         if at.max() >= count:
-            raise GeneratorError(f"index {int(at.max())} of {count} parts; give one that is there")
+            raise GeneratorError(Rule.INDEX, f"index {int(at.max())} of {count} parts; give one that is there")
         found.append(at.astype(np.int64))
     return found
 
@@ -170,7 +172,9 @@ def variable_load(state: State, operation: VariableLoad) -> None:
     variable = operation.variable
     found = part(state.variables.get(variable.name), indices(state, variable.type, operation.path))
     if found is None or not is_defined(found):
-        raise GeneratorError(f"variable {variable.name} is loaded before it is written; store to all of what is loaded first")
+        raise GeneratorError(
+            Rule.UNINITIALIZED, f"variable {variable.name} is loaded before it is written; store to all of what is loaded first"
+        )
     loaded = whole(operation.result.type, found)
     assert loaded is not None, "what is defined is there"
     define(state, operation.result.name, loaded)

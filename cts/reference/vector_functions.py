@@ -17,7 +17,7 @@ import numpy as np
 from cts.reference.function_bounds import readings, within_bounds
 from cts.reference.values import CERTAIN, Choice, MatrixValue
 from cts.verdict.expected import Authority
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.error_free import two_sum
 from generators.numerics.formats import denormals, encode, integers, sign_bit, values
 from generators.numerics.rounding import neighbours
@@ -40,7 +40,7 @@ def function_of(function: VectorFunction, arguments: Sequence[MatrixValue], mode
     """
     component = arguments[0].component
     if any(one.component is not component or one.bits.shape != arguments[0].bits.shape for one in arguments):
-        raise GeneratorError(f"the arguments of {function} are of different types; give them one (CV-ARI-04)")
+        raise GeneratorError(Rule.TYPES_DIFFER, f"the arguments of {function} are of different types; give them one (CV-ARI-04)")
     if function in _INTEGER:
         return _of_integers(function, arguments)
     if function in _SELECTIONS or function in ("FClamp", "NClamp"):
@@ -64,7 +64,7 @@ def _of_integers(function: VectorFunction, arguments: Sequence[MatrixValue]) -> 
     """Return the minimum, maximum or clamped number of integers that are read as the function's name says, whatever their type."""
     component = arguments[0].component
     if component.is_float:
-        raise GeneratorError(f"{function} is for integers, and not for {component} (CV-ARI-04)")
+        raise GeneratorError("CV-ARI-04", f"{function} is for integers, and not for {component} (CV-ARI-04)")
     x, *rest = [integers(one.bits, component, function[0] == "S") for one in arguments]
     if function.endswith("Clamp"):
         low, high = rest
@@ -77,7 +77,7 @@ def _of_integers(function: VectorFunction, arguments: Sequence[MatrixValue]) -> 
 
 
 def _undefined_clamp(function: str) -> GeneratorError:
-    return GeneratorError(f"{function} has a minimum above its maximum, of which the result is undefined; exchange them")
+    return GeneratorError(Rule.CLAMP_BOUNDS, f"{function} has a minimum above its maximum, of which the result is undefined; exchange them")
 
 
 # Floats of which one is chosen
@@ -158,14 +158,20 @@ def _special(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> M
     """
     component = arguments[0].component
     if function == "Step":
-        raise GeneratorError("Step of special values is 0 or 1 by comparisons that no execution mode binds; use no mode (F-CV-19)")
+        raise GeneratorError(
+            "F-CV-19", "Step of special values is 0 or 1 by comparisons that no execution mode binds; use no mode (F-CV-19)"
+        )
     given = [values(one.every_bits[0], component) for one in arguments]
     if any(len(one.every_bits) > 1 for one in arguments):
-        raise GeneratorError(f"{function} of special values takes an argument that may have several values; use exact data")
+        raise GeneratorError(
+            Rule.SEVERAL_VALUES, f"{function} of special values takes an argument that may have several values; use exact data"
+        )
     if modes.denormals != "kept" and any(denormals(one, component).any() for one in given):
-        raise GeneratorError(f"{function} of denormals and special values: declare DenormPreserve, or use one kind (facts.md C29)")
+        raise GeneratorError(
+            Rule.DENORMAL, f"{function} of denormals and special values: declare DenormPreserve, or use one kind (facts.md C29)"
+        )
     if function[0] == "F" and any(np.isnan(one).any() for one in given):
-        raise GeneratorError(f"{function} of NaN is undefined; use the N function")
+        raise GeneratorError(Rule.NAN_OPERAND, f"{function} of NaN is undefined; use the N function")
     if function.endswith("Clamp"):
         x, low, high = given
         if (low > high).any():
@@ -209,7 +215,9 @@ def _fused(arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
             for exact in (inner, total):
                 low, high = neighbours(component, exact)
                 if ((low != high) | (rest != 0)).any():
-                    raise GeneratorError("Fma under execution modes rounds; use numbers whose product and sum are exact (facts.md C28)")
+                    raise GeneratorError(
+                        Rule.INEXACT, "Fma under execution modes rounds; use numbers whose product and sum are exact (facts.md C28)"
+                    )
             tiny = denormals(total, component)
             results.append(np.where(tiny, 0.0, total) if modes.denormals == "flushed" else total)
     bits = _distinct([encode(component, one + 0.0) for one in results])

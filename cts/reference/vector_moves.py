@@ -66,7 +66,9 @@ def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = 
         low, high = getattr(numbers, "low", None), getattr(numbers, "high", None)
         least = smallest_normal(value.component)
         if low is not None and high is not None and ((low < least) & (high > -least)).any():
-            raise GeneratorError("a range of results with zeros or denormals is stored as a whole vector; store its components (F-CV-21)")
+            raise GeneratorError(
+                "F-CV-21", "a range of results with zeros or denormals is stored as a whole vector; store its components (F-CV-21)"
+            )
         return value
     authority = value.authority if value.authority.requirement else Authority(requirement)
     return _loosened(replace(value, nan_kept=value.nan_kept or loaded, authority=authority), flushes=True)

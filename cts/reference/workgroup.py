@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.verdict.expected import Exact, one_set
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.program.stated import Stated
 from generators.program.values import ScalarValue
@@ -28,7 +28,7 @@ def copied(state: State, operation: Copied) -> None:
         GeneratorError: not all invocations execute it, so some elements are not copied.
     """
     if len(state.instances) < state.program.instances:
-        raise GeneratorError(f"only some scope instances copy to {operation.target.name}; copy outside of branches")
+        raise GeneratorError(Rule.PARTIAL_COPY, f"only some scope instances copy to {operation.target.name}; copy outside of branches")
     state.memories[operation.target.name].copy_from(state.memories[operation.source.name], operation.backwards)
 
 
@@ -40,7 +40,9 @@ def part_copied(state: State, operation: PartCopied) -> None:
     """
     target, source = operation.target, operation.source
     if state.program.scope is not Scope.SUBGROUP or target.pointee != source.pointee:
-        raise GeneratorError(f"a subgroup copies parts of {source.name} to {target.name}: both need one pointee, and matrices its scope")
+        raise GeneratorError(
+            Rule.COPY_ARRAYS, f"a subgroup copies parts of {source.name} to {target.name}: both need one pointee, and matrices its scope"
+        )
     component = target.pointee.component
     numbers = np.arange(operation.count)
     found = _elements(state, source, operation.source_first, numbers[::-1] if operation.backwards else numbers)
@@ -53,7 +55,7 @@ def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarra
     """Return the byte offsets of components, (instances, elements, lanes of the pointee)."""
     index = state.scalar(first).astype(np.int64)[:, None] + numbers
     if (index >= array.count).any():
-        raise GeneratorError(f"{array.name} has no element {int(index.max())}; make it longer")
+        raise GeneratorError(Rule.OUT_OF_BOUNDS, f"{array.name} has no element {int(index.max())}; make it longer")
     memory = state.memories[array.name]
     lanes = np.arange(array.pointee.lanes) * array.pointee.component.bytes
     offsets = (index * array.pointee.bytes)[:, :, None] + lanes
@@ -74,7 +76,7 @@ def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     memory = state.memories[operation.counter.name]
     place = np.zeros((1, 1, 1), np.int64)
     if memory.load(place, counter).any():
-        raise GeneratorError(f"{operation.counter.name} counts workgroups, so it must start with 0")
+        raise GeneratorError(Rule.COUNTER_START, f"{operation.counter.name} counts workgroups, so it must start with 0")
     count = np.full((1, 1, 1), program.workgroup_count, counter.bits_dtype)
     memory.store(place, one_set(Exact(counter, count)), "the count of workgroups")
     instances = state.instances

@@ -13,7 +13,7 @@ import numpy as np
 from cts.devices.capabilities import SPIRV_EXTENSIONS
 from cts.devices.module_reading import read_needs
 from cts.repro.c_program import Run
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.kernel import BufferSlot, Kernel
 from generators.spirv.enumerants import Decoration, Op
 from generators.spirv.reader import read_instructions
@@ -55,14 +55,14 @@ def amber_script(id_: str, runs: Sequence[Run], expected: Sequence[Iterable[str]
 def _refuse(runs: Sequence[Run]) -> None:
     first = runs[0].kernel
     if first.draw is not None:
-        raise NotExpressible("it draws without attachments")
+        raise NotExpressible(Lack.PROGRAM_DRAW, "it draws without attachments")
     if first.shader_object is not None or first.pipeline_cache or first.robust:
-        raise NotExpressible("it has a shader object, a pipeline cache or robust access")
+        raise NotExpressible(Lack.PROGRAM_PIPELINE, "it has a shader object, a pipeline cache or robust access")
     for slot in first.buffers:
         if slot.binding is None or slot.element:
-            raise NotExpressible("it has buffers that are reached by address, or arrays of descriptors")
+            raise NotExpressible(Lack.PROGRAM_BUFFERS, "it has buffers that are reached by address, or arrays of descriptors")
         if slot.opaque is not None or slot.windows is not None:
-            raise NotExpressible("it has matrices in a layout of the device's, or buffers of gigabytes")
+            raise NotExpressible(Lack.PROGRAM_MATRICES, "it has matrices in a layout of the device's, or buffers of gigabytes")
 
 
 def specialized(kernel: Kernel) -> bytes:
@@ -80,7 +80,7 @@ def specialized(kernel: Kernel) -> bytes:
             for place in range(len(operands) - 2):
                 words[position + 3 + place] = value >> 32 * place & 0xFFFFFFFF
         elif op in (Op.SpecConstantTrue, Op.SpecConstantFalse) and ids.get(operands[1]) in values:
-            raise NotExpressible("it has a boolean specialization constant")
+            raise NotExpressible(Lack.PROGRAM_CONSTANTS, "it has a boolean specialization constant")
     return words.tobytes()
 
 
@@ -117,6 +117,6 @@ def _run(number: int, run: Run, shader: str) -> Iterator[str]:
 def _expectation(number: int, line: str) -> str:
     array, at, _, _, _, _, *sets = line.partition(";")[0].split()
     if len(sets) != 1 or not set(sets[0]) <= set("0123456789abcdef"):
-        raise NotExpressible("an element may have several values")
+        raise NotExpressible(Lack.PROGRAM_VALUES, "an element may have several values")
     values = bytes.fromhex(sets[0])[::-1]
     return f"EXPECT {array}{number} IDX {at} EQ {' '.join(map(str, values))}"

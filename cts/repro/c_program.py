@@ -22,7 +22,7 @@ from cts.devices.capabilities import (
 from cts.devices.module_needs import ModuleNeeds
 from cts.devices.module_reading import read_needs
 from cts.repro.feature_structures import FeatureStructure, feature_structures, structure_of
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.kernel import Dispatch, Kernel
 from generators.spirv.assemble import assemble
 from generators.spirv.covering_triangle import CORNERS, COVERING_TRIANGLE
@@ -151,14 +151,16 @@ def _stage(draw: Draw | None) -> dict[str, Any]:
 def _refuse(runs: Sequence[Run]) -> None:
     first = runs[0].kernel
     if first.draw is not None and (first.pipeline_cache or first.shader_object is not None or first.robust):
-        raise NotExpressible("it draws with a pipeline cache, a shader object or robust access, and the C program does not")
+        raise NotExpressible(
+            Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, and the C program does not"
+        )
     if any(slot.opaque is not None for slot in first.buffers):
-        raise NotExpressible("it has matrices in a layout of the device's, and the C program converts none")
+        raise NotExpressible(Lack.PROGRAM_MATRICES, "it has matrices in a layout of the device's, and the C program converts none")
     if any(slot.windows is not None for slot in first.buffers):
-        raise NotExpressible("it has buffers of gigabytes, of which the C program would hold every byte")
+        raise NotExpressible(Lack.PROGRAM_BUFFERS, "it has buffers of gigabytes, of which the C program would hold every byte")
     for run in runs:
         if _shared(run.kernel) != _shared(first):
-            raise NotExpressible("its pipelines differ in more than constants and local sizes")
+            raise NotExpressible(Lack.PROGRAM_CONSTANTS, "its pipelines differ in more than constants and local sizes")
 
 
 def _shared(kernel: Kernel) -> Kernel:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.verdict.expected import Exact, Expected, Interval, OneOf, Placed, ValueSet
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.numerics.formats import is_nan, sign_bit
 from generators.types import ComponentType
 
@@ -57,7 +57,7 @@ def _type_name(placed: Placed) -> str:
     if not signs:
         return placed.component.name
     if len(signs) > 1 or placed.component.bits > _EXACT_IN_A_DOUBLE:
-        raise NotExpressible(f"elements of {placed.component} are judged by ranges that doubles do not say")
+        raise NotExpressible(Lack.PROGRAM_VALUES, f"elements of {placed.component} are judged by ranges that doubles do not say")
     return f"{'s' if signs.pop() else 'u'}{placed.component.bits}"
 
 

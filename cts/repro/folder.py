@@ -12,7 +12,7 @@ from pathlib import Path
 from cts.journal.record import encode
 from cts.verdict.failure import explanations
 from cts.verdict.verdict import CaseResult
-from generators.errors import CtsError
+from generators.errors import CannotWrite
 
 README = "README.md"
 DESCRIPTION = "kernel.json"
@@ -45,14 +45,14 @@ def writing(folder: Path) -> Iterator[None]:
     """Make ``folder`` for the block to write into; first remove what an earlier reproduction wrote there, whichever its kind of case.
 
     Raises:
-        CtsError: the folder or, in the block, a file cannot be written.
+        CannotWrite: the folder or, in the block, a file cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _clear(folder)
         yield
     except OSError as error:
-        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+        raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
 
 def heading(case_id: str) -> str:
@@ -64,7 +64,7 @@ def add_result(folder: Path, result: CaseResult) -> None:
     """Add a result to the folder, and what happened to its README, after the heading.
 
     Raises:
-        CtsError: a file cannot be written.
+        CannotWrite: a file cannot be written.
     """
     try:
         (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
@@ -72,7 +72,7 @@ def add_result(folder: Path, result: CaseResult) -> None:
         first, _, rest = readme.read_text(encoding="utf-8").partition("\n")
         readme.write_text(f"{first}\n\n## What happened\n\n{_told(result)}{rest}", encoding="utf-8")
     except OSError as error:
-        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+        raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
 
 def _told(result: CaseResult) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from cts.devices.property_commands import COMMANDS, POISON, PropertyCommand
 from cts.repro.c_program import template
 from cts.repro.feature_structures import FeatureStructure, structure_of
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.property_query import PropertyQuery
 
 _CAPACITIES: Mapping[str, str] = MappingProxyType(
@@ -83,7 +83,10 @@ def query_program(id_: str, query: PropertyQuery, words: str, feature: str, requ
     """
     command = COMMANDS[query.command]
     if query.info is not None:
-        raise NotExpressible("its command is asked for one scope and subgroup size, and the C program asks only the commands that list all")
+        raise NotExpressible(
+            Lack.PROGRAM_QUERY,
+            "its command is asked for one scope and subgroup size, and the C program asks only the commands that list all",
+        )
     structures: dict[FeatureStructure, None] = {}
 
     def at(name: str) -> str:
@@ -96,7 +99,7 @@ def query_program(id_: str, query: PropertyQuery, words: str, feature: str, requ
     each, any_of = _each(query.rule, command, at)
     known = bool(each) or query.rule in (*_CAPACITIES, *_LIMIT_RULES, "count", "repeated") or bool(required)
     if not known:
-        raise NotExpressible(f"the C program does not know the rule {query.rule}")
+        raise NotExpressible(Lack.PROGRAM_QUERY, f"the C program does not know the rule {query.rule}")
     fields = [name for name in command.dtype.names or () if name not in ("sType", "pNext")]
     limit_name, limit = _LIMIT_RULES.get(query.rule, ("", ""))
     limits = next((one for one in _LIMITS if limit_name in one.members), None)

@@ -78,8 +78,8 @@ class StageUnavailable(DeviceUnavailable):
         plain: the id of the case without cooperative types (``plain_case``).
     """
 
-    def __init__(self, message: str, plain: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, plain: str, attempts: int, verdict: str) -> None:
+        super().__init__(message, attempts=attempts, control=plain, verdict=verdict)
         self.plain = plain
 
 
@@ -145,8 +145,9 @@ class ControlCase:
         self._row = 0
         if plain := self._plain(id_):
             control = _Control(plain, "has no cooperative types", frozenset(Verdict) - LOST)
-            if what := self._wrong(id_, control):
-                raise StageUnavailable(what, plain)
+            if wrong := self._wrong(id_, control):
+                what, verdict = wrong
+                raise StageUnavailable(what, plain, self._retries.attempts, verdict)
         self._check(id_, self._own(id_) or self._any())
 
     def _own(self, id_: str) -> _Control | None:
@@ -157,20 +158,23 @@ class ControlCase:
         return _proven(min(self._quickest.values(), key=lambda proven: proven[1])) if self._quickest else None
 
     def _check(self, id_: str, control: _Control | None) -> None:
-        if control is not None and (what := self._wrong(id_, control)):
-            raise DeviceUnavailable(what)
+        if control is not None and (wrong := self._wrong(id_, control)):
+            what, verdict = wrong
+            raise DeviceUnavailable(what, attempts=self._retries.attempts, control=control.id, verdict=verdict)
 
-    def _wrong(self, id_: str, control: _Control) -> str:
-        """Return what is wrong with the device after the case ``id_``; nothing if the control works, now or after some tries."""
+    def _wrong(self, id_: str, control: _Control) -> tuple[str, Verdict] | None:
+        """Return what is wrong with the device after the case ``id_``, and how the control ended; None if the control works, now or after
+        some tries."""
         verdict = Verdict.PASS
         for _ in self._retries.begin(self._sleep):
             verdict = self._repeated(control)
             if verdict in control.working:
-                return ""
-        return (
+                return None
+        what = (
             f"the device no longer works: {control.id}, which {control.what}, now ends as {verdict} "
             f"(tried {self._retries.attempts} times, the last case before that was {id_})"
         )
+        return what, verdict
 
     def _repeated(self, control: _Control) -> Verdict:
         """Run the control until it does not work, at most ``RUNS`` times; return how the last run ended."""

@@ -421,16 +421,20 @@ def _token(directory: Path | None) -> str:
         return ""
 
 
+class NotSendable(CtsError):
+    """pytest-xdist cannot send an argument to its workers."""
+
+
 def check_sendable(arguments: Sequence[str | os.PathLike[str]]) -> None:
     """Refuse what pytest-xdist cannot send to its workers.
 
     Raises:
-        CtsError: the bytes of an argument are not UTF-8.
+        NotSendable: the bytes of an argument are not UTF-8.
     """
     for given in arguments:
         argument = os.fspath(given)
         if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise CtsError(
+            raise NotSendable(
                 f"-n: pytest-xdist can send no argument whose bytes are not UTF-8 ({argument}): name another path, or leave out -n"
             )
 

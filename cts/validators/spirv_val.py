@@ -16,6 +16,10 @@ SECONDS = 60.0
 _VERSION = re.compile(r"v(\d+\.\d+\S*)")
 
 
+class ValidatorMissing(DeviceError):
+    """spirv-val is not installed."""
+
+
 class SpirvVal:
     """spirv-val for the Vulkan 1.3 environment.
 
@@ -26,7 +30,7 @@ class SpirvVal:
     def __init__(self) -> None:
         path = shutil.which(NAME)
         if path is None:
-            raise DeviceError("--device spirv-val: spirv-val is not on PATH: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
+            raise ValidatorMissing("--device spirv-val: spirv-val is not on PATH: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
         self._path = path
         self.description = DeviceDescription(
             name=NAME,

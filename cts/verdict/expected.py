@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import integers, is_nan, sign_bit, values
 from generators.types import ComponentType
 
@@ -261,7 +261,9 @@ class Expectation:
 
     def __post_init__(self) -> None:
         if self.permitted is not self.expected and not includes(self.permitted, self.expected):
-            raise GeneratorError("an expectation expects values that it does not permit; make the permitted set hold the expected one")
+            raise GeneratorError(
+                Rule.EXPECTED_SET, "an expectation expects values that it does not permit; make the permitted set hold the expected one"
+            )
 
 
 def one_set(allowed: ValueSet, authority: Authority = NO_AUTHORITY) -> Expectation:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.verdict.elements import byte_offsets, scatter
 from cts.verdict.expected import Expected, OneOf, ValueSet
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.program import Program, Subcase
 from generators.types import StorageClass
 
@@ -56,7 +56,7 @@ def poison(allowed: ValueSet) -> np.ndarray:
         bits, taken = np.where(allowed.free, ~allowed.bits, bits), taken & ~allowed.free
     if not taken.any():
         return bits
-    raise GeneratorError("an element allows so many values that none is left for poison; make its data tighter")
+    raise GeneratorError(Rule.POISON, "an element allows so many values that none is left for poison; make its data tighter")
 
 
 def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> dict[str, np.ndarray]:

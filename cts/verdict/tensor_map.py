@@ -9,6 +9,10 @@ from typing import Literal
 NOWHERE = -1
 
 
+class PartsDiffer(ValueError):
+    """The parts of a tensor's map do not fit each other."""
+
+
 @dataclass(frozen=True)
 class TensorMap:
     """One tensor load or store of one scope instance. Tuples have an entry for each dimension of the layout, or for each element of the
@@ -23,7 +27,7 @@ class TensorMap:
             none, as a load takes the clamp value or a store discards the element.
 
     Raises:
-        ValueError: the tuples do not fit each other.
+        PartsDiffer: the tuples do not fit each other.
     """
 
     access: Literal["load", "store"]
@@ -42,4 +46,4 @@ class TensorMap:
     def __post_init__(self) -> None:
         ranks = {len(part) for part in (self.dimensions, self.offset, self.span, self.block_size)}
         if len(ranks) != 1 or any(len(part) != math.prod(self.shape) for part in (self.in_slice, self.in_tensor)):
-            raise ValueError("the parts of the tensor's map do not fit each other")
+            raise PartsDiffer("the parts of the tensor's map do not fit each other")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.variables import assignee, value_text
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
@@ -36,7 +36,7 @@ def emit_extract_sub_array(shader: Shader, operation: ExtractSubArray) -> None:
     type_ = operation.result.type
     assert isinstance(type_.element, ComponentType), "arrays of invocations have scalars"
     if isinstance(type_.length, int) and type_.length * type_.element.bytes == _REFUSED_BYTES:
-        raise NotExpressible(f"glslang's extractSubArrayQCOM gives no array of {_REFUSED_BYTES} bytes")
+        raise NotExpressible(Lack.ARRAY_PART, f"glslang's extractSubArrayQCOM gives no array of {_REFUSED_BYTES} bytes")
     _call(shader, "extractSubArrayQCOM", operation.result, value_text(shader, operation.source), shader.text(operation.start))
 
 

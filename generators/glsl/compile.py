@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.errors import CtsError, GeneratorError
+from generators.errors import CtsError, GeneratorError, NotInstalled, Rule
 from generators.glsl.library import find_library
 from generators.program.shape import LATEST, Version
 from generators.stages import Stage
@@ -34,17 +34,32 @@ def find_glslang() -> str | None:
     return shutil.which("glslang") or shutil.which("glslangValidator")
 
 
+class UnknownExtension(CtsError):
+    """glslang does not know an extension: it is too old.
+
+    Attributes:
+        extension: its name.
+    """
+
+    def __init__(self, extension: str, message: str) -> None:
+        super().__init__(message)
+        self.extension = extension
+
+
 def compile_glsl(source: str, version: Version = LATEST, stage: Stage = "compute") -> bytes:
     """Return the SPIR-V module of a shader of a stage, for Vulkan 1.3, in a version of SPIR-V. Modules are kept: the same source costs
     once. Where libshaderc is installed too, it compiles what it accepts, and the program glslang the rest.
 
     Raises:
-        CtsError: glslang is not installed, or too old.
+        NotInstalled: glslang is not installed.
+        UnknownExtension: it is too old.
         GeneratorError: it rejects the source; the message has its complaint and the lines around it.
     """
     glslang = find_glslang()
     if glslang is None:
-        raise CtsError(f"the GLSL front end needs glslang: install glslang {_TESTED} or newer (glslang-tools), or use --front-end spirv")
+        raise NotInstalled(
+            "glslang", f"the GLSL front end needs glslang: install glslang {_TESTED} or newer (glslang-tools), or use --front-end spirv"
+        )
     return _compile(glslang, source, version, stage)
 
 
@@ -65,7 +80,9 @@ def _compile_by_program(glslang: str, source: str, version: Version, stage: Stag
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            raise GeneratorError(f"glslang did not end within {TIMEOUT_SECONDS} s; stop it and use --front-end spirv") from None
+            raise GeneratorError(
+                Rule.GLSLANG_TIMEOUT, f"glslang did not end within {TIMEOUT_SECONDS} s; stop it and use --front-end spirv"
+            ) from None
         except OSError as error:
             raise CtsError(f"{glslang} cannot be run ({error.strerror}): install glslang {_TESTED} or newer") from None
         if done.returncode == 0 and module.exists():
@@ -76,12 +93,12 @@ def _compile_by_program(glslang: str, source: str, version: Version, stage: Stag
 def _rejection(glslang: str, source: str, output: str, status: int) -> CtsError:
     unknown = re.search(r"'(GL_\w+)' : extension not supported", output)
     if unknown:
-        return CtsError(f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
+        return UnknownExtension(unknown[1], f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
     found = _ERROR.search(output)
     if found is None:
-        return GeneratorError(f"glslang failed with status {status}: {output.strip() or 'no message'}")
+        return GeneratorError(Rule.GLSLANG_FAILED, f"glslang failed with status {status}: {output.strip() or 'no message'}")
     line = int(found[1])
-    return GeneratorError(f"glslang rejects line {line} of the shader: {found[2].strip()}\n{excerpt(source, line)}")
+    return GeneratorError(Rule.GLSLANG_REJECTS, f"glslang rejects line {line} of the shader: {found[2].strip()}\n{excerpt(source, line)}")
 
 
 def excerpt(source: str, line: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -38,7 +38,7 @@ def constant_text(shader: Shader, constant: MatrixConstant) -> str:
     """
     _refuse_replication(constant.replicated)
     if constant.specializable and constant.value.source == "literal":
-        raise NotExpressible("GLSL specializes constants with a constant_id, not literals")
+        raise NotExpressible(Lack.REPLICATED_CONSTANT, "GLSL specializes constants with a constant_id, not literals")
     return f"{shader.matrix_type(constant.result.type)}({shader.text(constant.value)})"
 
 
@@ -55,4 +55,4 @@ def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
 
 def _refuse_replication(replicated: bool) -> None:
     if replicated:
-        raise NotExpressible("glslang replicates no composite that is a coopmat")
+        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang replicates no composite that is a coopmat")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.program.conversion import Conversion, MatrixConvert, changes_use, is_float8
 from generators.types import ComponentType
@@ -18,7 +18,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     source, target = convert.matrix.type.component, convert.result.type.component
     if not follows_types(convert.conversion, source, target):
         raise NotExpressible(
-            f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
+            Lack.CONVERSION, f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
         )
     use_changes = changes_use(convert, shader.program.maintenance1)
     if use_changes:
@@ -28,10 +28,10 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
         return
     if is_float8(source):
-        raise NotExpressible(f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
+        raise NotExpressible(Lack.SATURATION_TYPE, f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
     if use_changes:
         # glslang 16.6 takes it and declares no capability for it.
-        raise NotExpressible("saturatedConvertEXT leaves the use of a matrix as it is")
+        raise NotExpressible(Lack.SATURATION_USE, "saturatedConvertEXT leaves the use of a matrix as it is")
     if convert.result.name not in shader.variables:
         shader.line(f"{shader.assignee(convert.result)};")
     shader.line(f"saturatedConvertEXT({shader.text(convert.result)}, {matrix});")

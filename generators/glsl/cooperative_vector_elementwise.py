@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.conversion import follows_types
 from generators.glsl.cooperative_vectors import declared
 from generators.glsl.shader import Shader
@@ -85,7 +85,9 @@ def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> 
     source, target = operation.vector.type.component, operation.result.type.component
     reinterprets = operation.conversion is Conversion.BITCAST and (source.is_float or target.is_float)
     if reinterprets or not follows_types(operation.conversion, source, target):
-        raise NotExpressible(f"a constructor converts {source} to {target} by their types, not as Op{operation.conversion.value}")
+        raise NotExpressible(
+            Lack.CONVERSION, f"a constructor converts {source} to {target} by their types, not as Op{operation.conversion.value}"
+        )
     _assign(shader, operation.result, f"{shader.vector_type(operation.result.type)}({shader.text(operation.vector)})")
 
 
@@ -97,7 +99,7 @@ def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -
     """
     name, component = _FUNCTIONS.get(operation.function), operation.result.type.component
     if name is None:
-        raise NotExpressible(f"GLSL has no function that is {operation.function}")
+        raise NotExpressible(Lack.FUNCTION, f"GLSL has no function that is {operation.function}")
     if operation.function[0] in "US" and operation.function != "Step":
         _check_signed(component, operation.function[0] == "S")
     _assign(shader, operation.result, f"{name}({', '.join(shader.text(argument) for argument in operation.arguments)})")
@@ -109,4 +111,4 @@ def _assign(shader: Shader, result: CooperativeVector, expression: str, no_contr
 
 def _check_signed(component: ComponentType, signed: bool) -> None:
     if component.is_signed != signed:
-        raise NotExpressible(f"GLSL treats {component} by its own signedness")
+        raise NotExpressible(Lack.SIGNEDNESS, f"GLSL treats {component} by its own signedness")

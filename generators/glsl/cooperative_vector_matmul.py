@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.cooperative_vectors import declared, uint
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
@@ -38,7 +38,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
     """
     derived = derived_operands(operation.result, operation.input)
     if (operation.operands or MatrixOperands.NONE) != derived:
-        raise NotExpressible(f"GLSL takes the signed flags from the component types (0x{int(derived):x})")
+        raise NotExpressible(Lack.SIGNED_FLAGS, f"GLSL takes the signed flags from the component types (0x{int(derived):x})")
     matrix, bias = operation.matrix, operation.bias
     arguments = [
         identifier(operation.result.name),
@@ -78,7 +78,7 @@ def stride(shader: Shader, value: ScalarValue | None) -> str:
         NotExpressible: it is left out.
     """
     if value is None:
-        raise NotExpressible("GLSL leaves no stride out")
+        raise NotExpressible(Lack.STRIDE, "GLSL leaves no stride out")
     return uint(shader, value, "stride")
 
 
@@ -88,5 +88,5 @@ def _boolean(shader: Shader, value: bool | Operand) -> str:
 
 def _constant(shader: Shader, operand: Operand) -> str:
     if operand.source not in ("literal", "specialization"):
-        raise NotExpressible(f"'{operand.name}' is to be a constant, and comes from a {operand.source}")
+        raise NotExpressible(Lack.CONSTANT, f"'{operand.name}' is to be a constant, and comes from a {operand.source}")
     return shader.text(operand) if operand.type.name == "s32" else f"int({shader.text(operand)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.cooperative_vector_matmul import interpretation, layout, stride
 from generators.glsl.cooperative_vectors import uint
 from generators.glsl.shader import Shader
@@ -40,5 +40,5 @@ def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
 
 def _scalars(shader: Shader, array: Array) -> str:
     if array.pointee.lanes > 1:
-        raise NotExpressible("GLSL accumulates in arrays of scalars alone")
+        raise NotExpressible(Lack.POINTEE, "GLSL accumulates in arrays of scalars alone")
     return shader.elements(array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.cooperative_vectors import (
@@ -30,7 +30,7 @@ def uint(shader: Shader, value: ScalarValue, what: str) -> str:
         NotExpressible: it is not a 32-bit integer.
     """
     if value.type.is_float or value.type.bits != 32:
-        raise NotExpressible(f"the {what} is a uint in GLSL, not {value.type}")
+        raise NotExpressible(Lack.INDEX_TYPE, f"the {what} is a uint in GLSL, not {value.type}")
     return shader.text(value) if value.type.name == "u32" else f"uint({shader.text(value)})"
 
 
@@ -49,7 +49,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """
     component = store.vector.type.component
     if not component.has_arithmetic:
-        raise NotExpressible(f"glslang has no coopVecStoreNV of {component}")
+        raise NotExpressible(Lack.COMPONENT_TYPE, f"glslang has no coopVecStoreNV of {component}")
     offset = uint(shader, store.offset, "offset")
     shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array)}, {offset});")
 
@@ -61,7 +61,7 @@ def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
         NotExpressible: the module is to have a constituent for each component: glslang replicates.
     """
     if not splat.replicated:
-        raise NotExpressible("glslang makes a replicated composite of a cooperative vector of one scalar")
+        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes a replicated composite of a cooperative vector of one scalar")
     shader.line(f"{declared(shader, splat.result)} = {shader.vector_type(splat.result.type)}({shader.text(splat.value)});")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.glsl.memory_operands import qualify
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import identifier, literal
@@ -83,14 +83,14 @@ def _local_size(program: Program) -> str:
     """
     shape = program.shape
     if shape.local_size != "literals" and (shape.local_size == "built_in") is not (shape.version < LATEST):
-        raise NotExpressible("GLSL cannot choose between LocalSizeId and WorkgroupSize: the version of SPIR-V does")
+        raise NotExpressible(Lack.LOCAL_SIZE, "GLSL cannot choose between LocalSizeId and WorkgroupSize: the version of SPIR-V does")
     x = f"local_size_x_id = {LOCAL_SIZE_CONSTANT_ID}"
     if shape.local_size == "constants":
         further = f"local_size_y = {shape.y + 1}, local_size_z = {shape.z + 1}"
         return f"{x}, local_size_y_id = {LOCAL_SIZE_Y_CONSTANT_ID}, local_size_z_id = {LOCAL_SIZE_Z_CONSTANT_ID}, {further}"
     if shape.local_size == "literals":
         if shape.subgroup_size is None and shape.invocations is None:
-            raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
+            raise GeneratorError(Rule.SUBGROUP_SIZE, "a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
         side_by_side = program.subgroups // (shape.y * shape.z)
         x = f"local_size_x = {shape.invocations or side_by_side * (shape.subgroup_size or 0)}"
     y, z = (f"local_size_{axis} = {extent}" if extent > 1 else "" for axis, extent in (("y", shape.y), ("z", shape.z)))
@@ -127,9 +127,11 @@ def _reference_name(array: Array) -> str:
 def _elements(shader: Shader, array: Array, name: str) -> str:
     """Return the array as the member of a block."""
     if array.other_stride is not None:
-        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}")
+        raise NotExpressible(
+            Lack.ARRAY_STRIDE, f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}"
+        )
     if array.pointer_stride is not None:
-        raise NotExpressible("GLSL has no pointers whose elements have a stride of their own")
+        raise NotExpressible(Lack.POINTER_STRIDE, "GLSL has no pointers whose elements have a stride of their own")
     qualifiers = qualify(array, shader.program.operations).qualifiers
     if "nontemporal" in qualifiers:
         shader.require("GL_EXT_nontemporal_keyword")
@@ -173,7 +175,9 @@ def _shared_block(shader: Shader, array: Array) -> Block:
     """Return an array in an explicitly laid out block of shared memory."""
     shader.require("GL_EXT_shared_memory_block")
     if array.other_stride is not None:
-        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}")
+        raise NotExpressible(
+            Lack.ARRAY_STRIDE, f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}"
+        )
     qualify(array, shader.program.operations)
     member = f"{shader.pointee_type(array.pointee)} {REFERENCE_MEMBER}[{shader.extent(array.length)}];"
     return Block(f"shared {_title(array)}Block", (f"layout(offset = {array.block}) {member}",), f" {identifier(array.name)}")
@@ -188,6 +192,8 @@ def _reference(shader: Shader, array: Array) -> Block:
 
 def _shared(shader: Shader, array: Array) -> str:
     if array.array_stride is not None:
-        raise NotExpressible(f"GLSL lays out shared arrays itself, so '{array.name}' cannot have a stride of {array.array_stride}")
+        raise NotExpressible(
+            Lack.ARRAY_STRIDE, f"GLSL lays out shared arrays itself, so '{array.name}' cannot have a stride of {array.array_stride}"
+        )
     qualify(array, shader.program.operations)
     return f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}[{shader.extent(array.length)}];"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.values import Matrix
@@ -17,7 +17,9 @@ _OPERATORS: Mapping[str, str] = MappingProxyType(
 
 def _assign(shader: Shader, result: Matrix, expression: str, no_contraction: bool = False) -> None:
     if no_contraction and result.name in shader.variables:
-        raise NotExpressible(f"'{result.name}' lives in another's variable, whose declaration cannot be precise for it alone")
+        raise NotExpressible(
+            Lack.NO_CONTRACTION, f"'{result.name}' lives in another's variable, whose declaration cannot be precise for it alone"
+        )
     shader.line(f"{'precise ' if no_contraction else ''}{shader.assignee(result)} = {expression};")
 
 
@@ -34,7 +36,7 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     """
     component = operation.result.type.component
     if operation.operator in ("signed_divide", "unsigned_divide") and component.is_signed != (operation.operator == "signed_divide"):
-        raise NotExpressible(f"GLSL divides {component} by its own signedness")
+        raise NotExpressible(Lack.SIGNEDNESS, f"GLSL divides {component} by its own signedness")
     expression = f"{shader.text(operation.left)} {_OPERATORS[operation.operator]} {shader.text(operation.right)}"
     _assign(shader, operation.result, expression, operation.no_contraction)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl import subgroup_operations
 from generators.glsl.array_conversion import emit_bitcast_array, emit_construct_coopmat, emit_extract_coopmat, emit_extract_sub_array
 from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add, emit_atomic_or
@@ -98,7 +98,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Operation, no_entry
+from generators.program.operation import NoEntry, Operation
 from generators.program.per_element import PerElement
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program
@@ -304,7 +304,7 @@ def emit(program: Program) -> str:
         NotExpressible: the program says something that GLSL, or glslang, cannot.
     """
     if program.further or program.entry_point != "main":
-        raise NotExpressible("a shader of GLSL has one entry point, main")
+        raise NotExpressible(Lack.ENTRY_POINTS, "a shader of GLSL has one entry point, main")
     shader = Shader(program, _emit_operation)
     if program.shape.stage == "vertex":
         shader.line("gl_PointSize = 1.0;")
@@ -329,5 +329,5 @@ def emit(program: Program) -> str:
 def _emit_operation(shader: Shader, operation: Operation) -> None:
     emitter = EMITTERS.get(type(operation))
     if emitter is None:
-        raise no_entry(operation, "EMITTERS of generators/glsl/emit.py")
+        raise NoEntry(operation, "EMITTERS of generators/glsl/emit.py")
     emitter(shader, operation)

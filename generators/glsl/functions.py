@@ -3,7 +3,7 @@ call, where the other reading passes values and the caller's own variables."""
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import check_movable, declare, type_name
@@ -74,7 +74,7 @@ def _type(shader: Shader, value: AnyValue | None) -> str:
 
 def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
     if function.control != "none":
-        raise NotExpressible("GLSL has no words for a function control (Inline, DontInline)")
+        raise NotExpressible(Lack.FUNCTION_CONTROL, "GLSL has no words for a function control (Inline, DontInline)")
     parameters = ", ".join(_parameter(shader, parameter) for parameter in function.parameters)
     names, shader.variables = shader.variables, {}
     with shader.apart() as lines, shader.braces(f"{_type(shader, function.returned)} {identifier(function.name)}({parameters})"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import LAYOUTS
 from generators.glsl.variables import part
@@ -31,7 +31,7 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
 def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
     if array.pointee.component.name == "u64":
         # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; int64_t it takes.
-        raise NotExpressible(f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
+        raise NotExpressible(Lack.POINTEE, f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
     return call_arguments(shader, matrix, shader.elements(array), first, stride, layout, array.inner)
 
 
@@ -69,7 +69,7 @@ def _uint(shader: Shader, value: ScalarValue, what: str) -> str:
     """Return the value as uint, the type of the parameters. An int is the same bits; any other width would be converted, and the module
     would then not have what the program says."""
     if value.type.is_float or value.type.bits != 32:
-        raise NotExpressible(f"the {what} is a uint in GLSL, not {value.type}")
+        raise NotExpressible(Lack.INDEX_TYPE, f"the {what} is a uint in GLSL, not {value.type}")
     return shader.text(value)
 
 
@@ -78,6 +78,6 @@ def _layout(shader: Shader, layout: MemoryLayout) -> str:
     if isinstance(layout, Layout):
         return LAYOUTS[layout]
     if layout.source not in ("literal", "specialization"):
-        raise NotExpressible(f"the layout is a constant, and '{layout.name}' is none")
+        raise NotExpressible(Lack.CONSTANT, f"the layout is a constant, and '{layout.name}' is none")
     expression = shader.text(layout)
     return expression if layout.type.name == "s32" else f"int({expression})"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.control_flow import flattened
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT, CooperativeVectorLoad, CooperativeVectorStore
@@ -64,7 +64,9 @@ def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
     unstated = (_HAND_OVER_QUALIFIERS[_widest(operations)],) if _is_handed_over(array, operations, len(found)) else ()
     wanted = {unstated if access.memory is None else _qualifiers(array, access) for access in found}
     if len(wanted) > 1:
-        raise NotExpressible(f"GLSL qualifies arrays, not accesses, and those of '{array.name}' differ in memory operands")
+        raise NotExpressible(
+            Lack.ACCESS_OPERANDS, f"GLSL qualifies arrays, not accesses, and those of '{array.name}' differ in memory operands"
+        )
     return Qualification(wanted.pop() if wanted else (), _alignment(array, found))
 
 
@@ -106,12 +108,14 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
     mask = access.memory.mask
     if array.storage is StorageClass.WORKGROUP:
         if mask != _hand_over(access) or _scope(access) is not MemoryScope.WORKGROUP:
-            raise NotExpressible("GLSL's shared memory takes no qualifiers: its accesses are always visible to the whole workgroup")
+            raise NotExpressible(
+                Lack.SHARED_OPERANDS, "GLSL's shared memory takes no qualifiers: its accesses are always visible to the whole workgroup"
+            )
         return ()
     if MemoryAccess.ALIGNED in mask and array.storage is StorageClass.STORAGE_BUFFER:
-        raise NotExpressible("GLSL states no alignment for accesses to a storage buffer (Aligned)")
+        raise NotExpressible(Lack.ALIGNED, "GLSL states no alignment for accesses to a storage buffer (Aligned)")
     if MemoryAccess.VOLATILE in mask:
-        raise NotExpressible("GLSL's volatile is Volatile and coherent over the queue family at once")
+        raise NotExpressible(Lack.VOLATILE, "GLSL's volatile is Volatile and coherent over the queue family at once")
     nontemporal = ("nontemporal",) if MemoryAccess.NONTEMPORAL in mask else ()
     rest = mask & ~(MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL)
     if rest == MemoryAccess.NONE:
@@ -120,7 +124,7 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
         return (*nontemporal, "nonprivate")
     if rest == _hand_over(access):
         return (*nontemporal, _HAND_OVER_QUALIFIERS[_scope(access)])
-    raise NotExpressible(f"no GLSL qualifier gives the memory operands 0x{int(mask):x}")
+    raise NotExpressible(Lack.MEMORY_OPERANDS, f"no GLSL qualifier gives the memory operands 0x{int(mask):x}")
 
 
 def _guaranteed_alignment(array: Array, access: Access) -> int:
@@ -141,7 +145,9 @@ def _alignment(array: Array, found: Sequence[Access]) -> int:
     alignment = stated.pop()
     unstated = [access for access in found if access.memory is None or access.memory.alignment is None]
     if stated or any(_guaranteed_alignment(array, access) != alignment for access in unstated):
-        raise NotExpressible(f"GLSL aligns references, not accesses, and those of '{array.name}' differ in alignment")
+        raise NotExpressible(
+            Lack.ACCESS_ALIGNMENT, f"GLSL aligns references, not accesses, and those of '{array.name}' differ in alignment"
+        )
     if alignment & (alignment - 1):
-        raise NotExpressible(f"GLSL aligns references to powers of two, not to {alignment} bytes")
+        raise NotExpressible(Lack.ALIGNMENT, f"GLSL aligns references to powers of two, not to {alignment} bytes")
     return alignment

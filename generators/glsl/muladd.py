@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.program.muladd import MatrixMulAdd
 from generators.types import MatrixOperands
@@ -27,17 +27,20 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
         NotExpressible: Result's type is not C's, sizes come from different constants, or the signed flags do not fit the types.
     """
     if operation.c.type != operation.result.type:
-        raise NotExpressible("the result of coopMatMulAdd has the type of C in GLSL")
+        raise NotExpressible(Lack.RESULT_TYPE, "the result of coopMatMulAdd has the type of C in GLSL")
     a, b, c = operation.a.type, operation.b.type, operation.c.type
     if (a.rows, b.columns, a.columns) != (c.rows, c.columns, b.rows):
         # glslang 16.6: "cannot multiply coop matrices with incompatible sizes", although they are equal once specialized.
-        raise NotExpressible("glslang asks for sizes that are the same literals or the same specialization constants, not of equal value")
+        raise NotExpressible(
+            Lack.SIZES, "glslang asks for sizes that are the same literals or the same specialization constants, not of equal value"
+        )
     operands = MatrixOperands.NONE if operation.operands is None else operation.operands
     saturating = operands & MatrixOperands.SATURATING_ACCUMULATION
     derived = derived_operands(operation)
     if operands & ~saturating != derived:
         raise NotExpressible(
-            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), and not 0x{int(operands & ~saturating):x}"
+            Lack.SIGNED_FLAGS,
+            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), and not 0x{int(operands & ~saturating):x}",
         )
     arguments = [shader.text(operation.a), shader.text(operation.b), shader.text(operation.c)]
     if saturating:

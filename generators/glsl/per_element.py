@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.functions import callback
 from generators.glsl.shader import Shader
 from generators.glsl.variables import type_name
@@ -17,7 +17,7 @@ def emit_per_element(shader: Shader, operation: PerElement) -> None:
         NotExpressible: the row or the column is signed (F-CM2-11).
     """
     if any(is_scalar(p) and p.type.is_signed for p in operation.function.parameters[:2]):
-        raise NotExpressible("the row and column of coopMatPerElementNV are uint32_t")
+        raise NotExpressible(Lack.COORDINATE_TYPE, "the row and column of coopMatPerElementNV are uint32_t")
     suffix = shader.require_shared()
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.load_store import call_arguments
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import identifier
@@ -17,7 +17,7 @@ def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
     else:
         if operation.non_uniform:
             # glslang 16.6 decorates the index with NonUniform, and not the pointer that the access takes.
-            raise NotExpressible("glslang does not decorate the pointers of matrix accesses with NonUniform")
+            raise NotExpressible(Lack.NON_UNIFORM, "glslang does not decorate the pointers of matrix accesses with NonUniform")
         which = shader.text(operation.which)
         elements = f"{identifier(array.descriptors)}[{which}].{REFERENCE_MEMBER}"
     shader.pointers[operation.result.name] = elements, operation.index
@@ -29,7 +29,7 @@ def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
     Raises:
         NotExpressible: always.
     """
-    raise NotExpressible(f"GLSL has no pointers, which {operation.result.name} is")
+    raise NotExpressible(Lack.POINTER, f"GLSL has no pointers, which {operation.result.name} is")
 
 
 def emit_pointer_load(shader: Shader, load: PointerLoad) -> None:
@@ -47,5 +47,5 @@ def emit_pointer_store(shader: Shader, store: PointerStore) -> None:
 def _arguments(shader: Shader, matrix: str, access: PointerLoad | PointerStore) -> str:
     elements, first = shader.pointers[access.pointer.name]
     if access.memory is not None:
-        raise NotExpressible("GLSL qualifies arrays, not accesses through pointers")
+        raise NotExpressible(Lack.ACCESS_OPERANDS, "GLSL qualifies arrays, not accesses through pointers")
     return call_arguments(shader, matrix, elements, first, access.stride, access.layout)

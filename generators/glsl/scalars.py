@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
@@ -80,7 +80,7 @@ def _draw_invocation(shader: Shader) -> str:
     viewport."""
     draw = shader.program.shape.draw
     if draw is None:
-        raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
+        raise GeneratorError(Rule.STAGE, "an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
     if draw.stage == "vertex":
         return "uint(gl_VertexIndex)"
     return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"
@@ -94,7 +94,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     """
     component = operation.result.type
     if not component.has_arithmetic:
-        raise NotExpressible(f"GLSL has no arithmetic on {component}")
+        raise NotExpressible(Lack.ARITHMETIC, f"GLSL has no arithmetic on {component}")
     left, right = shader.text(operation.left), shader.text(operation.right)
     shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
 

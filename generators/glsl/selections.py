@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import assignee, type_name
@@ -30,7 +30,7 @@ def condition_text(shader: Shader, condition: Condition) -> str:
         GeneratorError: two types are compared.
     """
     if condition.left.type != condition.right.type:
-        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
+        raise GeneratorError(Rule.TYPES_DIFFER, f"{condition.left.name} and {condition.right.name} are compared: give them one type")
     return f"{shader.text(condition.left)} {_RELATIONS[condition.relation]} {shader.text(condition.right)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.direct_loads import parts_loaded_into
 from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, literal
 from generators.program.memory import Array, Pointee
@@ -124,12 +124,14 @@ class Shader:
         alignment = max(member.component.bytes for member in block.members)
         for i, member in enumerate(block.members):
             if member.offset != -(-end // member.component.bytes) * member.component.bytes:
-                raise NotExpressible(f"GLSL puts member {i} of a struct where the one before it ends, not at byte {member.offset}")
+                raise NotExpressible(
+                    Lack.MEMBER_OFFSET, f"GLSL puts member {i} of a struct where the one before it ends, not at byte {member.offset}"
+                )
             end = member.end
             length = "" if member.length is None else f"[{member.length}]"
             lines.append(f"    {self.scalar_type(member.component)} member{i}{length};")
         if block.bytes % alignment:
-            raise NotExpressible(f"GLSL gives structs a multiple of {alignment} bytes, not {block.bytes}")
+            raise NotExpressible(Lack.STRUCT_SIZE, f"GLSL gives structs a multiple of {alignment} bytes, not {block.bytes}")
         self.require("GL_EXT_scalar_block_layout")
         self.element_structs.setdefault(name, (f"struct {name} {{", *lines, "};"))
         return name
@@ -146,7 +148,7 @@ class Shader:
         """
         spelling = SPELLINGS[type_.component.name]
         if not spelling.matrix:
-            raise NotExpressible(f"glslang has no coopmat of {type_.component}")
+            raise NotExpressible(Lack.COMPONENT_TYPE, f"glslang has no coopmat of {type_.component}")
         self.require("GL_KHR_cooperative_matrix", "GL_KHR_memory_scope_semantics", spelling.extension)
         scope = SCOPES[type_.scope] if isinstance(type_.scope, Scope) else self.extent(type_.scope)
         use = USES[type_.use] if isinstance(type_.use, Use) else self.extent(type_.use)
@@ -170,7 +172,7 @@ class Shader:
         if isinstance(value, Selected):
             return f"({self.extent(value.flag)} != 0u ? {value.chosen}u : {value.otherwise}u)"
         if value.source not in ("literal", "specialization"):
-            raise NotExpressible(f"what types and arrays are made of are constants in GLSL, and '{value.name}' is none")
+            raise NotExpressible(Lack.CONSTANT, f"what types and arrays are made of are constants in GLSL, and '{value.name}' is none")
         return self.text(value)
 
     def text(self, value: AnyValue | Operand | Selected) -> str:
@@ -194,7 +196,7 @@ class Shader:
             NotExpressible: the pointers to them are untyped.
         """
         if array.is_untyped:
-            raise NotExpressible(f"GLSL has no untyped pointers, which lead to '{array.name}'")
+            raise NotExpressible(Lack.POINTER, f"GLSL has no untyped pointers, which lead to '{array.name}'")
         name = identifier(array.name)
         if array.block is not None:
             self.shared_blocks[name] = array

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, Scope, Use
 
 
@@ -91,7 +91,7 @@ def literal(component: ComponentType, value: int) -> str:
     if component.is_float:
         number = float(np.array(bits, component.bits_dtype).view(component.dtype)[()])
         if not math.isfinite(number):
-            raise NotExpressible(f"GLSL has no {component} literal for {number}")
+            raise NotExpressible(Lack.LITERAL, f"GLSL has no {component} literal for {number}")
         text = repr(number)
     else:
         text = str(bits - (1 << component.bits) if component.is_signed and bits >> component.bits - 1 else bits)

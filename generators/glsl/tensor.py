@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import CLAMP_MODES, identifier
 from generators.program.control_flow import flattened
@@ -88,5 +88,5 @@ def _operand(shader: Shader, value: ScalarValue) -> str:
         NotExpressible: it has not 32 bits.
     """
     if value.type.is_float or value.type.bits != 32:
-        raise NotExpressible(f"the operands of tensor layouts and views have 32 bits in GLSL, not {value.type}")
+        raise NotExpressible(Lack.INDEX_TYPE, f"the operands of tensor layouts and views have 32 bits in GLSL, not {value.type}")
     return shader.text(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.functions import callback
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
@@ -42,11 +42,11 @@ def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) ->
 
 def _decode(function: Function) -> Function:
     if any(is_aggregate(parameter) and part_type(parameter.type, (0,)) is S32 for parameter in function.parameters):
-        raise NotExpressible("the coordinates that a decode function gets are uint in GLSL, not int")
+        raise NotExpressible(Lack.COORDINATE_TYPE, "the coordinates that a decode function gets are uint in GLSL, not int")
     return function
 
 
 def _first(shader: Shader, value: ScalarValue) -> str:
     if value.type.is_float or value.type.bits != 32:
-        raise NotExpressible(f"the first element is a uint in GLSL, not {value.type}")
+        raise NotExpressible(Lack.INDEX_TYPE, f"the first element is a uint in GLSL, not {value.type}")
     return shader.text(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.blocks import reference
 from generators.glsl.construction import constant_text
 from generators.glsl.cooperative_vectors import vector_constant_text
@@ -46,7 +46,7 @@ def type_name(shader: Shader, type_: ValueType) -> str:
     if isinstance(type_, BlockType):
         return reference(shader, type_)
     if isinstance(type_, PointerType):
-        raise NotExpressible("GLSL has no pointers")
+        raise NotExpressible(Lack.POINTER, "GLSL has no pointers")
     if isinstance(type_, VectorType):
         return shader.pointee_type(Pointee(type_.component, type_.lanes))
     if isinstance(type_, ArrayType):
@@ -126,7 +126,9 @@ def _is_sized_by_a_constant(type_: ValueType) -> bool:
 def check_movable(type_: ValueType) -> None:
     """Raise NotExpressible if nothing may be assigned or initialized as a whole of this type."""
     if _is_sized_by_a_constant(type_):
-        raise NotExpressible("GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them")
+        raise NotExpressible(
+            Lack.WHOLE_ARRAY, "GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them"
+        )
 
 
 def value_text(shader: Shader, value: AnyValue | Operand) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, integers, largest_finite, values
 from generators.program.conversion import Conversion, is_float8
 from generators.types import ComponentType
@@ -70,7 +70,7 @@ def convertible(steps: tuple[Step, ...] | None, family: str) -> tuple[Step, ...]
         GeneratorError: ``steps`` is None: no instruction makes one of the conversions.
     """
     if steps is None:
-        raise GeneratorError(f"{family}: the constraint 'convertible' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, f"{family}: the constraint 'convertible' must exclude this case")
     return steps
 
 

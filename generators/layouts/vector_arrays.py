@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.builder import ProgramBuilder
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import Array, Pointee, Role
@@ -32,7 +32,7 @@ class VectorArray:
 
     def __post_init__(self) -> None:
         if self.first % VECTOR_ALIGNMENT:
-            raise GeneratorError(f"the first slot is at byte {self.first}; give a multiple of {VECTOR_ALIGNMENT}")
+            raise GeneratorError(Rule.MISALIGNED, f"the first slot is at byte {self.first}; give a multiple of {VECTOR_ALIGNMENT}")
 
     @property
     def pitch(self) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.layouts.block_decoders import (
     BlockArguments,
     Decoder,
@@ -101,7 +101,7 @@ def other_pointee(decoder: Decoder, pointees: Pointees, before: int) -> BlockTyp
             return BlockType(f"{block.name}Joined", (BlockMember(member.component, 0, length),), block.alignment)
         return replace(block, name=f"{block.name}Again")
     if decoder.decoding != "planes":
-        raise GeneratorError("the blocks of the vector function are elsewhere where they are planes")
+        raise GeneratorError(Rule.PLANES, "the blocks of the vector function are elsewhere where they are planes")
     moved = tuple(replace(member, offset=member.offset + before) for member in block.members)
     return BlockType(f"{block.name}Apart", moved, block.alignment)
 

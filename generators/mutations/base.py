@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.values import MatrixType
@@ -44,7 +44,7 @@ def base_module(row: PropertyRow, operands: MatrixOperands | None = None) -> Bas
         GeneratorError: C and Result have different types.
     """
     if row.c != row.result:
-        raise GeneratorError(f"{row}: static cases take rows whose C and Result have one type")
+        raise GeneratorError(Rule.ROW, f"{row}: static cases take rows whose C and Result have one type")
     builder = ProgramBuilder(Scope.SUBGROUP)
     shapes = {"a": (row.a, row.m, row.k, Use.A), "b": (row.b, row.k, row.n, Use.B), "c": (row.c, row.m, row.n, Use.ACCUMULATOR)}
     first = builder.literal(0)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 
 _NAME = re.compile(r"%\w+")
 _AGGREGATES = ("OpTypeStruct", "OpTypeArray", "OpTypeRuntimeArray")
@@ -101,7 +101,10 @@ def _only(lines: Sequence[str], beginning: str) -> int:
         number for number, line in enumerate(lines) if _instruction(line)[: len(words)] == words or line.split()[: len(words)] == words
     ]
     if len(places) != 1:
-        raise GeneratorError(f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one")
+        raise GeneratorError(
+            Rule.EDIT_AMBIGUOUS if places else Rule.EDIT_NOWHERE,
+            f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one",
+        )
     return places[0]
 
 

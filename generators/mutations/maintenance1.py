@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from generators.element_functions.functions import combining
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.mutations.base import BaseModule
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.elements import COORDINATE, MatrixCoordinate
@@ -34,7 +34,7 @@ def maintenance1_base(row: PropertyRow) -> BaseModule:
         GeneratorError: C and Result have different types.
     """
     if row.c != row.result:
-        raise GeneratorError(f"{row}: static cases take rows whose C and Result have one type")
+        raise GeneratorError(Rule.ROW, f"{row}: static cases take rows whose C and Result have one type")
     lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
     defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
     aliases = {"%pair": defined["%at"][1]}

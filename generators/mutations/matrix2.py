@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.mutations.base import BaseModule
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.expressions import Binary, BlockRead, Choose, constant, element_function
@@ -57,7 +57,7 @@ def matrix2_base(row: PropertyRow) -> BaseModule:
         GeneratorError: C and Result have different types.
     """
     if row.c != row.result:
-        raise GeneratorError(f"{row}: static cases take rows whose C and Result have one type")
+        raise GeneratorError(Rule.ROW, f"{row}: static cases take rows whose C and Result have one type")
     lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
     return BaseModule(lines, MappingProxyType(_aliases(lines)))
 

@@ -15,6 +15,7 @@ from generators.program.vector_builder import VectorBuilder
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Interpretation, Scope, StorageClass, VectorMatrixLayout
+from generators.vector_rows import NotARow
 
 _F16, _F32 = COMPONENT_TYPES["f16"], COMPONENT_TYPES["f32"]
 _ROWS, _COLUMNS = 5, 8
@@ -35,11 +36,11 @@ def parse_types(text: str) -> VectorTypes:
     """Return the types of a label such as ``f16.f16.f16.f16.f16``.
 
     Raises:
-        ValueError: it is not such a label.
+        NotARow: it is not such a label.
     """
     parts = text.split(".")
     if len(parts) != 5 or not {parts[0], parts[4]} <= set(COMPONENT_TYPES) or not set(parts[1:4]) <= set(INTERPRETATIONS):
-        raise ValueError("expected five types, such as f16.f16.f16.f16.f16: of input, its interpretation, matrix, bias and result")
+        raise NotARow("expected five types, such as f16.f16.f16.f16.f16: of input, its interpretation, matrix, bias and result")
     read, matrix, bias = (INTERPRETATIONS[name] for name in parts[1:4])
     return VectorTypes(COMPONENT_TYPES[parts[0]], read, matrix, bias, COMPONENT_TYPES[parts[4]])
 

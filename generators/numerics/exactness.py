@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, largest_finite, smallest_normal
 from generators.types import ComponentType
 
@@ -144,7 +144,8 @@ def exactness(
         magnitude = np.abs(a) @ np.abs(b) + (np.abs(c) if history is None else history.magnitude)
     if not np.isfinite(magnitude).all():
         raise GeneratorError(
-            "a multiply-add has NaN, infinity or an overflowing sum among its operands; use finite, smaller values (facts.md C30)"
+            Rule.NOT_FINITE,
+            "a multiply-add has NaN, infinity or an overflowing sum among its operands; use finite, smaller values (facts.md C30)",
         )
     result = types[3]
     precision = accumulation_precision(*types) if precision is None else precision

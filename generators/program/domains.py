@@ -166,7 +166,8 @@ class _Checker:
             case _ if isinstance(operation, _VECTOR):
                 if not self.alone:
                     raise GeneratorError(
-                        f"{type(operation).__name__} is done by single invocations: put it into ProgramBuilder.per_invocation (CV-CTRL-01)"
+                        "CV-CTRL-01",
+                        f"{type(operation).__name__} is done by single invocations: put it into ProgramBuilder.per_invocation (CV-CTRL-01)",
                     )
                 self._define(operation, max(around, self.of(names_read(operation)), self._memory(operation)))
             case VariableLoad() | VariableStore() if leads_to_component(operation.variable.type, operation.path):
@@ -209,7 +210,8 @@ class _Checker:
         """Arrays of single invocations become a matrix, or a matrix becomes such arrays; the subgroup does it together (QC-UNI-01)."""
         if self.alone:
             raise GeneratorError(
-                f"{type(operation).__name__} is done by a whole subgroup: put it outside of ProgramBuilder.per_invocation (QC-UNI-01)"
+                "QC-UNI-01",
+                f"{type(operation).__name__} is done by a whole subgroup: put it outside of ProgramBuilder.per_invocation (QC-UNI-01)",
             )
         self._demand(operation, around, "run")
         self._define(operation, self.scope if isinstance(operation, ConstructCoopMat) else Domain.INVOCATION)
@@ -244,8 +246,9 @@ class _Checker:
     def _demand(self, operation: Operation, found: Domain, what: str) -> None:
         if found > self.scope:
             raise GeneratorError(
+                "KHR-UNI-01",
                 f"{type(operation).__name__} must {what} among the invocations of its scope instance, and depends on values of single "
-                "invocations (KHR-UNI-01)"
+                "invocations (KHR-UNI-01)",
             )
 
     def _decide(self, operation: Branch | Switch | Exit, around: Domain) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.operation import Operation
 from generators.program.values import Scalar, ScalarValue
 
@@ -68,12 +68,12 @@ def check_extended(operation: Extended) -> None:
     """
     component, which, name = operation.result.type, operation.which, operation.result.name
     if len(operation.operands) != OPERANDS[which]:
-        raise GeneratorError(f"{name}: {which} takes {OPERANDS[which]} operands, not {len(operation.operands)}")
+        raise GeneratorError(Rule.OPERAND_COUNT, f"{name}: {which} takes {OPERANDS[which]} operands, not {len(operation.operands)}")
     if any(operand.type is not component for operand in operation.operands):
-        raise GeneratorError(f"{name}: give all operands of {which} the type {component}")
+        raise GeneratorError(Rule.TYPES_DIFFER, f"{name}: give all operands of {which} the type {component}")
     if not component.has_arithmetic or (which in ("floor", "fused") and not component.is_float):
-        raise GeneratorError(f"{name}: {component} has no {which}; use another type")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"{name}: {component} has no {which}; use another type")
     if which in BOUNDED and not (component.is_float and component.bits in (16, 32)):
-        raise GeneratorError(f"{name}: {component} has no {which}; use f16 or f32")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"{name}: {component} has no {which}; use f16 or f32")
     if which == "absolute" and not component.is_signed and not component.is_float:
-        raise GeneratorError(f"{name}: {component} has no {which}; use another type")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"{name}: {component} has no {which}; use another type")

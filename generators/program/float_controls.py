@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.types import ComponentType
 
 Rounding = Literal["free", "nearest", "toward_zero"]
@@ -66,7 +66,7 @@ def modes_of(controls: Iterable[FloatControl], component: ComponentType) -> Mode
     rounding = [_ROUNDING[mode] for mode in found if mode in _ROUNDING]
     denormals = [_DENORMALS[mode] for mode in found if mode in _DENORMALS]
     if len(rounding) > 1 or len(denormals) > 1:
-        raise GeneratorError(f"execution modes of {component.bits} bits exclude each other; give one of each kind")
+        raise GeneratorError(Rule.MODES_CONFLICT, f"execution modes of {component.bits} bits exclude each other; give one of each kind")
     special = component.is_float and FloatMode.SIGNED_ZERO_INF_NAN_PRESERVE in found
     if not component.has_arithmetic:
         return Modes(special=special)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.errors import GeneratorError, Rule
 from generators.program.operation import Hint, Operation
 from generators.program.values import AnyValue, Operand
 from generators.program.variables import Variable
@@ -71,15 +72,18 @@ class Call(Operation):
     arguments: tuple[Argument, ...]
 
 
-def mistake(call: Call) -> str:
-    """Tell what is wrong with the arguments of a call; empty if nothing is."""
+def check_call(call: Call) -> None:
+    """Check the arguments of a call.
+
+    Raises:
+        GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.
+    """
     function = call.function
     if [passed_type(argument) for argument in call.arguments] != [passed_type(parameter) for parameter in function.parameters]:
-        return f"a call of {function.name} needs arguments of the types of its parameters, in their order"
+        raise GeneratorError(Rule.ARGUMENTS, f"a call of {function.name} needs arguments of the types of its parameters, in their order")
     passed = [argument.name for argument in call.arguments if isinstance(argument, Variable)]
     if len(set(passed)) < len(passed):
-        return f"a call of {function.name} passes two pointers to one variable; pass each variable once"
-    return ""
+        raise GeneratorError(Rule.POINTERS, f"a call of {function.name} passes two pointers to one variable; pass each variable once")
 
 
 def passed_type(value: Parameter | Argument) -> object:

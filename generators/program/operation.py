@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 
 
 @dataclass(frozen=True)
@@ -14,9 +14,19 @@ class Operation:
     of conditions and of what loops and branches hand on; what runs inside of it are fields of operations (generators.program.walking)."""
 
 
-def no_entry(operation: Operation, table: str) -> GeneratorError:
-    """Return the error of a reading whose ``table`` lacks the class of ``operation``."""
-    return GeneratorError(f"{type(operation).__name__} has no entry in {table}: add one (CONTRIBUTING.md, 'A new instruction')")
+class NoEntry(GeneratorError):
+    """A table of a reading lacks the class of an operation.
+
+    Attributes:
+        operation: the name of the class.
+        table: its name, and the file that has it.
+    """
+
+    def __init__(self, operation: Operation, table: str) -> None:
+        name = type(operation).__name__
+        super().__init__(Rule.NO_ENTRY, f"{name} has no entry in {table}: add one (CONTRIBUTING.md, 'A new instruction')")
+        self.operation = name
+        self.table = table
 
 
 Hint = Literal["none", "for", "against"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.stages import Draw, Stage, draw_of
 
 LocalSize = Literal["x_constant", "constants", "literals", "built_in"]
@@ -58,13 +58,23 @@ class WorkgroupShape:
 
     def __post_init__(self) -> None:
         if not (1, 3) <= self.version <= LATEST:
-            raise GeneratorError(f"SPIR-V {self.version[0]}.{self.version[1]}: modules with matrices have versions 1.3 to 1.6")
+            raise GeneratorError(
+                Rule.SPIRV_VERSION, f"SPIR-V {self.version[0]}.{self.version[1]}: modules with matrices have versions 1.3 to 1.6"
+            )
         if self.version < LATEST and not self.full_subgroups:
-            raise GeneratorError("before SPIR-V 1.6 a module needs full_subgroups (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770)")
+            raise GeneratorError(
+                "VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770",
+                "before SPIR-V 1.6 a module needs full_subgroups (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770)",
+            )
         if self.invocations is not None and (self.full_subgroups or self.local_size not in ("x_constant", "literals")):
-            raise GeneratorError("invocations whose number no subgroup decides need a local size of one number, without full_subgroups")
+            raise GeneratorError(
+                Rule.WORKGROUP_SHAPE, "invocations whose number no subgroup decides need a local size of one number, without full_subgroups"
+            )
         if self.stage != "compute" and (self.invocations is None or self.subgroup_size or self.y * self.z > 1):
-            raise GeneratorError(f"a draw of the {self.stage} stage needs a number of invocations, and has no local size or subgroup size")
+            raise GeneratorError(
+                Rule.WORKGROUP_SHAPE,
+                f"a draw of the {self.stage} stage needs a number of invocations, and has no local size or subgroup size",
+            )
 
 
 PLAIN = WorkgroupShape()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
 from generators.program.operation import Operation
@@ -119,9 +119,9 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
             type_ = type_.component
             continue
         if not isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType):
-            raise GeneratorError(f"a path goes on into a {type(type_).__name__}; end it there")
+            raise GeneratorError(Rule.PATH_END, f"a path goes on into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):
-            raise GeneratorError(f"index {index} of {length(type_)} parts; give one that is there")
+            raise GeneratorError(Rule.INDEX, f"index {index} of {length(type_)} parts; give one that is there")
         if isinstance(type_, ArrayType):
             type_ = type_.element
         elif isinstance(type_, VectorType | CooperativeVectorType):
@@ -129,5 +129,5 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         elif isinstance(index, int):
             type_ = type_.members[index]
         else:
-            raise GeneratorError(f"struct {type_.name} is indexed by a value: struct members need a constant index")
+            raise GeneratorError(Rule.STRUCT_INDEX, f"struct {type_.name} is indexed by a value: struct members need a constant index")
     return type_

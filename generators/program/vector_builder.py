@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
 from generators.program.control_flow import Condition, Select
@@ -75,13 +75,13 @@ class VectorBuilder:
             GeneratorError: the layout is not an optimal one, or the pointee does not divide the elements.
         """
         if not layout.is_optimal or storage is StorageClass.WORKGROUP:
-            raise GeneratorError(f"array {name}: matrices of a device's own layout are in buffers, and in an optimal layout")
+            raise GeneratorError(Rule.OPAQUE, f"array {name}: matrices of a device's own layout are in buffers, and in an optimal layout")
         pitch = self._builder.operand(f"{name}_pitch", U32, "push_constant") if count > 1 else None
         opaque = OpaqueMatrices(component, rows, columns, layout, count, pitch, command)
         element = Pointee(component if component.has_arithmetic else COMPONENT_TYPES["u8"]) if pointee is None else pointee
         length, rest = divmod(count * opaque.bytes, element.bytes)
         if rest:
-            raise GeneratorError(f"array {name}: {count * opaque.bytes} bytes are not whole elements of {element}")
+            raise GeneratorError(Rule.DATA_SIZE, f"array {name}: {count * opaque.bytes} bytes are not whole elements of {element}")
         return self._builder.array(name, element, length, storage, role, opaque=opaque)
 
     def matrix_offset(self, name: str, array: Array, index: ScalarValue) -> ScalarValue:

@@ -19,7 +19,9 @@ def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> Non
         GeneratorError: whole matrices would be handled where invocations diverge (KHR-UNI-01).
     """
     if update.leading_form == "composite" and update.condition != "always":
-        raise GeneratorError("composite instructions take whole matrices, where invocations must not diverge: use pointers (KHR-UNI-01)")
+        raise GeneratorError(
+            "KHR-UNI-01", "composite instructions take whole matrices, where invocations must not diverge: use pointers (KHR-UNI-01)"
+        )
     with builder.stated(update):
         length = Value(builder.fresh("components"), U32)
         builder.add(MatrixLength(length, update.type))

@@ -6,7 +6,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.shape import LATEST
 from generators.spirv.enumerants import MAGIC, GlslStd450, Op
 from generators.spirv.grammar import GRAMMAR
@@ -19,13 +19,25 @@ _ENDS_EARLY = "..."
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 
+class NotAssembly(GeneratorError):
+    """A line that is not an instruction.
+
+    Attributes:
+        line: its number, from 1.
+    """
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(Rule.ASSEMBLY, f"line {line} of the assembly, {what}")
+        self.line = line
+
+
 def assemble(text: str) -> bytes:
     """Assemble the SPIR-V 1.6 module that ``text`` describes, an instruction a line, little-endian words. Where a value is not in a table
     of enumerants its number does as well, and an instruction may end early, where ``...`` is its last token, so a module may be as wrong as
     it has to be.
 
     Raises:
-        GeneratorError: a line is not an instruction that the tables know, with the operands that it takes.
+        NotAssembly: a line is not an instruction that the tables know, with the operands that it takes.
     """
     assembler = _Assembler()
     words: list[int] = []
@@ -36,7 +48,7 @@ def assemble(text: str) -> bytes:
         try:
             words += assembler.instruction(tokens)
         except (KeyError, ValueError, StopIteration) as error:
-            raise GeneratorError(f"line {number} of the assembly, '{line.strip()}': {type(error).__name__}: {error}") from error
+            raise NotAssembly(number, f"'{line.strip()}': {type(error).__name__}: {error}") from error
     header = [MAGIC, version_word(LATEST), 0, assembler.bound, 0]
     return struct.pack(f"<{len(header) + len(words)}I", *header, *words)
 

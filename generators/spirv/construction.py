@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.shader import Shader
@@ -33,7 +33,9 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
         GeneratorError: the constituent is not a constant.
     """
     if constant.value.source not in ("literal", "specialization"):
-        raise GeneratorError(f"constant {constant.result.name}: its value comes from a {constant.value.source}; make it a splat")
+        raise GeneratorError(
+            Rule.CONSTANT_SOURCE, f"constant {constant.result.name}: its value comes from a {constant.value.source}; make it a splat"
+        )
     if constant.replicated:
         shader.module.require(Capability.ReplicatedCompositesEXT)
     op = _CONSTANTS[constant.replicated, constant.specializable or constant.value.source == "specialization"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use, is_allowed
 from generators.spirv.enumerants import Decoration, Op
 from generators.spirv.shader import Shader
@@ -19,9 +19,10 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     if not is_allowed(convert, maintenance1):
         source, target = convert.matrix.type, convert.result.type
         raise GeneratorError(
+            Rule.NO_CONVERSION,
             f"Op{convert.conversion.value} from {source.component} to {target.component} is not allowed"
             f"{' with saturation' if convert.saturating else ''}, or the matrices differ in more than the component type; "
-            "generators.program.conversion.conversions lists what is (KHR-CVT-02, KHR-CVT-03)"
+            "generators.program.conversion.conversions lists what is (KHR-CVT-02, KHR-CVT-03)",
         )
     if changes_use(convert, maintenance1):
         shader.module.require(use_capability(shader))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vector_elementwise import (
     ARGUMENTS,
     BitOperator,
@@ -71,7 +71,7 @@ def emit_vector_times_scalar(shader: Shader, operation: CooperativeVectorTimesSc
         GeneratorError: the components are not floats.
     """
     if not operation.result.type.component.is_float:
-        raise GeneratorError(f"OpVectorTimesScalar takes floats, not {operation.result.type.component} (CV-ARI-03)")
+        raise GeneratorError("CV-ARI-03", f"OpVectorTimesScalar takes floats, not {operation.result.type.component} (CV-ARI-03)")
     _decorate(shader, operation.result, operation.no_contraction)
     type_, vector, scalar = shader.vector_type(operation.result.type), shader.define(operation.vector), shader.id(operation.scalar)
     shader.module.value(Op.VectorTimesScalar, type_, vector, scalar, result=shader.define(operation.result))
@@ -85,7 +85,9 @@ def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> 
     """
     if not converts(operation):
         source, target = operation.vector.type, operation.result.type
-        raise GeneratorError(f"Op{operation.conversion.value} does not convert {source} to {target} (CV-CVT-01, CV-CVT-02)")
+        raise GeneratorError(
+            Rule.NO_CONVERSION, f"Op{operation.conversion.value} does not convert {source} to {target} (CV-CVT-01, CV-CVT-02)"
+        )
     _emit(shader, Op.named(operation.conversion.value), operation.result, operation.vector)
 
 
@@ -97,7 +99,9 @@ def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -
     """
     component = operation.result.type.component
     if not takes(operation.function, component) or len(operation.arguments) != ARGUMENTS[operation.function]:
-        raise GeneratorError(f"{operation.function} takes {ARGUMENTS[operation.function]} vectors, and not of {component} (CV-ARI-04)")
+        raise GeneratorError(
+            "CV-ARI-04", f"{operation.function} takes {ARGUMENTS[operation.function]} vectors, and not of {component} (CV-ARI-04)"
+        )
     arguments = [shader.define(argument) for argument in operation.arguments]
     type_, instructions = shader.vector_type(operation.result.type), shader.module.instruction_set("GLSL.std.450")
     function = int(GlslStd450.named(operation.function))
@@ -116,4 +120,4 @@ def _decorate(shader: Shader, result: CooperativeVector, no_contraction: bool) -
 
 def _check_integer(result: CooperativeVector) -> None:
     if result.type.component.is_float:
-        raise GeneratorError(f"bit instructions take integers, not {result.type.component} (CV-BIT-01)")
+        raise GeneratorError("CV-BIT-01", f"bit instructions take integers, not {result.type.component} (CV-BIT-01)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vector_matmul import (
     CooperativeVectorMatMul,
     InterpretationOperand,
@@ -38,7 +38,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
     words += [shader.boolean(matrix.transpose), *stride_ids(shader, matrix.layout, matrix.stride)]
     if operation.operands is not None:
         if matrix.stride is None:
-            raise GeneratorError("a mask follows the stride: give one, which optimal layouts ignore")
+            raise GeneratorError(Rule.MASK_WITHOUT_STRIDE, "a mask follows the stride: give one, which optimal layouts ignore")
         words.append(int(operation.operands))
     op = Op.CooperativeVectorMatrixMulNV if bias is None else Op.CooperativeVectorMatrixMulAddNV
     shader.module.value(op, shader.vector_type(operation.result.type), *words, result=shader.define(operation.result))
@@ -63,18 +63,18 @@ def stride_ids(shader: Shader, layout: VectorMatrixLayoutOperand, stride: Scalar
     if stride is not None:
         return (offset_id(shader, stride),)
     if not vector_layout_value(layout).is_optimal:
-        raise GeneratorError("row-major and column-major matrices have a stride (CV-MM-31)")
+        raise GeneratorError("CV-MM-31", "row-major and column-major matrices have a stride (CV-MM-31)")
     return ()
 
 
 def _check(operation: CooperativeVectorMatMul) -> None:
     component = operation.result.type.component
     if component.name not in ("f16", "f32", "s32", "u32"):
-        raise GeneratorError(f"the result of a matrix-vector multiply has f16, f32, s32 or u32, not {component} (CV-MM-03)")
+        raise GeneratorError("CV-MM-03", f"the result of a matrix-vector multiply has f16, f32, s32 or u32, not {component} (CV-MM-03)")
     if operation.result.type.length != operation.rows:
-        raise GeneratorError("the result of a matrix-vector multiply has M components (CV-MM-04)")
+        raise GeneratorError("CV-MM-04", "the result of a matrix-vector multiply has M components (CV-MM-04)")
     if transposes(operation.matrix.transpose) and not vector_layout_value(operation.matrix.layout).is_optimal:
-        raise GeneratorError("only matrices in an optimal layout are transposed (CV-MM-21)")
+        raise GeneratorError("CV-MM-21", "only matrices in an optimal layout are transposed (CV-MM-21)")
     arrays = [operation.matrix.array] + ([operation.bias.array] if operation.bias is not None else [])
     if any(array.pointee.lanes > 1 for array in arrays):
-        raise GeneratorError("matrix and bias are in arrays of scalars (CV-MM-16)")
+        raise GeneratorError("CV-MM-16", "matrix and bias are in arrays of scalars (CV-MM-16)")

@@ -17,7 +17,7 @@ def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> Non
         GeneratorError: A and B have different component types.
     """
     if operation.a.type.component is not operation.b.type.component:
-        raise GeneratorError("the vectors of an outer product have one component type (CV-OPA-02)")
+        raise GeneratorError("CV-OPA-02", "the vectors of an outer product have one component type (CV-OPA-02)")
     shader.module.require(Capability.CooperativeVectorTrainingNV)
     shader.module.instruction(
         Op.CooperativeVectorOuterProductAccumulateNV,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vectors import (
     VECTOR_ALIGNMENT,
     CooperativeVectorConstant,
@@ -29,7 +29,7 @@ def offset_id(shader: Shader, offset: ScalarValue) -> int:
         GeneratorError: it is not a 32-bit integer (RuntimeSpirv-OpCooperativeVectorLoadNV-11809).
     """
     if offset.type.is_float or offset.type.bits != 32:
-        raise GeneratorError(f"offset {offset.name}: give a 32-bit integer, not {offset.type}")
+        raise GeneratorError("CV-LD-05", f"offset {offset.name}: give a 32-bit integer, not {offset.type}")
     return shader.id(offset)
 
 
@@ -79,9 +79,11 @@ def emit_vector_constant(shader: Shader, constant: CooperativeVectorConstant) ->
     """
     specialized = any(value.source == "specialization" for value in constant.values)
     if any(value.source not in ("literal", "specialization") for value in constant.values):
-        raise GeneratorError(f"constant {constant.result.name}: its values are literals and specialization constants")
+        raise GeneratorError(Rule.CONSTANT_SOURCE, f"constant {constant.result.name}: its values are literals and specialization constants")
     if len(constant.values) != (1 if constant.replicated else _literal_length(constant.result.type)):
-        raise GeneratorError(f"constant {constant.result.name}: give a value for each component, and one for all if it is replicated")
+        raise GeneratorError(
+            Rule.OPERAND_COUNT, f"constant {constant.result.name}: give a value for each component, and one for all if it is replicated"
+        )
     if constant.replicated:
         shader.module.require(Capability.ReplicatedCompositesEXT)
         op = Op.SpecConstantCompositeReplicateEXT if specialized else Op.ConstantCompositeReplicateEXT
@@ -121,5 +123,7 @@ def emit_vector_insert(shader: Shader, insert: CooperativeVectorInsert) -> None:
 
 def _literal_length(type_: CooperativeVectorType) -> int:
     if not isinstance(type_.length, int):
-        raise GeneratorError("a vector whose length is a specialization constant is constructed by replication alone (CV-COMP-04)")
+        raise GeneratorError(
+            "CV-COMP-04", "a vector whose length is a specialization constant is constructed by replication alone (CV-COMP-04)"
+        )
     return type_.length

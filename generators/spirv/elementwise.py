@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.values import Matrix
 from generators.spirv.enumerants import Decoration, Op
@@ -32,7 +32,7 @@ _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
 
 def _check(component: ComponentType) -> None:
     if not component.has_arithmetic:
-        raise GeneratorError(f"no arithmetic instruction takes {component}; use another component type")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"no arithmetic instruction takes {component}; use another component type")
 
 
 def opcode(operator: str, component: ComponentType) -> Op:
@@ -44,9 +44,9 @@ def opcode(operator: str, component: ComponentType) -> Op:
     _check(component)
     found = _OPCODES.get((operator, component.is_float))
     if found is None:
-        raise GeneratorError(f"'{operator}' has no instruction for {component} (KHR-ARI-03)")
+        raise GeneratorError("KHR-ARI-03", f"'{operator}' has no instruction for {component} (KHR-ARI-03)")
     if found is Op.UDiv and component.is_signed:
-        raise GeneratorError(f"OpUDiv needs a type whose signedness is 0, not {component}; use its unsigned twin")
+        raise GeneratorError(Rule.SIGNEDNESS, f"OpUDiv needs a type whose signedness is 0, not {component}; use its unsigned twin")
     return found
 
 

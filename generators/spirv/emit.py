@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
@@ -42,7 +42,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Operation, no_entry
+from generators.program.operation import NoEntry, Operation
 from generators.program.per_element import PerElement
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program
@@ -247,12 +247,12 @@ def _entry_points(program: Program) -> list[tuple[str, Program, tuple[int, int, 
     further = [(each.name, each.program, each.local_size) for each in program.further]
     first = sum(each.is_first for each in program.further)
     if not all(each.is_first for each in program.further[:first]):
-        raise GeneratorError("list the entry points that come first before the others")
+        raise GeneratorError(Rule.ENTRY_POINTS, "list the entry points that come first before the others")
     return [*further[:first], (program.entry_point, program, None), *further[first:]]
 
 
 def _emit_operation(shader: Shader, operation: Operation) -> None:
     emitter = EMITTERS.get(type(operation))
     if emitter is None:
-        raise no_entry(operation, "EMITTERS of generators/spirv/emit.py")
+        raise NoEntry(operation, "EMITTERS of generators/spirv/emit.py")
     emitter(shader, operation)

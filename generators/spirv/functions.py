@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
 from generators.program.control_flow import ReturnBoth
-from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, mistake
+from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, check_call
 from generators.program.operation import Hint
 from generators.program.variables import Variable
 from generators.spirv.enumerants import FunctionControl, Op
@@ -27,9 +26,7 @@ def emit_call(shader: Shader, call: Call) -> None:
         GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.
     """
     function = call.function
-    wrong = mistake(call)
-    if wrong:
-        raise GeneratorError(wrong)
+    check_call(call)
     id_ = function_id(shader, function)
     arguments = [_argument(shader, argument) for argument in call.arguments]
     result = None if call.result is None else shader.define(call.result)

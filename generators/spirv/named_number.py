@@ -13,6 +13,10 @@ from typing import Any, Self, TypeVar
 _T = TypeVar("_T")
 
 
+class UnknownNumber(ValueError):
+    """An enumeration of the grammar has no member of this number."""
+
+
 class NamedNumberType(type):
     """The class of a class of named numbers: ``Op.Load``, ``Op(61)``, ``61 in Op`` and ``for op in Op``."""
 
@@ -33,12 +37,12 @@ class NamedNumberType(type):
         """Return the member that has ``number``.
 
         Raises:
-            ValueError: none has it.
+            UnknownNumber: none has it.
         """
         try:
             return cls._by_number[number]  # type: ignore[attr-defined, no-any-return]
         except KeyError:
-            raise ValueError(f"{cls.__name__} has no number {number}") from None
+            raise UnknownNumber(f"{cls.__name__} has no number {number}") from None
 
 
 class NamedNumber(int, metaclass=NamedNumberType):

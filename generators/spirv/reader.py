@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.spirv.enumerants import MAGIC, Op
 
 HEADER_WORDS = 5
@@ -27,7 +27,7 @@ class NotSpirv(GeneratorError):
     """
 
     def __init__(self, word: int, what: str) -> None:
-        super().__init__(f"SPIR-V word {word}: {what}")
+        super().__init__(Rule.MODULE, f"SPIR-V word {word}: {what}")
         self.word = word
         self.what = what
 
@@ -43,7 +43,8 @@ class UnknownInstruction(GeneratorError):
     def __init__(self, word: int, opcode: int) -> None:
         name = f"opcode {opcode}"
         super().__init__(
-            f"SPIR-V word {word}: {name} is not in the grammar; write that with generators.spirv.registry from a newer registry"
+            Rule.INSTRUCTION,
+            f"SPIR-V word {word}: {name} is not in the grammar; write that with generators.spirv.registry from a newer registry",
         )
         self.word = word
         self.name = name

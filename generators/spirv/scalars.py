@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.conversion import conversions
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.spirv.declarations import U32, scalar
@@ -97,7 +97,7 @@ def _draw_invocation(shader: Shader, result: int) -> None:
     """Emit the number of an invocation in its draw and the last number in helper invocations outside of the viewport."""
     module, u32, draw = shader.module, scalar(shader.module, U32), shader.program.shape.draw
     if draw is None:
-        raise GeneratorError("an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
+        raise GeneratorError(Rule.STAGE, "an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
     if draw.stage == "vertex":
         module.value(Op.CopyObject, u32, shader.built_in(BuiltIn.VertexIndex, "gl_VertexIndex"), result=result)
         return
@@ -117,7 +117,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     component, operator = operation.result.type, operation.operator
     op = (_FLOAT if component.is_float else _INTEGER).get(operator)
     if op is None:
-        raise GeneratorError(f"scalar {operation.result.name}: {component} has no {operator}; use another type")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"scalar {operation.result.name}: {component} has no {operator}; use another type")
     if component.is_signed:
         op = _SIGNED.get(operator, op)
     shader.module.value(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.operation import Hint, Operation
 from generators.program.values import AnyValue, Operand
@@ -38,7 +38,7 @@ def emit_condition(shader: Shader, condition: Condition) -> int:
     """
     left, right = condition.left, condition.right
     if left.type != right.type:
-        raise GeneratorError(f"{left.name} and {right.name} are compared: give them one type")
+        raise GeneratorError(Rule.TYPES_DIFFER, f"{left.name} and {right.name} are compared: give them one type")
     op = _RELATIONS[condition.relation][2 if left.type.is_float else left.type.is_signed]
     return shader.module.value(op, shader.module.type(Op.TypeBool), shader.id(left), shader.id(right))
 
@@ -95,7 +95,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
     if operation.kind == "return":
         emit_return(shader, operation.returned)
     elif not shader.loops:
-        raise GeneratorError(f"a {operation.kind} is outside of a loop")
+        raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside of a loop")
     elif operation.kind == "break":
         module.instruction(Op.Branch, shader.loops[-1].merge)
     else:

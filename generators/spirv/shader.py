@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.arrays import AtomicAdd
 from generators.program.control_flow import flattened
 from generators.program.interface import interface
@@ -218,7 +218,7 @@ class Shader:
             return self._load_member(self._outside[value.name], value.name)
         found = self._operands.get(value.name)
         if found is None:
-            raise GeneratorError(f"operand {value.name}: list it in Program.operands")
+            raise GeneratorError(Rule.UNDECLARED, f"operand {value.name}: list it in Program.operands")
         return found
 
     def base(self, array: Array) -> int:
@@ -279,8 +279,9 @@ class Shader:
         at = self._base(array)
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
+                Rule.POINTER_STRIDE,
                 f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
-                "use the literal u32 0 as first element, and no copies"
+                "use the literal u32 0 as first element, and no copies",
             )
         physical = at.storage is StorageClass.PhysicalStorageBuffer
         return self._chain(array, at, at.element, self.base(array) if physical else at.base, index)
@@ -335,11 +336,11 @@ class Shader:
             return found
         owner = array.alias_of
         if owner is None:
-            raise GeneratorError(f"array {array.name}: list it in Program.arrays")
+            raise GeneratorError(Rule.UNDECLARED, f"array {array.name}: list it in Program.arrays")
         if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped:
             return self._shared_array(array, is_aliased=True)
         if not array.is_untyped:
-            raise GeneratorError(f"array {array.name}: only untyped pointers see a buffer as another array")
+            raise GeneratorError(Rule.ALIAS, f"array {array.name}: only untyped pointers see a buffer as another array")
         at = self._base(owner)
         shared = array.storage is ArrayStorage.WORKGROUP
         block = self._shared_block(array) if shared else self._array_block(array)
@@ -350,7 +351,9 @@ class Shader:
         """Return a pointer to ``array`` as a whole, which has the type of an array."""
         at = self._base(array)
         if array.is_untyped or array.block is not None:
-            raise GeneratorError(f"array {array.name}: a pointer to the whole array needs a typed pointer to plain memory")
+            raise GeneratorError(
+                Rule.WHOLE_ARRAY, f"array {array.name}: a pointer to the whole array needs a typed pointer to plain memory"
+            )
         if at.storage is StorageClass.Workgroup:
             return at.base
         base = self.base(array) if at.storage is StorageClass.PhysicalStorageBuffer else at.base
@@ -374,7 +377,10 @@ class Shader:
         if shape.draw is not None:
             return 0, 0, 0
         if self.program.subgroups % (shape.y * shape.z):
-            raise GeneratorError(f"{self.program.subgroups} subgroups cannot lie {shape.y} along y and {shape.z} along z; give a multiple")
+            raise GeneratorError(
+                Rule.WORKGROUP_SHAPE,
+                f"{self.program.subgroups} subgroups cannot lie {shape.y} along y and {shape.z} along z; give a multiple",
+            )
         if shape.local_size == "literals":
             x, y, z = self._literal_local_size()
             return self.u32(x), self.u32(y), self.u32(z)
@@ -400,7 +406,7 @@ class Shader:
         if shape.invocations is not None:
             return shape.invocations, shape.y, shape.z
         if shape.subgroup_size is None:
-            raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
+            raise GeneratorError(Rule.SUBGROUP_SIZE, "a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
         return self.program.subgroups // (shape.y * shape.z) * shape.subgroup_size, shape.y, shape.z
 
     def boolean(self, value: bool | Operand) -> int:
@@ -508,9 +514,13 @@ class Shader:
         module, storage = self.module, StorageClass.Workgroup
         if array.block is None:
             if array.array_stride is not None or array.pointer_stride is not None:
-                raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
+                raise GeneratorError(
+                    Rule.EXPLICIT_LAYOUT, f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride"
+                )
             if array.is_untyped or is_aliased:
-                raise GeneratorError(f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block")
+                raise GeneratorError(
+                    Rule.EXPLICIT_LAYOUT, f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block"
+                )
             type_, block = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length)), 0
         else:
             type_ = block = self._shared_block(array)
@@ -593,7 +603,7 @@ def aliased_arrays(program: Program) -> frozenset[Array]:
 
 def _fixed(operand: Operand) -> int:
     if operand.value is None:
-        raise GeneratorError(f"operand {operand.name}: its source is {operand.source}, so give its value in the case")
+        raise GeneratorError(Rule.DATA_MISSING, f"operand {operand.name}: its source is {operand.source}, so give its value in the case")
     return operand.value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.subgroup_operations import (
     BallotCount,
     BallotFind,
@@ -54,7 +54,9 @@ def emit_reduce(shader: Shader, operation: SubgroupReduce) -> None:
     type_ = operation.result.type
     op = _REDUCTIONS[operation.operator][2 if type_.is_float else type_.is_signed]
     if op is None:
-        raise GeneratorError(f"{operation.result.name}: a subgroup has no {operator_text(operation)} of {type_}; use another type")
+        raise GeneratorError(
+            Rule.COMPONENT_TYPE, f"{operation.result.name}: a subgroup has no {operator_text(operation)} of {type_}; use another type"
+        )
     _emit(shader, operation, Capability.GroupNonUniformArithmetic, op, _GROUPS[operation.group], shader.id(operation.value))
 
 

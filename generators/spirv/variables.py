@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
 from generators.program.values import (
@@ -125,7 +125,7 @@ def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
     """
     base = shader.variables.get(variable.name)
     if base is None:
-        raise GeneratorError(f"variable {variable.name}: list it in Program.variables")
+        raise GeneratorError(Rule.UNDECLARED, f"variable {variable.name}: list it in Program.variables")
     if not path:
         return base
     indices = [shader.u32(index) if isinstance(index, int) else shader.id(index) for index in path]

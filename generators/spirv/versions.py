@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.program.shape import LATEST, Version
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.grammar import GRAMMAR, EnumerantGrammar, InstructionGrammar
@@ -43,7 +43,9 @@ def extensions_beyond(module: bytes) -> set[str]:
         if _has(version, grammar) or not (grammar.version or grammar.extensions) or not declared.isdisjoint(grammar.extensions):
             continue
         if not grammar.extensions:
-            raise GeneratorError(f"{name} needs SPIR-V {grammar.version}, and the module has version {version[0]}.{version[1]}")
+            raise GeneratorError(
+                Rule.SPIRV_VERSION, f"{name} needs SPIR-V {grammar.version}, and the module has version {version[0]}.{version[1]}"
+            )
         found.add(_chosen(grammar.extensions))
     return found
 

@@ -151,8 +151,9 @@ def test_a_built_in_of_another_stage_is_not_known() -> None:
     # Execution model Fragment becomes Vertex, and OriginUpperLeft is passed over.
     (at,) = np.flatnonzero((words[:-1] & 0xFFFF == 15) & (words[1:] == 4))
     words[at + 1] = 0
-    with pytest.raises(NotSupported, match="built-in FragCoord of Input storage in the vertex stage"):
+    with pytest.raises(NotSupported) as caught:
         embedded().run(replace(built, spirv=words.tobytes(), draw=Draw("vertex", 7)), dispatches)
+    assert "FragCoord" in str(caught.value)
 
 
 def test_the_modules_say_their_stage() -> None:

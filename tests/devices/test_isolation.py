@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from cts.devices import child
-from cts.devices.child import ChildProcess
+from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import (
     DeviceCrash,
     DeviceError,
@@ -27,7 +28,7 @@ from cts.devices.device import (
     Step,
     ValidationMessage,
 )
-from cts.devices.isolation import IsolatedDevice
+from cts.devices.isolation import CannotOpen, DoesNotStayOpen, IsolatedDevice
 from cts.devices.isolation_child import CUT_OFF
 from cts.devices.messages import Decoder
 from cts.devices.patience import Patience
@@ -96,8 +97,9 @@ def test_one_child_serves_many_runs(device):
 
 def test_a_child_that_dies_is_a_crash_of_that_run_alone(device):
     before = _who(device)
-    with pytest.raises(DeviceCrash, match="famous last words") as crash:
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("kill_itself"), DISPATCHES)
+    assert "famous last words" in str(crash.value)
     assert crash.value.status == -signal.SIGSEGV
     assert crash.value.verdict == "crash"
     after = _who(device)
@@ -180,8 +182,9 @@ def test_a_refusal_leaves_the_device_open(order, kind, device):
 
 def test_what_the_device_raises_comes_back_with_its_traceback(device):
     before = _who(device)
-    with pytest.raises(DeviceFailure, match=r"ZeroDivisionError: in the middle\nTraceback(.|\n)*do_raise") as failure:
+    with pytest.raises(DeviceFailure) as failure:
         device.run(_kernel("raise"), DISPATCHES)
+    assert re.search(r"ZeroDivisionError: in the middle\nTraceback(.|\n)*do_raise", str(failure.value))
     assert failure.value.verdict == "error"
     assert _who(device)[0] != before[0]
 
@@ -193,16 +196,18 @@ def test_what_a_driver_prints_disturbs_nothing(device, capfd):
 
 
 def test_a_device_that_cannot_be_opened_is_an_error_of_one_line():
-    with pytest.raises(DeviceError, match="no such device: use another"):
+    with pytest.raises(DeviceError) as error:
         _ = IsolatedDevice(_spec("cannot_open"), 20.0).description
+    assert str(error.value) == "no such device: use another"
 
 
 def test_a_device_that_crashes_when_opened_cannot_be_opened():
     device = IsolatedDevice(_spec("dies_on_open"), 20.0)
-    with pytest.raises(DeviceError, match="SIGABRT"):
-        _ = device.description
-    with pytest.raises(DeviceError, match="SIGABRT"):
-        device.run(_kernel("work"), DISPATCHES)
+    for use in (lambda: device.description, lambda: device.run(_kernel("work"), DISPATCHES)):
+        with pytest.raises(CannotOpen) as error:
+            use()
+        assert isinstance(error.value.failure, DeviceCrash)
+        assert error.value.failure.status == -signal.SIGABRT
     assert device.close() == ()
 
 
@@ -280,8 +285,9 @@ def test_a_child_that_exits_with_success_is_a_crash_too(device):
 
 
 def test_of_a_flood_of_output_the_end_is_kept(device):
-    with pytest.raises(DeviceCrash, match="the last line") as crash:
+    with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("flood"), DISPATCHES)
+    assert "the last line" in str(crash.value)
     assert len(str(crash.value)) < 10_000
     assert "27,0" in str(crash.value), "how much there was"
 
@@ -364,15 +370,17 @@ def test_a_child_that_gets_no_cpu_has_more_time():
     with ChildProcess(waiting=waiting) as process:
         process.ask(("open", _spec()), 20.0, "open")
         told.clear()
-        with pytest.raises(DeviceTimeout, match=r"within 0\.5 s and 0\.4\d* s more, for which it had no CPU"):
+        with pytest.raises(DeviceTimeout) as timeout:
             process.ask(("run", _kernel("hang"), DISPATCHES), 0.5, "run")
+    assert timeout.value.limit == 0.5
+    assert 0.4 <= timeout.value.granted < 0.5
     assert told == [process._process.pid]
 
 
 def test_a_child_that_was_ended_says_so():
     process = ChildProcess()
     process.kill()
-    with pytest.raises(DeviceCrash, match="has been ended"):
+    with pytest.raises(DiedIdle):
         process.ask(("count_vulkan",), 20.0, "asking")
     assert process.close() == ()
 
@@ -404,7 +412,7 @@ def test_whatever_happens_while_it_is_opened_is_no_failure_of_a_kernel(factory, 
 
 def test_a_device_that_dies_whenever_it_is_opened_does_not_stay_open():
     device = _short("dies_when_opened", 20.0)
-    with pytest.raises(DeviceError, match="the device does not stay open"):
+    with pytest.raises(DoesNotStayOpen):
         device.run(_kernel("work"), DISPATCHES)
     assert [finding.step for finding in device.close()] == [None]
 
@@ -431,8 +439,9 @@ def test_what_goes_wrong_when_a_device_closes_is_a_finding(factory, order, text)
 
 def test_the_driver_files_of_a_device_reach_its_process():
     device = IsolatedDevice(replace(_spec("says_its_driver_files"), driver_files="/one.json"), 20.0)
-    with pytest.raises(DeviceError, match=r"VK_DRIVER_FILES=/one\.json"):
+    with pytest.raises(DeviceError) as error:
         device.open()
+    assert "VK_DRIVER_FILES=/one.json" in str(error.value)
 
 
 def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, device):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from generators.casebook import build, find_case
-from generators.errors import NotExpressible
+from generators.errors import Lack
 from generators.glsl.emit import emit
+from tests.lacks import lacks
 from tests.suite import casebook
 
 CASE = "decode_vector[component:f16/lanes:{}/block:8/decode:planes/place:split/coordinates:{}]"
@@ -26,5 +27,5 @@ def test_the_function_follows_the_scalar_one(lanes: int, type_: str, is_long: bo
 
 
 def test_signed_coordinates_cannot_be_said() -> None:
-    with pytest.raises(NotExpressible, match="uint in GLSL"):
+    with lacks(Lack.COORDINATE_TYPE):
         text(2, "s32")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue, join, select
 from cts.verdict.expected import Exact
-from generators.errors import GeneratorError
+from generators.errors import Rule
 from generators.numerics.exactness import History
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Merged
@@ -16,6 +15,7 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, Value
 from generators.types import COMPONENT_TYPES, Layout, Scope
+from tests.broken_rules import breaks
 from tests.reference.programs import BUFFER, matrix_type
 
 U32 = COMPONENT_TYPES["u32"]
@@ -139,7 +139,7 @@ def test_a_break_inside_of_a_branch_is_refused() -> None:
     with writer.builder.arm() as then:
         writer.builder.exit("break", writer.less(2))
     writer.builder.branch(writer.less(2), then)
-    with pytest.raises(GeneratorError, match="loop's own"):
+    with breaks(Rule.EXIT_PLACE):
         evaluate(writer.builder.build(), Subcase("one", {}))
 
 
@@ -172,7 +172,7 @@ def test_a_variable_that_only_some_instances_have_written_may_not_be_read_by_oth
         writer.builder.set(variable, (), writer.splat("inside", 20))
     writer.builder.branch(writer.less(2), then)
     writer.store(writer.builder.get_matrix("got", variable))
-    with pytest.raises(GeneratorError, match="before it is written"):
+    with breaks(Rule.UNINITIALIZED):
         evaluate(writer.builder.build(), Subcase("one", {}))
 
 

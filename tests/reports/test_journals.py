@@ -7,9 +7,8 @@ import gzip
 import pytest
 
 from cts.journal import journal
-from cts.journal.journal import Fault
+from cts.journal.journal import Fault, JournalError
 from cts.verdict.verdict import Verdict
-from generators.errors import CtsError
 from reports import read
 from reports.journals import MOST_FAULTS, whole_results
 from tests.suite import REPOSITORY
@@ -77,7 +76,7 @@ def test_a_journal_that_changes_while_it_is_read_is_named(example, tmp_path):
     path = example.write_journal(tmp_path, [example.record("a[2]"), line])
     run = read(path)
     path.write_bytes(path.read_bytes()[3:])
-    with pytest.raises(CtsError, match=r"results\.jsonl"):
+    with pytest.raises(JournalError, match=r"results\.jsonl"):
         list(whole_results(run, {("a[1]", 1)}))
 
 
@@ -128,12 +127,12 @@ def test_a_compressed_journal_is_read_where_there_is_no_other(example, tmp_path)
 def test_a_compressed_journal_that_is_broken_is_named(tmp_path, spoil):
     packed = tmp_path / "results.jsonl.gz"
     packed.write_bytes(spoil(gzip.compress(b"{}\n" * 10)))
-    with pytest.raises(CtsError, match=r"results\.jsonl\.gz"):
+    with pytest.raises(JournalError, match=r"results\.jsonl\.gz"):
         read(tmp_path)
 
 
 def test_a_journal_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CtsError, match=r"missing\.jsonl"):
+    with pytest.raises(JournalError, match=r"missing\.jsonl"):
         read(tmp_path / "missing.jsonl")
 
 

@@ -50,8 +50,9 @@ def test_where_no_case_of_the_family_passed_a_shader_without_cooperative_types_i
 
 def test_where_nothing_has_passed_a_shader_without_cooperative_types_tells_that_the_device_is_lost():
     device = Device("timeout", plain="plain[stage:fragment]")
-    with pytest.raises(DeviceUnavailable, match="which has no cooperative types"):
+    with pytest.raises(StageUnavailable) as raised:
         device.control.confirm("draws[lost]")
+    assert (raised.value.control, raised.value.verdict) == ("plain[stage:fragment]", "timeout")
 
 
 def test_where_a_shader_without_cooperative_types_does_not_end_its_stage_is_lost():
@@ -137,8 +138,9 @@ def test_a_device_that_comes_back_is_waited_for_with_growing_pauses():
 def test_a_device_that_does_not_come_back_is_unavailable():
     device = Device("device_lost")
     device.control.passed("quick", 0.1)
-    with pytest.raises(DeviceUnavailable, match=r"quick, which has passed before, now ends as device_lost \(tried 3 times, .* lost\)"):
+    with pytest.raises(DeviceUnavailable) as raised:
         device.control.confirm("lost")
+    assert (raised.value.control, raised.value.verdict, raised.value.attempts) == ("quick", "device_lost", 3)
 
 
 def test_several_losses_in_a_row_raise_the_question_and_a_pass_between_them_does_not():

@@ -28,7 +28,7 @@ from cts.run.tally import Digest
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.kernel import Dispatch, Outcome
 from tests.suite import casebook
 
@@ -109,7 +109,7 @@ def test_not_supported_names_what_is_missing_before_anything_is_computed(case, m
 
 def test_what_glsl_cannot_say_is_not_supported(case, monkeypatch):
     def refuse(program):
-        raise NotExpressible("a stride of 64 bits")
+        raise NotExpressible(Lack.INDEX_TYPE, "a stride of 64 bits")
 
     monkeypatch.setitem(kernels._FRONT_ENDS, "glsl", refuse)
     result = judge(case, holding(Scripted(raising(AssertionError()))), "glsl", "smoke")
@@ -195,7 +195,7 @@ def test_a_device_that_cannot_be_opened_again_gives_the_case_no_verdict(case):
 
 def test_an_exception_of_ours_is_an_error_with_its_traceback(case, right, monkeypatch):
     def broken(program, subcase):
-        raise GeneratorError("A*B overflows")
+        raise GeneratorError(Rule.OVERFLOW, "A*B overflows")
 
     monkeypatch.setattr(kernels, "evaluate", broken)
     result = judge(case, holding(Scripted(right)), "spirv", "smoke")

@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from cts.cli import main
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.glsl import compile as compiling
 
 from .conftest import REPOSITORY
@@ -74,7 +74,7 @@ def test_a_shader_that_glslang_rejects_is_a_rejected_module(asked, capsys, monke
     asked("exit 0")
 
     def rejects(source, version, stage):
-        raise GeneratorError("glslang rejects line 3 of the shader")
+        raise GeneratorError(Rule.GLSLANG_REJECTS, "glslang rejects line 3 of the shader")
 
     monkeypatch.setattr(compiling, "compile_glsl", rejects)
     assert run(*FAMILY, "--front-end", "both", "-k", "f16") == 1

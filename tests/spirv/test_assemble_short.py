@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from generators.errors import GeneratorError
-from generators.spirv.assemble import assemble
+from generators.spirv.assemble import NotAssembly, assemble
 from generators.spirv.enumerants import Op
 
 
@@ -18,5 +17,5 @@ def test_an_instruction_ends_where_three_dots_are() -> None:
 
 @pytest.mark.parametrize("line", ["OpMemoryModel Logical", "OpMemoryModel"])
 def test_an_operand_that_is_missing_is_refused_without_them(line: str) -> None:
-    with pytest.raises(GeneratorError, match=r"OpMemoryModel has further operands; write \.\.\. to end it here"):
+    with pytest.raises(NotAssembly, match=r"OpMemoryModel has further operands; write \.\.\. to end it here"):
         assemble(line)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.errors import GeneratorError
 from generators.program.program import Program
 from generators.spirv.assemble import assemble
 from generators.spirv.declarations import literal
@@ -20,6 +19,7 @@ from generators.spirv.emit import emit
 from generators.spirv.enumerants import MAGIC, FPEncoding, Op
 from generators.spirv.module import string_words
 from generators.spirv.numbers import NumberType, hexadecimal_bits, number_text
+from generators.spirv.reader import NotSpirv
 from generators.types import COMPONENT_TYPES, ComponentType
 
 F16, F32, F64 = (NumberType(True, bits) for bits in (16, 32, 64))
@@ -78,7 +78,7 @@ def test_masks_name_their_flags_and_what_they_take() -> None:
 
 @pytest.mark.parametrize("words", [(2 << 16 | Op.Store, 1), (5 << 16 | Op.Store, 1, 2, 0, 7), (3 << 16 | Op.TypeVoid, 1, 2)])
 def test_operands_too_few_or_too_many_are_refused(words: tuple[int, ...]) -> None:
-    with pytest.raises(GeneratorError, match=r"SPIR-V word 5: Op\w+ (lacks|has . operands too many)"):
+    with pytest.raises(NotSpirv, match=r"SPIR-V word 5: Op\w+ (lacks|has . operands too many)"):
         _text(*words)
 
 

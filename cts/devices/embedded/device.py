@@ -56,6 +56,23 @@ TOLERABLE = frozenset({"F-CM2-6", "F-CM2-10"})
 """Positions of this suite where the text is silent and shaders of applications differ: the device can warn of them and go on."""
 
 
+class NotTolerable(DeviceError):
+    """The embedded device does not tolerate that a rule is broken.
+
+    Attributes:
+        rules: their ids.
+    """
+
+    def __init__(self, rules: Collection[str]) -> None:
+        listed = ", ".join(sorted(rules))
+        super().__init__(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {listed}")
+        self.rules = frozenset(rules)
+
+
+class UnknownMapping(DeviceError):
+    """The embedded device has no mapping of that name."""
+
+
 class EmbeddedDevice:
     """A device without hardware, which stops at undefined behaviour.
 
@@ -90,9 +107,9 @@ class EmbeddedDevice:
         observations: Observations | None = None,
     ) -> None:
         if tolerated and (unknown := set(tolerated) - TOLERABLE):
-            raise DeviceError(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {', '.join(sorted(unknown))}")
+            raise NotTolerable(unknown)
         if mapping not in MAPPINGS:
-            raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
+            raise UnknownMapping(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         self._mapping = mapping
         self._choices = choices

@@ -24,6 +24,10 @@ Fault = Callable[[Callable[..., Any]], Callable[..., Any]]
 _OPERATIONS: dict[Callable[..., Any], str] = {}
 
 
+class NoSuchFault(ValueError):
+    """A fault is of an operation or an instruction that the device does not have."""
+
+
 def replaceable(function: Function) -> Function:
     """Declare an operation that faults may replace. The device never calls it by its name, but as ``faults.performing(function)``."""
     _OPERATIONS[function] = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
@@ -45,7 +49,7 @@ class Faults:
         operations: by operation its fault. An operation is a function of this package that is marked ``replaceable``.
 
     Raises:
-        ValueError: a function is not such an operation.
+        NoSuchFault: a function is not such an operation.
     """
 
     instructions: Mapping[Op, Fault] = field(default_factory=dict)
@@ -54,7 +58,7 @@ class Faults:
     def __post_init__(self) -> None:
         for function in self.operations:
             if function not in _OPERATIONS:
-                raise ValueError(f"{function} is not an operation that faults may replace; these are: {', '.join(operations())}")
+                raise NoSuchFault(f"{function} is not an operation that faults may replace; these are: {', '.join(operations())}")
 
     def performing(self, operation: Function) -> Function:
         """Return the function that performs an operation: ``operation`` itself, unless a fault replaces it."""

@@ -35,7 +35,7 @@ from cts.devices.embedded import (
     wide_integers,
     workgroup,
 )
-from cts.devices.embedded.faults import Faults
+from cts.devices.embedded.faults import Faults, NoSuchFault
 from cts.devices.embedded.translation import Handler
 from generators.spirv.enumerants import Op
 
@@ -82,11 +82,11 @@ def handlers_with(faults: Faults) -> Mapping[Op, Handler]:
     """Return the handlers of a device with ``faults``, by opcode.
 
     Raises:
-        ValueError: a fault is of an instruction that the interpreter does not have.
+        NoSuchFault: a fault is of an instruction that the interpreter does not have.
     """
     if not faults.instructions:
         return HANDLERS
     for op in faults.instructions:
         if op not in HANDLERS:
-            raise ValueError(f"no fault can be given to Op{op.name}, which the interpreter does not have")
+            raise NoSuchFault(f"no fault can be given to Op{op.name}, which the interpreter does not have")
     return MappingProxyType({**HANDLERS, **{op: fault(HANDLERS[op]) for op, fault in faults.instructions.items()}})

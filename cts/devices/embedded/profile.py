@@ -78,23 +78,39 @@ class Profile:
         )
 
 
+class UnknownProfile(DeviceError):
+    """There is no profile of that name.
+
+    Attributes:
+        known: names of profiles.
+    """
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"no profile {quoted(name)} of the embedded device; give one of {', '.join(known)}, or a path to a YAML file")
+        self.known = known
+
+
+class ProfileError(DeviceError):
+    """The YAML file of a profile is malformed."""
+
+
 @cache
 def load_profile(name_or_path: str) -> Profile:
     """Return the profile with a name (of a file in cts/devices/embedded/profiles) or of a YAML file.
 
     Raises:
-        DeviceError: there is no such profile, or it is malformed.
+        UnknownProfile: there is no such profile.
+        ProfileError: it is malformed.
     """
     path = Path(name_or_path)
     if not path.suffix:
         path = PROFILES / f"{name_or_path}.yaml"
     if not path.exists():
-        known = ", ".join(sorted(p.stem for p in PROFILES.glob("*.yaml")))
-        raise DeviceError(f"no profile {quoted(name_or_path)} of the embedded device; give one of {known}, or a path to a YAML file")
+        raise UnknownProfile(name_or_path, tuple(sorted(p.stem for p in PROFILES.glob("*.yaml"))))
     try:
         return _profile(read_document(path))
     except CasebookError as error:
-        raise DeviceError(str(error)) from None
+        raise ProfileError(str(error)) from None
 
 
 def _profile(document: Element) -> Profile:

@@ -9,7 +9,18 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from cts.devices import floating_point
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, Finding, Step, ValidationMessage
+from cts.devices.device import (
+    DeviceDescription,
+    DeviceError,
+    DeviceFailure,
+    DeviceLost,
+    DeviceTimeout,
+    Finding,
+    FloatingPointChanged,
+    NoSuchDevice,
+    Step,
+    ValidationMessage,
+)
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import has_sparse_buffers, missing
@@ -114,7 +125,7 @@ class VulkanDevice:
         self._raise_messages(step=Step.DISPATCH)
         if what := self._restore_mode():
             self._unusable = f"the driver changed the floating-point mode of the suite's own process: {what}; use --isolation on"
-            raise DeviceFailure(self._unusable, spent=True)
+            raise FloatingPointChanged(self._unusable, spent=True)
         return outcomes
 
     def _restore_mode(self) -> str:
@@ -166,7 +177,7 @@ class VulkanDevice:
         self._raise_messages()
         if what := self._restore_mode():
             self._unusable = f"the driver changed the floating-point mode of the suite's own process: {what}; use --isolation on"
-            raise DeviceFailure(self._unusable, spent=True)
+            raise FloatingPointChanged(self._unusable, spent=True)
         return answers
 
     def _run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
@@ -297,4 +308,4 @@ def _find(instance: Instance, uuid: str, index: int) -> PhysicalDevice:
         if found.description.uuid == uuid or (not uuid and number == index):
             return found
         known.append(found.description.name)
-    raise DeviceError(f"no Vulkan device {uuid or index}; there are: {', '.join(known) or 'none'}")
+    raise NoSuchDevice(f"no Vulkan device {uuid or index}; there are: {', '.join(known) or 'none'}")

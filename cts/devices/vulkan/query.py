@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from cts.devices.capabilities import STATED_FEATURES
-from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, MatrixRow, VectorRow
+from cts.devices.device import DeviceDescription, DriverRefused, MatrixRow, NoSuchDevice, VectorRow
 from cts.devices.vulkan.api import CData, address, load, text
 from cts.devices.vulkan.buffers import memory_types
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
@@ -265,10 +265,10 @@ def describe(instance: Instance, index: int) -> DeviceDescription:
     """Return the description of one Vulkan device; no other one is asked for anything.
 
     Raises:
-        DeviceError: there is none of that index.
+        NoSuchDevice: there is none of that index.
         DeviceFailure: a query fails.
     """
     handles = instance.physical_devices()
     if index >= len(handles):
-        raise DeviceError(f"no Vulkan device {index}: there are {len(handles)} of them now")
+        raise NoSuchDevice(f"no Vulkan device {index}: there are {len(handles)} of them now")
     return query(instance, handles[index], index).description

@@ -70,6 +70,14 @@ class RegistryError(CtsError):
     """The registry has not what is asked of it; the message names it."""
 
 
+class NotInRegistry(RegistryError):
+    """The registry has no type, command or value of that name."""
+
+
+class NotTranslated(RegistryError):
+    """The registry has it in a form that this module does not translate."""
+
+
 class Registry:
     """What a ``vk.xml`` says of types, commands and values.
 
@@ -103,10 +111,10 @@ class Registry:
         """Return a constant's value.
 
         Raises:
-            RegistryError: there is none of that name.
+            NotInRegistry: there is none of that name.
         """
         if name not in self._values:
-            raise RegistryError(f"the registry has no value {name}")
+            raise NotInRegistry(f"the registry has no value {name}")
         element, extension = self._values[name]
         if alias := element.get("alias"):
             return self.value(alias)
@@ -140,7 +148,7 @@ class Registry:
         """Return the C declaration of the type of pointers to a command."""
         element = self._commands.get(command)
         if element is None:
-            raise RegistryError(f"the registry has no command {command}")
+            raise NotInRegistry(f"the registry has no command {command}")
         prototype = element.find("proto")
         assert prototype is not None
         parameters = [
@@ -152,7 +160,7 @@ class Registry:
 
     def _type(self, name: str) -> ET.Element:
         if name not in self._types:
-            raise RegistryError(f"the registry has no type {name}")
+            raise NotInRegistry(f"the registry has no type {name}")
         return self._types[name]
 
     def _category(self, name: str) -> str:
@@ -171,7 +179,7 @@ class Registry:
             return self._plain(self._type(name).findtext("type") or "")
         if category in ("struct", "union"):
             return name
-        raise RegistryError(f"{name} is of the category '{category}', which this module does not translate")
+        raise NotTranslated(f"{name} is of the category '{category}', which this module does not translate")
 
     def _declared(self, element: ET.Element, opaque: bool = False) -> str:
         """Return a member or parameter as C declares it; with ``opaque`` a pointer to a structure is ``void*``."""
@@ -181,7 +189,7 @@ class Registry:
         pointers = (inner.tail or "").strip()
         after = (element[-1].tail or "").strip() if element[-1].tag == "name" else ""
         if after:
-            raise RegistryError(f"{element.findtext('name')} is an array or a bit field, which this module does not translate")
+            raise NotTranslated(f"{element.findtext('name')} is an array or a bit field, which this module does not translate")
         return f"{element.text or ''}{plain}{pointers} {element.findtext('name')}"
 
 

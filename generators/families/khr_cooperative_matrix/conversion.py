@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.inputs import conversion_products, conversions
 from generators.inputs.conversions import Step, chosen_steps, conversion_pairs, convertible
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
@@ -145,7 +145,7 @@ def row(parameters: Parameters) -> PropertyRow:
     """
     found = _row(parameters)
     if found is None:
-        raise GeneratorError("conversion: the constraint 'multiplies' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "conversion: the constraint 'multiplies' must exclude this case")
     return found
 
 

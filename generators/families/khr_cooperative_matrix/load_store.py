@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.inputs.patterns import Pattern, counted_bytes, pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, matrix_source, matrix_target, rounded_up
 from generators.layouts.placement import PointeeName, fills, pointee_of
@@ -257,7 +257,7 @@ def build(parameters: Parameters) -> Built:
     loading, storing = Access(parameters, "load"), Access(parameters, "store")
     load, store = _tiles(loading), _tiles(storing)
     if load is None or store is None:
-        raise GeneratorError("load_store: the constraint 'aligned' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "load_store: the constraint 'aligned' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     if parameters.action == "store_only":
         matrix = builder.splat("matrix", load.type, builder.operand("value", component, parameters.source, _splat(component)))

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.inputs.patterns import pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, Tiles, lines_of, matrix_source, matrix_target, rounded_up, tight
 from generators.operands.run_time import run_time_operands
@@ -111,7 +111,7 @@ def build(parameters: Parameters) -> Built:
     component = parameters.component
     cut = _cut_tiles(parameters)
     if cut is None:
-        raise GeneratorError("robustness: the constraint 'aligned' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "robustness: the constraint 'aligned' must exclude this case")
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups=parameters.subgroups)
     loads = parameters.access == "load"
     whole = tight(cut.type, Layout.ROW_MAJOR, (builder.instances, 1))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.placement import PointeeName, fills, pointee_of
 from generators.layouts.tensor_slices import matrix_spans
@@ -279,7 +279,7 @@ def build(parameters: Parameters) -> Built:
     """
     component, type_, shape = parameters.component, parameters.matrix_type, geometry(parameters)
     if shape is None:
-        raise GeneratorError("tensor_clamp: the constraint 'fits' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "tensor_clamp: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     load = parameters.access == "load"

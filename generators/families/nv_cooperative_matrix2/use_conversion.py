@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.inputs import conversions
 from generators.inputs.conversions import Step
 from generators.inputs.patterns import index_coded, random_bits
@@ -91,7 +91,7 @@ def _step(parameters: Parameters) -> Step | None:
         return None
     found = _instruction(source, target)
     if found is None:
-        raise GeneratorError("use_conversion: the constraint 'convertible' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "use_conversion: the constraint 'convertible' must exclude this case")
     return Step(source, target, found)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.layouts.block_decoders import Calls, Decoder, Decoding, decode_function
 from generators.layouts.block_formats import FORMATS, TABLE, BlockFormat, set_scales
 from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block, matrix_view, slice_of
@@ -180,7 +180,7 @@ def build(parameters: Parameters) -> Built:
     type_, component, decode = parameters.matrix_type, parameters.component, parameters.decode
     tensor = _tensor(parameters)
     if tensor is None:
-        raise GeneratorError("decode_vector: the constraint 'fits' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "decode_vector: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     size = _bytes(parameters, tensor)

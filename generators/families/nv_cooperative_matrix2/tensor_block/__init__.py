@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.families.nv_cooperative_matrix2.tensor_block.parameters import Parameters, SubcaseParameters
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
@@ -97,7 +97,7 @@ def build(parameters: Parameters) -> Built:
     type_, component, decode = parameters.matrix_type, parameters.component, parameters.decode
     tensor = _tensor(parameters)
     if tensor is None:
-        raise GeneratorError("tensor_block: the constraint 'fits' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "tensor_block: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     element = component if decode is None else COMPONENT_TYPES["u8"]

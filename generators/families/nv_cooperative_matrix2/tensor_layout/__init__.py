@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.families.nv_cooperative_matrix2.tensor_layout.forms import LayoutSetup, write_form
 from generators.families.nv_cooperative_matrix2.tensor_layout.moves import MoveSetup
 from generators.families.nv_cooperative_matrix2.tensor_layout.parameters import Parameters, SubcaseParameters
@@ -114,7 +114,7 @@ def build(parameters: Parameters) -> Built:
     """
     region, component = _region(parameters), parameters.component
     if region is None:
-        raise GeneratorError("tensor_layout: the constraint 'fits' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "tensor_layout: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     given = MoveSetup(

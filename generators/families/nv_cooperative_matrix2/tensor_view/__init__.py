@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.families.nv_cooperative_matrix2.tensor_view.parameters import Parameters, SubcaseParameters
 from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     Clip,
@@ -212,7 +212,9 @@ def _derived_numbers(setting: ViewSetting, shape: Geometry, matrix: tuple[int, i
         window = Clip(2, rows - 3, 1, columns - 1) if shape.clip is None else Clip(0, rows, 0, columns)
         return window.operands
     if shape.dimensions is None:
-        raise GeneratorError("tensor_view: a constraint must exclude views without dimensions from which others are made by dimensions")
+        raise GeneratorError(
+            Rule.CONSTRAINT, "tensor_view: a constraint must exclude views without dimensions from which others are made by dimensions"
+        )
     return shape.dimensions[::-1] if setting == "dimension" else tuple(row_major(shape.dimensions[::-1])[::-1])
 
 
@@ -257,7 +259,7 @@ def build(parameters: Parameters) -> Built:
     """
     component, type_, shape = parameters.component, parameters.matrix_type, geometry(parameters)
     if shape is None:
-        raise GeneratorError("tensor_view: the constraint 'fits' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "tensor_view: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     load, tensors = parameters.access == "load", list[Tensor]()

@@ -1,6 +1,6 @@
-"""memory: what one invocation writes, others read, through matrices and through plain accesses.
+"""memory: one invocation writes data and others read them, through matrices and through plain accesses.
 
-The writer and the reader share an array called ``handed``; each form says who they are, and what synchronizes them.
+The writer and the reader share an array called ``handed``. Each form defines the writer, the reader and their synchronization.
 """
 
 from __future__ import annotations
@@ -358,10 +358,10 @@ def _divided_plain(parts: Parts) -> None:
 
 
 def _dispatch(parts: Parts) -> None:
-    """Store matrices in each workgroup, and load them all in the last workgroup to arrive.
+    """Store matrices in each workgroup, and load all of them in the last workgroup to arrive.
 
-    Interleaved matrices share cache lines with matrices of other workgroups, which a load before the store brings to where the workgroup
-    runs: without availability and visibility the last workgroup finds there what other workgroups have not yet written.
+    Interleaved matrices share cache lines with matrices of other workgroups, and a load before the store caches those lines. Without
+    availability and visibility operations, the last workgroup reads stale values from them.
     """
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()
     counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")

@@ -1,6 +1,6 @@
-"""specialization_muladd: a multiply-add all of whose types come from specialization constants.
+"""specialization_muladd: a multiply-add whose types all come from specialization constants.
 
-Where a parameter has several values, the case has one module and a pipeline for each of them.
+If a parameter has several values, the case has one module and a pipeline for each value.
 """
 
 from __future__ import annotations
@@ -179,10 +179,10 @@ class _MuladdPipelineWriter:
         self.sides: dict[str, Operand] = {}
 
     def extent(self, name: str, side: str) -> Extent:
-        """Return rows or columns of a matrix type.
+        """Return the rows or columns of a matrix type.
 
-        Constants of one side have one default, which makes the types of a module fit each other that nobody specializes (KHR-MAD-01);
-        where a type has a literal, that is its value.
+        All constants of one side (M, N or K) have the same default, so the types of an unspecialized module fit each other (KHR-MAD-01). If
+        one type has a literal for the side, the default is that literal.
         """
         value = self.own.extent(side)
         default = constants.other_extent([each.extent(side) for each in self.all])

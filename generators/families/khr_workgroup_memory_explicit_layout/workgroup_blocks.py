@@ -65,7 +65,7 @@ def _written(parameters: Parameters) -> Tiles:
 
 
 def _read(parameters: Parameters) -> Tiles:
-    """Return the matrices of the block that is read. They occupy the last bytes of the written matrices, equally many in each instance."""
+    """Return the matrices of the block that is read. Each occupies the last bytes of a written matrix."""
     written, component = _written(parameters), parameters.read
     own = tight(_type(parameters, component), parameters.loaded)
     whole = written.pitch * parameters.component.bytes

@@ -182,7 +182,7 @@ class FunctionWriter:
 
 
 Storage = Literal["function", "private", "workgroup", "storage_buffer"]
-"""The function that reads a table, by the table's storage."""
+"""Places of a table."""
 
 
 def finished(writer: FunctionWriter, parameters: tuple[Parameter, ...], body: Sequence[Operation], returned: AnyValue) -> Function:

@@ -45,7 +45,7 @@ FOLDERS = MappingProxyType(
         "requirements": re.compile(r"(.*-[0-9a-f]{8}|[A-Z][A-Z0-9]*-[A-Z0-9]+-[0-9]{2})\.html"),
     }
 )
-"""Folders of pages -> what their files are called. Whatever else is in them is not ours."""
+"""Folders of pages -> the pattern of their file names. Other files in them are left alone."""
 
 
 class ReportError(CtsError):
@@ -113,7 +113,7 @@ def _case_pages(
     issues: Mapping[str, KnownFailure],
     past: History | None,
 ) -> Iterator[CasePage]:
-    """Yield what the page of each case shows, each once."""
+    """Yield the contents of each case's page, each once."""
     neighbours, place = Neighbours(run.results), dict(turns(list(pages)))
     for result in whole_results(run, pages.keys()):
         yield CasePage(

@@ -169,7 +169,7 @@ def _keeps_few_bits(row: PropertyRow) -> bool:
 
 
 _FEW_TERMS = 3
-"""Number of products in a sum whose effect is noticeable even if only 8 bits are kept."""
+"""Maximum number of products in a sum if each of them must affect a result of 8 bits."""
 
 
 def _few_equal(chain: Chain, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

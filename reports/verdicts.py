@@ -64,4 +64,4 @@ NUMBERS: Mapping[str, str] = MappingProxyType(
 """The names of a headline's numbers in reports."""
 
 SEVERITY: Mapping[Verdict, int] = MappingProxyType({verdict: place for place, verdict in enumerate(WORDING)})
-"""Return the index of a verdict in WORDING."""
+"""Index of each verdict in WORDING."""

@@ -59,13 +59,13 @@ def write(
 
     Args:
         results: one journal or several (shards), which are merged.
-        directory: made if it does not exist. Pages of an earlier report in it are removed.
-        history: a folder of report directories, whose runs the pages of cases and requirements show as well, and ``history.html``, which is
-            then written; None for none.
-        casebook: of the checkout, where the caller has it already; None to read it if a page needs it.
+        directory: created if it does not exist. Pages of an earlier report in it are removed.
+        history: a folder of report directories. The pages of cases and requirements then show its runs too, and ``history.html`` is
+            written; None for none.
+        casebook: of the checkout, if the caller has it already; None to read it if a page needs it.
 
     Returns:
-        What is wrong with the journals, a line each, for the caller.
+        The faults of the journals, one line each, for the caller.
 
     Raises:
         JournalError: a journal cannot be read.

@@ -1,8 +1,8 @@
 """Functions of GLSL.std.450 on the components of cooperative vectors (CV-ARI-04, facts.md C28): what Vulkan's "Precision of GLSL.std.450
 Instructions" leaves of each result.
 
-A component has one value where the table says "correct result" (minimum, maximum, clamp) or a rounding that nothing needs (step), a few
-where a denormal may be flushed, and else a range (cts.reference.function_bounds).
+A component has one value if the table says "correct result" (minimum, maximum, clamp) or a rounding that is never needed (step), a few
+values if a denormal may be flushed, and otherwise a range (cts.reference.function_bounds).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def function_of(function: VectorFunction, arguments: Sequence[MatrixValue], mode
     """Return ``function`` of ``arguments``, all of one component type and shape, component by component.
 
     Args:
-        modes: what execution modes say of floats of this type.
+        modes: the execution modes for floats of this type.
 
     Raises:
-        GeneratorError: the specification leaves a result undefined, nothing is promised of it, or an argument has a range of values.
+        GeneratorError: the specification leaves a result undefined, nothing is promised about it, or an argument has a range of values.
     """
     component = arguments[0].component
     if any(one.component is not component or one.bits.shape != arguments[0].bits.shape for one in arguments):
@@ -80,7 +80,7 @@ def _undefined_clamp(function: str) -> GeneratorError:
     return GeneratorError(f"{function} has a minimum above its maximum, of which the result is undefined; exchange them")
 
 
-# Floats of which one is chosen
+# Functions that choose one of several floats
 
 
 _SELECTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
@@ -99,7 +99,7 @@ def _clamped(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return what is one of the arguments, or 0 or 1: each argument may be taken for zero where it is denormal, and so may the result."""
+    """Return a result that is one of the arguments, or 0 or 1: a denormal argument may be flushed to zero, and so may the result."""
     component = arguments[0].component
     if function == "Step" and modes.denormals == "kept":
         # DenormPreserve does not name it.
@@ -130,16 +130,16 @@ def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> 
 _OF_DENORMALS: Mapping[str, Authority] = MappingProxyType({"flushed": Authority("CV-FC-04"), "kept": Authority("CV-FC-05")})
 
 UNNAMED = "F-CV-19"
-"""Position on which it rests that functions give what GLSL.std.450 says of NaN, infinities and zeros."""
+"""Position that functions treat NaN, infinities and zeros as GLSL.std.450 states."""
 
 
 def _chosen(second: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return ``y`` where ``second`` says so, else ``x``; the other one where one is NaN."""
+    """Return ``y`` where ``second`` holds, otherwise ``x``; if one is NaN, return the other."""
     return np.where(np.isnan(x) | (second & ~np.isnan(y)), y, x)
 
 
 def _smaller(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
-    """Return the minimum, of equal arguments the last one if ``last``."""
+    """Return the minimum; for equal arguments, the last one if ``last``."""
     return _chosen((y <= x) if last else (y < x), x, y)
 
 

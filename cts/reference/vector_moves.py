@@ -21,7 +21,7 @@ from generators.numerics.formats import denormals, sign_bit, smallest_normal, va
 from generators.types import ComponentType
 
 UNLISTED = "F-CV-21"
-"""Position on which it rests that instructions keep bits which are not among the bit-preserving operations."""
+"""Position that instructions outside the list of bit-preserving operations keep bits."""
 
 _MOVED, _UNFLUSHED = Authority("CV-FC-01", "F-KHR-33"), Authority("CV-FC-03")
 
@@ -32,7 +32,7 @@ def has_rules(state: State, component: ComponentType) -> bool:
 
 
 def kept(state: State, value: MatrixValue) -> MatrixValue:
-    """Return a vector that a composite instruction made of components: it has their bits."""
+    """Return a vector that a composite instruction made from components: it has their bits."""
     component = value.component
     if not has_rules(state, component):
         return value
@@ -50,7 +50,7 @@ def kept(state: State, value: MatrixValue) -> MatrixValue:
 
 
 def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = False) -> MatrixValue:
-    """Return what a load or a store of a whole vector leaves of it.
+    """Return a whole vector after a load or a store.
 
     Args:
         requirement: of the instruction.
@@ -83,7 +83,7 @@ def recast(state: State, value: MatrixValue, target: ComponentType) -> MatrixVal
 
 
 def _loosened(value: MatrixValue, flushes: bool) -> MatrixValue:
-    """Return the value with what is permitted of it where its NaN, infinities and signs of zeros may be ignored, and denormals flushed if
+    """Return the value with further permitted values: its NaN, infinities and signs of zeros may be ignored, and denormals flushed if
     ``flushes``."""
     component = value.component
     sign = component.bits_dtype.type(sign_bit(component))

@@ -1,4 +1,4 @@
-"""What finding the causes of a run's failures costs: seconds of processor time.
+"""Measures the cost of finding the causes of a run's failures, in seconds of processor time.
 
     python -m benchmarks.causes [--cases N] [--seed N]
 
@@ -47,8 +47,8 @@ def run(cases: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the records of a run.
 
     Args:
-        cases: how many.
-        seed: of their parameters and of what fails.
+        cases: number of cases.
+        seed: of their parameters and failures.
     """
     draw = random.Random(seed)
     boxes = [

@@ -1,4 +1,4 @@
-"""How long the index of a report takes to open in Chromium, in milliseconds.
+"""Measures the time to open the index of a report in Chromium, in milliseconds.
 
     python -m benchmarks.opening [--cases N] [--times N]
 

@@ -55,7 +55,7 @@ class Driver:
 
     Attributes:
         calls: the command and count of each call.
-        result: what the host command returns in place of what it should; None for that.
+        result: the wrong result of the host command; None for the right one.
     """
 
     def __init__(self, strict: bool = True) -> None:

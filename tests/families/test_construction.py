@@ -168,7 +168,7 @@ def test_every_multiply_add_is_judged_exactly(tier):
 
 @pytest.mark.parametrize("holder", ["function", "private", "function_array", "private_array"])
 def test_an_initializer_that_is_dropped_shows(holder):
-    """The variable holds zeros, or what another constant of the shader says."""
+    """The variable holds zeros, or the value of another constant of the shader."""
     _, subcase = built(stored("constant", holder=holder))
     for other in (stored("null", holder=holder), stored("constant", holder=holder, value="low")):
         assert is_seen(stored("constant", holder=holder), evaluate(built(other)[0], subcase))

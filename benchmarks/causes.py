@@ -4,7 +4,7 @@
 
 Makes a run of N invented results (30,000) of 60 families with 16 parameters each. In most families a box fails, in some two boxes or none,
 and one case in a hundred fails by chance: there are passes in boxes, failures outside, and many groups. The last line compares the time
-with what parsing the same results from the lines of a journal takes.
+with the time for parsing the same results from the lines of a journal.
 """
 
 from __future__ import annotations

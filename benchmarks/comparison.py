@@ -3,7 +3,7 @@
     python -m benchmarks.comparison [--cases N]
 
 Writes two journals of N invented cases (100,000) in a temporary folder, half a percent of them changed, and compares them as 'cts compare'
-does: as text, JSON and HTML. The last line compares the time with what parsing the same lines as JSON alone takes.
+does: as text, JSON and HTML. The last line compares the time with the time for only parsing the same lines as JSON.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
 
 
 def atomic_or(state: State, operation: AtomicOr) -> None:
-    """Combine the bits of every scope instance or lane with those of its element; several may name one element.
+    """Combine the bits of every scope instance or lane with the bits of its element; several may name one element.
 
     Raises:
         GeneratorError: the index is outside the array, the element has no known previous value, or several name one element and its

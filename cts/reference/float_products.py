@@ -81,6 +81,7 @@ def _with_permitted(
 
 
 def _only_factors_round(left: np.ndarray, right: np.ndarray, addend: np.ndarray, proof: Exactness, fit: np.ndarray) -> bool:
-    """Tell whether every element that is not exact in the bits that must be kept is one product, whose factors do not fit them."""
+    """Tell whether every element that is not exact in the bits that must be kept is a single product with factors that do not fit in these
+    bits."""
     terms = (left != 0).astype(np.float64) @ (right != 0).astype(np.float64) + (addend != 0)
     return bool((proof.exact | (~fit & (terms <= 1))).all())

@@ -133,7 +133,7 @@ def _exp2(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
-    """2 ULP."""
+    """Return the bounds of the inverse square root: 2 ULP."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError("InverseSqrt of a number that is not positive is undefined, and a denormal may be taken for zero")
     result = 1.0 / np.sqrt(x)
@@ -141,7 +141,7 @@ def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _log(component: ComponentType, x: np.ndarray) -> Bounds:
-    """3 ULP outside of [0.5, 2]; inside an absolute error below 2**-21 in f32, 2**-7 in f16."""
+    """Return the bounds of log: 3 ULP outside [0.5, 2]; inside, an absolute error below 2**-21 in f32, 2**-7 in f16."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError("Log of a number that is not positive is undefined, and a denormal may be taken for zero; use larger numbers")
     result = np.log(x)
@@ -155,7 +155,7 @@ def _log(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _atan(component: ComponentType, x: np.ndarray) -> Bounds:
-    """4096 ULP in f32, 5 ULP in f16."""
+    """Return the bounds of atan: 4096 ULP in f32, 5 ULP in f16."""
     result = np.arctan(x)
     return _around(result, (5 if component.bits == 16 else 4096) * least_distance(component, result))
 
@@ -177,7 +177,8 @@ def _half(component: ComponentType, low: np.ndarray, high: np.ndarray) -> tuple[
 
 
 def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
-    """Inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x)) * 0.5."""
+    """Return the bounds of tanh, inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x))
+    * 0.5."""
     largest = 2.0 ** (14 if component.bits == 16 else 126)
     # Compared before the function overflows float64.
     if (np.abs(x) > np.log(largest)).any():
@@ -195,7 +196,7 @@ def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Bounds:
-    """Inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
+    """Return the bounds of Fma, inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
     exact = a * b
     value, rest = two_sum(exact, c)
     lows, highs = [], []

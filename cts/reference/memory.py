@@ -235,7 +235,8 @@ class Memory:
 
 
 def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
-    """Return the elements of ``placed`` of which no byte is ``touched`` (bool, by byte), in one row; all of it unchanged, or None.
+    """Return in one row the elements of ``placed`` without a ``touched`` byte (bool, by byte); ``placed`` itself if all remain, None if
+    none does.
 
     Raises:
         GeneratorError: a part of an element is touched.

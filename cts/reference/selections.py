@@ -124,5 +124,5 @@ def chosen_arm(state: State, operation: Switch) -> np.ndarray:
 
 
 def switch(state: State, operation: Switch) -> None:
-    """Take the arm whose literals have the selector, else the default."""
+    """Take the arm whose literals include the selector, otherwise the default."""
     take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)

@@ -132,7 +132,7 @@ def view_set(state: State, operation: ViewSet) -> None:
 
 
 def row_major(sizes: np.ndarray) -> np.ndarray:
-    """Return the strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
+    """Return the strides of adjacent elements: 1 for the last dimension, otherwise the product of the sizes after it."""
     stride = np.ones_like(sizes)
     for dimension in range(sizes.shape[1] - 2, -1, -1):
         stride[:, dimension] = stride[:, dimension + 1] * sizes[:, dimension + 1]

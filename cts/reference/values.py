@@ -311,7 +311,7 @@ Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
 
 
 def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> MatrixValue:
-    """Return one value of parts of some of which a rule allows several values, or a range.
+    """Join parts into one value; for some of them, a rule allows several values or a range.
 
     Raises:
         GeneratorError: both, an envelope, or more is permitted than expected.
@@ -347,7 +347,7 @@ def _single(value: MatrixValue) -> Range:
 
 
 def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
-    """Return what is known of a value whose parts have an only value or an envelope."""
+    """Join the allowed values of parts that each have a single value or an envelope."""
     if any(isinstance(value.known, Envelope) for value in joined):
         return _joined_envelopes([value.known for value in joined], joined, gathered)
     proofs = [value.known.proof if isinstance(value.known, Certain) else None for value in joined]
@@ -360,7 +360,7 @@ def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
 
 
 def _joined_envelopes(known: Sequence[Knowledge], joined: Sequence[MatrixValue], gathered: Gathered) -> Envelope:
-    """Return one envelope of what is known of each of ``joined``, of whose elements some have an only value."""
+    """Return one envelope for all parts in ``joined``, some of which have single values."""
     found = [one if isinstance(one, Envelope) else _certain(value) for one, value in zip(known, joined, strict=True)]
     nan = None
     if any(e.nan is not None for e in found):

@@ -1,5 +1,5 @@
-"""Functions of GLSL.std.450 on the components of cooperative vectors (CV-ARI-04, facts.md C28): what Vulkan's "Precision of GLSL.std.450
-Instructions" leaves of each result.
+"""Functions of GLSL.std.450 on the components of cooperative vectors (CV-ARI-04, facts.md C28): the results that Vulkan's "Precision of
+GLSL.std.450 Instructions" permits.
 
 A component has one value if the table says "correct result" (minimum, maximum, clamp) or a rounding that is never needed (step), a few
 values if a denormal may be flushed, and otherwise a range (cts.reference.function_bounds).
@@ -148,9 +148,9 @@ def _greater(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
 
 
 def _special(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return what GLSL.std.450 says of minimum, maximum and clamp with NaN, infinities and both zeros: a number wins over NaN in the N
-    functions, and of two zeros either one is the result. No list of Vulkan's names these functions, so where an argument is NaN or
-    infinite anything is permitted, and any sign of a zero (F-CV-19).
+    """Return the GLSL.std.450 results of minimum, maximum and clamp with NaN, infinities and both zeros: a number wins over NaN in the N
+    functions, and either of two zeros may be the result. ¶ None of Vulkan's lists names these functions, so if an argument is NaN or
+    infinite, any result is permitted, and so is any sign of a zero (F-CV-19).
 
     Raises:
         GeneratorError: the result is undefined: NaN in another function, a minimum above the maximum; or arguments are denormal where
@@ -195,8 +195,9 @@ def _distinct(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
 
 
 def _fused(arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return a * b + c under a mode of denormals, where neither product nor sum rounds: so the formula that it is inherited from gives one
-    value, except that denormals inside of it may be flushed unless they are kept, and are in the result if they must be.
+    """Return a * b + c under a denormal mode, with a product and a sum that do not round. So the formula from which its precision is
+    inherited has one value, except that intermediate denormals may be flushed unless they are kept, and denormal results are flushed if
+    they must be.
 
     Raises:
         GeneratorError: a product or a sum rounds.
@@ -218,7 +219,7 @@ def _fused(arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
 
 
 def _flushed_or_not(component: ComponentType, numbers: np.ndarray, modes: Modes) -> Iterator[np.ndarray]:
-    """Yield numbers inside of a formula, and those with denormals taken for zero where that is allowed."""
+    """Yield intermediate numbers of a formula, and the same numbers with denormals flushed to zero if that is allowed."""
     yield numbers
     tiny = denormals(numbers, component)
     if tiny.any() and modes.denormals != "kept":

@@ -1,9 +1,9 @@
-"""Moves of float components in cooperative vectors: what Vulkan's "Precision and Operation of SPIR-V Instructions" leaves of NaN,
-infinities, zeros and denormals (CV-FC-01, CV-FC-03, F-CV-21).
+"""Moves of float components in cooperative vectors: the treatment of NaN, infinities, zeros and denormals that Vulkan's "Precision and
+Operation of SPIR-V Instructions" permits (CV-FC-01, CV-FC-03, F-CV-21).
 
 Composite instructions, OpLoad and OpStore are bit-preserving operations. OpCooperativeVectorLoadNV, OpCooperativeVectorStoreNV and
-OpBitcast are not on that list: the suite expects the same bits of them, and permits what the text does. Where a program has no execution
-modes, its data have no such values, except in types of 8 bits, for which there are no modes.
+OpBitcast are not on that list: the suite expects them to keep bits, but permits all results that the text permits. If a program has no
+execution modes, its data have no such values, except in types of 8 bits, for which there are no modes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = 
 
 
 def recast(state: State, value: MatrixValue, target: ComponentType) -> MatrixValue:
-    """Return the same bits as numbers of ``target``, of the same width (CV-CVT-02): denormals stay (CV-FC-03), and all else should."""
+    """Return the same bits as numbers of ``target``, of the same width (CV-CVT-02): denormals must stay (CV-FC-03), and all other bits
+    should."""
     source = _loosened(value, flushes=False) if has_rules(state, value.component) else value
     expected = source.expected_bits
     known = Choice(expected[1:]) if len(expected) > 1 else Certain()

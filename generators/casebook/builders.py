@@ -78,7 +78,7 @@ class StaticBuilder(Builder, Protocol):
 
 
 class QueryBuilder(Builder, Protocol):
-    """Makes cases that ask a device what it supports."""
+    """Makes cases that query a device's supported properties."""
 
     def query(self, parameters: Any) -> PropertyQuery:
         """Return the query of a case, and the rule that the answer must keep."""
@@ -102,7 +102,7 @@ def load_builder(name: str, specification: str) -> Builder:
         specification: the name of the package with the families of its specification, such as ``khr_cooperative_matrix``.
 
     Raises:
-        CasebookError: there is no such module, or it lacks a required name.
+        CasebookError: no module has this name, or it lacks a required name.
     """
     qualified = f"{PACKAGE}.{name}" if "." in name else f"{PACKAGE}.{specification}.{name}"
     if not all(part.isidentifier() for part in name.split(".")) or not _is_there(qualified):

@@ -1,4 +1,4 @@
-"""Cases of a family: those of a tier, and the program and subcases of each."""
+"""Cases of a family: the cases of a tier, and the program and subcases of each."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ class BuiltCase:
 
     @property
     def program(self) -> Program:
-        """What the shader does."""
+        """The shader's program."""
         return self.built.program
 
     def subcases(self, program: Program | None = None) -> list[Subcase]:

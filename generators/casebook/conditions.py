@@ -58,7 +58,7 @@ def compile_constraints(
 
     Args:
         constraints: as the family states them.
-        parameters: the parameters of its cases, then those of subcases.
+        parameters: the parameters of its cases, then the parameters of subcases.
         view: makes the object that predicates are given.
     """
     numbers = MappingProxyType({parameter.name: number for number, parameter in enumerate(parameters)})

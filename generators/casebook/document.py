@@ -166,7 +166,7 @@ class Element:
         return entries
 
     def items(self, what: str) -> list[Element]:
-        """Return the items of a list of ``what``."""
+        """Return the items of a list; ``what`` describes them in messages."""
         if not isinstance(self.node, yaml.SequenceNode):
             raise self._expected(f"a list of {what}")
         return [Element(node, self.path, f"{self.key}[{index}]", _line(node)) for index, node in enumerate(self.node.value)]

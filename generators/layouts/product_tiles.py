@@ -19,7 +19,7 @@ four accumulators in one loop."""
 LOOPS = ("loop", "loop_fixed", "accumulators")
 
 Declared = Literal["same", "opposite", "a", "b", "c", "result"]
-"""The integers that the shader declares with the other signedness: none, all, or those of one matrix."""
+"""The integers that the shader declares with the other signedness: none, all, or the integers of one matrix."""
 
 _OPPOSITE = {"s": "u", "u": "s"}
 

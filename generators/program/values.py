@@ -43,7 +43,7 @@ def literal(component: ComponentType, value: int) -> Operand:
 
 @dataclass(frozen=True)
 class Selected:
-    """OpSpecConstantOp Select: ``chosen`` where the specialization constant ``flag`` (u32) is not 0, else ``otherwise``."""
+    """OpSpecConstantOp Select: ``chosen`` where the specialization constant ``flag`` (u32) is not 0, otherwise ``otherwise``."""
 
     flag: Operand
     chosen: int

@@ -96,7 +96,7 @@ class Shader:
     Attributes:
         module: the module.
         program: the program to emit.
-        local_size: ids of the local size in x, y and z; 0 outside of compute.
+        local_size: ids of the local size in x, y and z; 0 outside compute.
         block: id of the block that is being emitted.
         handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None if barriers do
             that.

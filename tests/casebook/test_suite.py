@@ -1,4 +1,4 @@
-"""The suite's own families keep what the casebook promises."""
+"""The suite's own families keep the promises of the casebook."""
 
 from __future__ import annotations
 

@@ -196,7 +196,8 @@ def without_iterations(operation):
 
 
 def blind_spots(family, tier, step=1):
-    """Return, for each known defect of construction in the family's cases that no case shows although its data could: (case, defect)."""
+    """Return (case, defect) for each known defect of construction that no case of the family shows, although the case's data could show
+    it."""
     found = []
     for case in expand(casebook().family(family), tier)[::step]:
         program, subcase = built(case.id)

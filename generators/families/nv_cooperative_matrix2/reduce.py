@@ -233,7 +233,7 @@ def _factor_types(result: MatrixType) -> tuple[MatrixType, MatrixType]:
 
 
 def _product(writer: _ReductionWriter) -> None:
-    """Reduce A * B + C, and store the product as well."""
+    """Reduce A * B + C, and also store the product."""
     builder = writer.builder
     type_a, type_b = _factor_types(writer.type)
     a, b, c = matrix_in(builder, "a", type_a), matrix_in(builder, "b", type_b), matrix_in(builder, "source", writer.type)

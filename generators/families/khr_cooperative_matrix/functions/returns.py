@@ -58,8 +58,8 @@ def _return_in_branch(functions: FunctionWriter) -> None:
 
 
 def _return_in_loop(functions: FunctionWriter) -> None:
-    """Return what a loop carries in the iteration of the number; after three iterations the loop ends, and the function returns another
-    sum."""
+    """Return the value that a loop carries in the iteration given by the number; after three iterations the loop ends, and the function
+    returns another sum."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     (a, b, x, y), number = _parameters(functions)
 

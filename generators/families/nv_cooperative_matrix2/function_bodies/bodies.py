@@ -45,7 +45,7 @@ class Given:
 
 
 Write = Callable[[FunctionWriter, Given], ScalarValue]
-"""Writes a body and returns what it returns last."""
+"""A function that writes a body and returns the body's last result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class Body:
     """A body that a case may choose.
 
     Attributes:
-        write: writes it. ``needs``: what it needs besides parameters.
-        has_table: whether it looks something up in a table.
+        write: writes it. ``needs``: the resources that it needs besides parameters.
+        has_table: whether it uses a table.
         has_number: whether it has numbers that the module's environment gives.
         only_elements: whether only operations on elements have it.
         only_floats: whether only floats have it.

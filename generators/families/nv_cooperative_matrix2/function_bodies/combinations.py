@@ -46,7 +46,7 @@ class Pair:
 
 
 Write = Callable[[FunctionWriter, Pair], ScalarValue]
-"""Writes a body and returns what it returns last."""
+"""A function that writes a body and returns the body's last result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Combination:
     """A body that a case may choose.
 
     Attributes:
-        write: writes it. ``needs``: what it needs besides parameters.
+        write: writes it. ``needs``: the resources that it needs besides parameters.
         limit: numbers are below it. ``multiples``: they are multiples of a number of their group, except zero.
         table: its table.
         has_number: whether it has numbers that the module's environment gives.
@@ -255,7 +255,7 @@ def _private(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _call(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Add the lesser of each pair of digits that other functions give, one of which returns early."""
+    """Add the lesser of each pair of digits; other functions compute the digits, and one of them returns early."""
     a, b = Value("a", U32), Value("b", U32)
     inner = FunctionWriter(writer.builder, f"{writer.name}_inner")
     with writer.builder.arm() as body:

@@ -1,1 +1,1 @@
-"""What the suite costs, measured."""
+"""Measurements of the suite's costs."""

@@ -1,4 +1,4 @@
-"""What a kernel case costs on our side: emission, input data, expected results; and the embedded device.
+"""Measures the suite's own cost of a kernel case: emission, input data and expected results; and the embedded device.
 
     python -m benchmarks.case_cost [--every N] [--family F ...]
 

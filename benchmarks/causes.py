@@ -1,10 +1,10 @@
-"""What finding the causes of a run's failures costs: seconds of processor time.
+"""Measures the cost of finding the causes of a run's failures, in seconds of processor time.
 
     python -m benchmarks.causes [--cases N] [--seed N]
 
 Makes a run of N invented results (30,000) of 60 families with 16 parameters each. In most families a box fails, in some two boxes or none,
 and one case in a hundred fails by chance: there are passes in boxes, failures outside, and many groups. The last line compares the time
-with what parsing the same results from the lines of a journal takes.
+with the time for parsing the same results from the lines of a journal.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def run(cases: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the records of a run.
 
     Args:
-        cases: how many.
-        seed: of their parameters and of what fails.
+        cases: number of cases.
+        seed: of their parameters and failures.
     """
     draw = random.Random(seed)
     boxes = [

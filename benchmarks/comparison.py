@@ -1,9 +1,9 @@
-"""What comparing two runs costs: seconds of processor time, and memory.
+"""Measures the cost of comparing two runs: seconds of processor time, and memory.
 
     python -m benchmarks.comparison [--cases N]
 
 Writes two journals of N invented cases (100,000) in a temporary folder, half a percent of them changed, and compares them as 'cts compare'
-does: as text, JSON and HTML. The last line compares the time with what parsing the same lines as JSON alone takes.
+does: as text, JSON and HTML. The last line compares the time with the time for only parsing the same lines as JSON.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def write(folder: Path, cases: int, seed: int, changed: float) -> Path:
     """Write a journal like a nightly run's: half of the cases not supported, a few known failures.
 
     Args:
-        folder: made for it.
-        cases: how many.
-        seed: of the times and of which cases changed.
+        folder: created for it.
+        cases: number of cases.
+        seed: of the times and the changes.
         changed: the share of cases that fail.
     """
     draw = random.Random(seed)

@@ -1,4 +1,4 @@
-"""How much each prefix of a tier covers, in the order of a run with a time limit, and what that order costs.
+"""Measures the coverage of each prefix of a tier, in the order of a run with a time limit, and the cost of that order.
 
     python -m benchmarks.covering_order [--tier T]
 

@@ -1,9 +1,9 @@
-"""What it costs to tell which cases of the nightly tier a device does not support, before it is asked.
+"""Measures the cost of predicting which cases of the nightly tier a device does not support.
 
     python -m benchmarks.foretelling [--profile NAME]
 
 Prints the microseconds of processor time per kernel case in two ways, and their ratio: all needs of each pipeline asked by themselves, and
-each part of needs (features, limits, property rows) asked once for all pipelines that have it; and sees that both give the same reasons.
+each part of needs (features, limits, property rows) asked once for all pipelines that have it; and checks that both give the same reasons.
 """
 
 from __future__ import annotations

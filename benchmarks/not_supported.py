@@ -1,9 +1,9 @@
-"""What a case costs that a device lacks something for: by its pinned needs, and by its module.
+"""Measures the cost of an unsupported case, by its pinned needs and by its module.
 
     python -m benchmarks.not_supported [--every N]
 
 Takes every N-th kernel case of the nightly tier on the universal profile without a property row, prints the microseconds of processor time
-of both ways per case, and their ratio; and sees that both give the same words and codes.
+of both ways per case, and their ratio; and checks that both give the same words and codes.
 """
 
 from __future__ import annotations

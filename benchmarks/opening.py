@@ -1,9 +1,9 @@
-"""How long the index of a report takes to open in Chromium, in milliseconds.
+"""Measures the time to open the index of a report in Chromium, in milliseconds.
 
     python -m benchmarks.opening [--cases N] [--times N]
 
-Writes the index of N invented cases (100,000), half of them not supported, and opens it from its file. A line for each time: until the
-first paint, until the list of all cases can be searched, and what a search for two words takes.
+Writes the index of N invented cases (100,000), half of them not supported, and opens it from its file. Each line has the time until the
+first paint, the time until the list of all cases can be searched, and the time of a search for two words.
 """
 
 from __future__ import annotations

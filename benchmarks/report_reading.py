@@ -1,4 +1,4 @@
-"""What it costs a report to read the arrays of failures, compared with reading the journal.
+"""Measures a report's cost of reading the arrays of failures, compared with reading the journal.
 
     python -m benchmarks.report_reading [JOURNAL]
 

@@ -1,4 +1,4 @@
-"""Kinds of mistakes that real implementations have made, and what of the suite would show them; from ``cases/bug_classes.yaml``."""
+"""Kinds of mistakes that real implementations have made, and the families that would show them; from ``cases/bug_classes.yaml``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class BugClass:
 
     Attributes:
         name: short, in capitals.
-        bugs, drivers: how many are documented, and how many of them are drivers'.
+        bugs, drivers: how many bugs are documented, and how many of them are in drivers.
         what: the mistake, one line.
         families: family -> the parameters (of cases or subcases) that would show it.
-        specifications: whose families bring more of it.
-        tests: of the suite itself, where suites make the mistake; paths from the checkout.
-        note: what is missing, or how it is meant; may be empty.
+        specifications: specifications whose families will add coverage.
+        tests: the suite's own tests, where test suites make the mistake; paths relative to the checkout.
+        note: missing coverage, or an explanation; may be empty.
     """
 
     name: str
@@ -42,7 +42,7 @@ class BugClass:
 
 
 def load_bug_classes(casebook: Casebook) -> tuple[BugClass, ...]:
-    """Return every class, in the order of the file.
+    """Return every class, in file order.
 
     Raises:
         CasebookError: the file is malformed, or names a family, parameter, specification or test that does not exist.

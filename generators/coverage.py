@@ -1,4 +1,4 @@
-"""What the families cover of the specifications, and what is still open."""
+"""The requirements that the families cover, and the ones that are still open."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class RequirementCoverage:
 
     Attributes:
         requirement: the statement.
-        cases: family -> how many cases of its nightly tier (which contains the smoke tier) exercise it, or of its full tier if it is
-            in no other; families that have one, in the casebook's order.
-        status: covered if there is such a case; else not_testable or open.
+        cases: family -> the number of its nightly cases that exercise it (nightly contains smoke), or of its full cases if no nightly case
+            does. Families without such a case are left out; the order is the casebook's.
+        status: covered if there is such a case; otherwise not_testable or open.
         reason: why no case can test it; empty unless not_testable.
     """
 
@@ -55,7 +55,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class UnusedLabel:
-    """A label of a parameter that no product takes, so no tier has a case with it."""
+    """A parameter label that no product takes, so no tier has a case with it."""
 
     family: str
     parameter: str
@@ -64,7 +64,7 @@ class UnusedLabel:
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """A requirement that a family claims, and that only cases of its full tier exercise."""
+    """A requirement that a family claims but only its full tier exercises."""
 
     family: str
     requirement: str
@@ -80,7 +80,7 @@ class Coverage:
         unused: labels that are in no product.
         unmet: claims without a case in the nightly tier.
         unfinished: specification -> why its requirements may be open.
-        provisional: specification -> why its requirements may not say what its own text says.
+        provisional: specification -> why its requirements may differ from its own text.
     """
 
     requirements: tuple[RequirementCoverage, ...]
@@ -100,14 +100,14 @@ class Coverage:
 
     @property
     def open(self) -> tuple[RequirementCoverage, ...]:
-        """The requirements that a case could test and none does."""
+        """The requirements that a case could test but none does."""
         return tuple(entry for entry in self.requirements if entry.status is Status.OPEN)
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What must not be, a line each: in a specification that is finished, a requirement that is open, or one that cannot be tested
-        and does not say why; a specification that is called unfinished and has nothing open; a label that no product takes; a claim
-        that no nightly case makes."""
+        """The faults of the casebook, one line each: a requirement of a finished specification that is open, or that cannot be tested and
+        gives no reason; a specification that is called unfinished but has no open requirement; a label that no product takes; a claim that
+        no nightly case exercises."""
         faults = []
         for entry in self.requirements:
             requirement = entry.requirement
@@ -148,12 +148,12 @@ def _entry(requirement: Requirement, cases: Mapping[str, int]) -> RequirementCov
 
 
 def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
-    """Return what the nightly tier of ``casebook`` covers.
+    """Return the coverage of the nightly tier of ``casebook``.
 
     Args:
         casebook: all families.
-        specification: requirements of this one alone; families that claim none of them are not expanded. Todo and labels are of all
-            families.
+        specification: restricts the requirements to this specification; families that claim none of them are not expanded. Todo and labels
+            always cover all families.
     """
     requirements = {id_: entry for id_, entry in casebook.requirements.items() if specification in (None, entry.specification)}
     counts: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Short digests of what a case is made of, the same on every machine: golden/ pins them."""
+"""Short digests of a case's module, inputs and results, the same on every machine; golden/ pins them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from generators.program.program import Subcase
 
 DIGITS = 10
-"""Hexadecimal digits: a change goes unseen once in 2^40."""
+"""Number of hexadecimal digits: a change goes unnoticed once in 2^40."""
 
 
 def digest(parts: Iterable[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""From a program and a module to the kernel and the dispatches that a device gets."""
+"""Build the kernel and the dispatches that a device gets from a program and its module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPERAND_BUFFER = "operands"
 
 
 def kernel(program: Program, spirv: bytes) -> Kernel:
-    """How to connect ``spirv``, whichever front end made it, according to the program's interface."""
+    """Return the kernel that binds ``spirv``, made by any front end, according to the program's interface."""
     places = interface(program)
     bindings = {array.name: (binding, 0) for binding, array in places.bindings}
     for group in places.descriptor_arrays:
@@ -75,12 +75,12 @@ def _write(block: bytearray, members: tuple[Member, ...], operands: Mapping[str,
 
 
 def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarray]) -> Dispatch:
-    """One run for ``subcase``.
+    """Return the dispatch of ``subcase``.
 
     Args:
         program: the program of the kernel.
-        subcase: gives the operands.
-        contents: what each array that is a buffer holds before the run, uint8, by name.
+        subcase: supplies the operands.
+        contents: the initial contents of each array that is a buffer, uint8, by name.
     """
     places = interface(program)
     push_constants = bytearray(places.push_constant_bytes)

@@ -1,4 +1,4 @@
-"""The errors of the suite that a user can do something about. Each message says what to do."""
+"""Errors that a user can fix. Each message says how."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class CtsError(Exception):
 
 
 class CasebookError(CtsError):
-    """A YAML file says something that the casebook cannot take; the message names file, line, key and what was expected."""
+    """A YAML file has content that the casebook cannot accept; the message names file, line, key and the expected value."""
 
 
 class Rule(enum.StrEnum):
@@ -370,10 +370,10 @@ class Lack(enum.StrEnum):
 
 
 class NotExpressible(CtsError):
-    """A front end has no way to say what a program does (for example a 64-bit stride in GLSL).
+    """A front end cannot express a program (for example a 64-bit stride in GLSL).
 
     Attributes:
-        lack: what it lacks.
+        lack: the construct that the front end lacks.
     """
 
     def __init__(self, lack: Lack, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Which cases GLSL can say, and why it cannot say the others: every program of a tier is printed, and nothing is compiled."""
+"""The cases that GLSL can express, and the reasons for the others. This prints every program of a tier and compiles none."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from generators.glsl.emit import emit
 from generators.types import COMPONENT_TYPES
 
 _NAMED = re.compile(rf"(?<!\w)'[^']*'|\b0x[0-9a-f]+\b|\b(?:{'|'.join(COMPONENT_TYPES)})\b|\bOp\w+|(?<= )\d+(?= bytes|$)")
-"""What a reason says of its case alone."""
+"""The parts of a reason that are specific to its case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason why GLSL cannot say some cases of a family.
+    """A reason why GLSL cannot express some cases of a family.
 
     Attributes:
-        reason: with `…` for what differs from case to case.
-        cases: how many there are.
-        example: the first one.
-        types: component types that stand for the only `…`, if that is what differs; else empty.
+        reason: with `…` for the parts that differ from case to case.
+        cases: their number.
+        example: the first case.
+        types: the component types behind the only `…`, if they are the difference; otherwise empty.
     """
 
     reason: str
@@ -34,12 +34,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class FamilyInGlsl:
-    """What GLSL says of a family.
+    """The part of a family that GLSL can express.
 
     Attributes:
-        family: whose cases they are.
-        cases: how many the tier has.
-        said: how many of them GLSL can say; 0 for families that run no shaders.
+        family: the name of the family.
+        cases: the number of its cases in the tier.
+        said: the number of cases that GLSL can express; 0 for families that run no shaders.
         refusals: the others by reason, the most frequent first.
     """
 
@@ -50,12 +50,12 @@ class FamilyInGlsl:
 
 
 def glsl_coverage(families: Iterable[Family], tier: Tier) -> tuple[FamilyInGlsl, ...]:
-    """Return what GLSL says of each family's cases of ``tier``."""
+    """Return the GLSL coverage of each family's cases in ``tier``."""
     return tuple(_family(family, expand(family, tier)) for family in families)
 
 
 def refusal(case: Case) -> str:
-    """Tell why GLSL cannot say a case that runs a shader; empty if it can."""
+    """Tell why GLSL cannot express a case that runs a shader; empty if it can."""
     try:
         for program in build(case).program.all:
             emit(program)

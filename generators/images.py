@@ -1,4 +1,4 @@
-"""Images that a module of one's own reads and writes: their formats, their texels in a buffer, and how they are sampled."""
+"""Images that a user's module reads and writes: their formats, their texels in a buffer, and their sampling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = {"f": "f", "ui": "u", "i": "s", "_snorm": "s", "": "u"}
 
 @dataclass(frozen=True)
 class Format:
-    """The format of a texel, by its name in GLSL: ``channels`` of ``component``; ``normalized`` integers stand for numbers up to 1."""
+    """The format of a texel, by its name in GLSL: ``channels`` of ``component``; ``normalized`` integers represent numbers up to 1."""
 
     component: ComponentType
     channels: int
@@ -25,7 +25,7 @@ class Format:
 
     @property
     def bytes(self) -> int:
-        """Bytes of a texel."""
+        """Size of a texel in bytes."""
         return self.channels * self.component.bytes
 
 
@@ -44,12 +44,12 @@ def format_named(name: str) -> Format | None:
 
 @dataclass(frozen=True)
 class ImageSlot:
-    """An image in a descriptor, with one level and one sample; the bytes of its slot are its texels, those of a row one after another.
+    """An image in a descriptor, with one level and one sample; the bytes of its slot are its texels, row by row.
 
     Attributes:
         format: of a texel.
         size: texels in x, y and z; layers of an array are the last size that is not 1.
-        filter, address: how it is sampled, where the descriptor has a sampler.
+        filter, address: how it is sampled, if the descriptor has a sampler.
     """
 
     format: Format
@@ -59,6 +59,6 @@ class ImageSlot:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all texels."""
+        """Size of all texels in bytes."""
         x, y, z = self.size
         return x * y * z * self.format.bytes

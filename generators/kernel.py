@@ -1,4 +1,4 @@
-"""What a device gets: a module, how to specialize and connect it, and the dispatches of its subcases."""
+"""The input of a device: a module, its specialization and bindings, and the dispatches of its subcases."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from generators.windows import Windows
 
 @dataclass(frozen=True)
 class OpaqueSlot:
-    """Matrices in a layout that the device decides. What a dispatch gives and what comes back are their elements: each matrix row-major,
-    without padding, one after another.
+    """Matrices in a layout that the device decides. A dispatch supplies and returns their elements: each matrix row-major, without padding,
+    one after another.
 
     Attributes:
         component, rows, columns: of each matrix.
-        layout: an optimal one.
-        count: how many.
-        pitch_offset: byte offset in the push constants where the device writes the bytes from one matrix to the next (u32), a multiple of
-            64; None if nothing asks for it.
-        command: which conversion command a device has to use.
+        layout: an optimal layout.
+        count: the number of matrices.
+        pitch_offset: byte offset in the push constants where the device writes the distance in bytes from one matrix to the next (u32), a
+            multiple of 64; None if nothing asks for it.
+        command: the conversion command that a device has to use.
     """
 
     component: ComponentType
@@ -38,22 +38,22 @@ class OpaqueSlot:
 
 @dataclass(frozen=True)
 class BufferSlot:
-    """A buffer that the kernel is connected to.
+    """A buffer that the kernel uses.
 
     Attributes:
         name: the array's name, for messages.
         bytes: size of the buffer range that the kernel may touch; with ``opaque`` the size of the elements, which a device converts; with
-            ``windows`` the size of those.
-        written: whether the kernel may write it. A device returns the contents of these, and reports a write to any other.
+            ``windows`` the size of the windows.
+        written: whether the kernel may write it. A device returns the contents of written buffers, and reports a write to any other.
         binding: binding in ``descriptor_set``, or None.
         address_offset: byte offset in the push constants where the buffer's device address goes, or None.
-        element: its number in the array of descriptors at that binding; 0 where there is one descriptor.
-        opaque: what it holds in a layout of the device's, or None.
-        windows: the bytes that a dispatch gives and gets back of a large buffer; None for all. What the others hold is not known.
+        element: its index in the array of descriptors at that binding; 0 if there is only one descriptor.
+        opaque: its contents in a layout that the device decides, or None.
+        windows: the bytes of a large buffer that a dispatch supplies and returns; None for all. The other bytes are unknown.
         descriptor_set: the descriptor set of the binding.
         is_uniform: whether the descriptor is of a uniform buffer; it is of a storage buffer otherwise.
         image: the image whose texels the bytes are; None for a buffer.
-        addresses: byte offsets in this buffer where a device writes the address of another one, each with that buffer's name.
+        addresses: byte offsets in this buffer where a device writes the address of another buffer, each with that buffer's name.
     """
 
     name: str
@@ -71,7 +71,7 @@ class BufferSlot:
 
     @property
     def span(self) -> int:
-        """Bytes of the buffer."""
+        """Size of the buffer in bytes."""
         return self.bytes if self.windows is None else self.windows.span
 
 
@@ -91,24 +91,24 @@ class Kernel:
     Attributes:
         spirv: the module, little-endian words.
         specialization: constants, without the local size.
-        local_size_constant_id: SpecId of the local size in x (u32), which the device sets to ``subgroups`` x its subgroup size; None
-            where the module, or ``specialization``, has the local size.
+        local_size_constant_id: SpecId of the local size in x (u32), which the device sets to ``subgroups`` x its subgroup size; None if the
+            module or ``specialization`` has the local size.
         subgroups: subgroups side by side along x.
         push_constant_bytes: size of the push-constant range, 0 if none.
         buffers: in the order of ``Dispatch.contents``.
         entry_point: name of the entry point.
-        maintenance1: whether it is for devices with VK_EXT_cooperative_matrix_maintenance1 alone.
-        required_subgroup_size: the size that the pipeline requires, and so the one that x is set by; None for the device's.
-        full_subgroups: whether the pipeline requires full subgroups; None: if the device can.
-        robust: whether matrix accesses to bound buffers may leave their ranges: loads then give zero, and stores nothing
+        maintenance1: whether it is only for devices with VK_EXT_cooperative_matrix_maintenance1.
+        required_subgroup_size: the size that the pipeline requires, which also determines x; None for the device's own.
+        full_subgroups: whether the pipeline requires full subgroups; None: if the device supports it.
+        robust: whether matrix accesses to bound buffers may leave their ranges: loads there return zero, and stores have no effect
             (cooperativeMatrixRobustBufferAccess, with robustBufferAccess2 for the pipeline).
-        pipeline_cache: whether a Vulkan device makes the pipeline twice: with an empty pipeline cache, and, which is the one that runs,
-            with a cache made of the first one's data. Other devices ignore it.
-        invocations: the local size in x where no subgroup decides it; None for ``subgroups`` times the subgroup size.
-        draw: what runs the kernel in place of workgroups; None in the compute stage.
-        shader_object: what a Vulkan device makes in place of a compute pipeline (VK_EXT_shader_object); None: a pipeline. Other devices
-            need the feature, and run the module.
-        rounds: how often a Vulkan device runs each dispatch, each time on the same contents. Other devices run it once.
+        pipeline_cache: whether a Vulkan device makes the pipeline twice: first with an empty pipeline cache, then with a cache made from
+            the first one's data; the second pipeline runs. Other devices ignore it.
+        invocations: the local size in x if it does not depend on subgroups; None for ``subgroups`` times the subgroup size.
+        draw: the draw that runs the kernel instead of workgroups; None in the compute stage.
+        shader_object: the shader object that a Vulkan device makes instead of a compute pipeline (VK_EXT_shader_object); None: a pipeline.
+            Other devices need the feature, and run the module.
+        rounds: the number of times that a Vulkan device runs each dispatch, each time on the same contents. Other devices run it once.
     """
 
     spirv: bytes
@@ -129,7 +129,7 @@ class Kernel:
     rounds: int = 1
 
     def local_size_x(self, subgroup_size: int) -> int:
-        """Return the local size in x where subgroups have ``subgroup_size`` invocations."""
+        """Return the local size in x for subgroups of ``subgroup_size`` invocations."""
         return self.subgroups * subgroup_size if self.invocations is None else self.invocations
 
 
@@ -139,8 +139,8 @@ class Dispatch:
 
     Attributes:
         push_constants: ``push_constant_bytes`` bytes; the device fills in addresses.
-        contents: what each buffer holds before the run, uint8 arrays of exactly ``BufferSlot.bytes``.
-        workgroups: number of workgroups in x, y, z; 1 of a draw.
+        contents: the initial contents of each buffer, uint8 arrays of exactly ``BufferSlot.bytes``.
+        workgroups: number of workgroups in x, y, z; 1 for a draw.
     """
 
     push_constants: bytes
@@ -149,18 +149,18 @@ class Dispatch:
 
 
 Where = Literal["read-only", "before", "after"]
-"""Where a stray write lies: in a read-only buffer, or before or after the range of a buffer."""
+"""Place of a stray write: in a read-only buffer, or before or after the range of a buffer."""
 
 
 @dataclass(frozen=True)
 class StrayWrite:
-    """A byte changed where the kernel had no business: in a read-only buffer, or outside every buffer's range.
+    """Bytes that the kernel must not change but changed: in a read-only buffer, or outside every buffer's range.
 
     Attributes:
-        buffer: name of the buffer that it lies in or nearest to.
+        buffer: name of the buffer that contains them or is nearest to them.
         where: see Where.
         offset: of the first such byte, from the start of the range (negative before it).
-        count: how many bytes.
+        count: number of bytes.
     """
 
     buffer: str
@@ -175,8 +175,8 @@ class Outcome:
 
     Attributes:
         outputs: name of each written buffer -> its contents after the run (uint8).
-        stray: writes outside of what the kernel may write.
-        repeats: where the kernel has several rounds, the number of each round (from 2) that left something else, and what it left.
+        stray: writes outside the bytes that the kernel may write.
+        repeats: if the kernel has several rounds, the number of each round (from 2) whose results differ, with those results.
     """
 
     outputs: dict[str, np.ndarray]

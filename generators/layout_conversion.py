@@ -18,7 +18,7 @@ COMMANDS: Mapping[ConversionCommand, str] = MappingProxyType({"host": HOST_COMMA
 """Vulkan's names of the commands."""
 
 Capacity = Literal["exact", "generous", "short"]
-"""How many bytes a call is told that the destination has, beside what a size query gives: as many, some more, or one less."""
+"""The destination size that a call states, relative to the result of a size query: equal, larger, or one byte less."""
 
 Between = Literal["nothing", "zeros", "doubled"]
 """A change of the first matrix of an optimal layout before it is converted again: none, zeros replace its bytes, or each of its
@@ -29,12 +29,12 @@ FLOAT8 = frozenset({"e4m3", "e5m2"})
 
 @dataclass(frozen=True)
 class MatrixForm:
-    """How a matrix is in memory.
+    """The representation of a matrix in memory.
 
     Attributes:
         component: type of its elements.
         layout: order of its elements.
-        stride: bytes from the start of a row or column to the next one, in row-major and column-major layout; 0 in an optimal one.
+        stride: bytes from the start of a row or column to the next one, in row-major and column-major layout; 0 in an optimal layout.
     """
 
     component: ComponentType
@@ -59,7 +59,7 @@ class MatrixForm:
         return (rows if self.layout is VectorMatrixLayout.ROW_MAJOR else columns) * self.stride
 
     def offsets(self, rows: int, columns: int) -> np.ndarray:
-        """Return the byte at which each element of a row-major or column-major matrix begins, int64 of shape (rows, columns)."""
+        """Return the byte offset of each element of a row-major or column-major matrix, int64 of shape (rows, columns)."""
         row, column = np.arange(rows, dtype=np.int64)[:, None], np.arange(columns, dtype=np.int64)[None, :]
         along, across = (row, column) if self.layout is VectorMatrixLayout.ROW_MAJOR else (column, row)
         return along * self.stride + across * self.component.bytes
@@ -75,14 +75,14 @@ def may_convert(source: ComponentType, destination: ComponentType) -> bool:
 
 @dataclass(frozen=True)
 class LayoutConversion:
-    """A case: matrices that are converted from form to form, at least twice. Everybody can read the last form.
+    """A case: matrices that are converted from form to form, at least twice. The host can read the last form.
 
     Attributes:
         rows, columns: of each matrix.
         forms: of the given matrices, and after each conversion. The first and the last are row-major or column-major.
-        commands: by which each conversion is made.
-        data: bits of the elements of the given matrices, unsigned, (matrices, rows, columns). One device command converts all of them, a
-            host command one.
+        commands: the command of each conversion.
+        data: bits of the elements of the given matrices, unsigned, (matrices, rows, columns). One device command converts all of them; a
+            host command converts one.
         capacity: see Capacity.
         between: see Between.
     """
@@ -97,5 +97,5 @@ class LayoutConversion:
 
     @property
     def count(self) -> int:
-        """Return how many matrices are converted."""
+        """Return the number of matrices."""
         return len(self.data)

@@ -1,7 +1,7 @@
-"""The language in which a static rule says what a validator's message must have.
+"""The pattern language with which a static rule states the expected message of a validator.
 
-A pattern is one text, or a list of alternative texts. A text is literal, except that `…` means "anything between", upper and lower case are
-the same, and spaces around `…` do not count. A text is found if one line of the message has its pieces in order.
+A pattern is one text, or a list of alternative texts. A text is literal, except that `…` matches any characters, case does not matter, and
+spaces around `…` are ignored. A text matches if one line of the message contains its pieces in order.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from generators.errors import CtsError
 BETWEEN = "…"
 
 _REGULAR_EXPRESSION = ("\\", ".*", ".+", ")?", "[", "]", "...", "^", "$")
-"""What texts do not have. Brackets in a message are around names, which differ from module to module."""
+"""Characters that texts must not contain. In a message, brackets enclose names, which differ from module to module."""
 
 
 class NotAPattern(CtsError, ValueError):
-    """A text that can not be looked for in a message; says what to write."""
+    """A text that cannot be a pattern; the message says what to write instead."""
 
 
 @dataclass(frozen=True)
 class MessagePattern:
-    """What a message must have.
+    """A pattern for a message.
 
     Attributes:
-        texts: the alternatives, of which one must be found; each as it is written.
+        texts: the alternatives as written, one of which must match.
     """
 
     texts: tuple[str, ...]
@@ -35,13 +35,13 @@ class MessagePattern:
         return " or ".join(f"'{text}'" for text in self.texts)
 
     def matches(self, message: str) -> bool:
-        """Return whether one of the texts is found in one line of the message."""
+        """Return whether one of the texts matches a line of the message."""
         lines = message.casefold().splitlines()
         return any(_has_in_order(line, _pieces(text)) for text in self.texts for line in lines)
 
 
 def message_pattern(says: str | Sequence[str]) -> MessagePattern:
-    """Return the pattern that a rule's YAML means.
+    """Return the pattern in a rule's YAML.
 
     Args:
         says: a text, or alternatives.

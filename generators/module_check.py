@@ -1,4 +1,4 @@
-"""What a static case asks of a validator: a module, and whether it must accept the module."""
+"""The task of a validator in a static case: a module, and whether the validator must accept it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from generators.message_pattern import MessagePattern
 
 @dataclass(frozen=True)
 class ModuleCheck:
-    """A module and what a validator must make of it.
+    """A module and the expected verdict of a validator.
 
     Attributes:
         module: SPIR-V words, little-endian.
-        rule: the rule that the module breaks, or to the letter still keeps; one line.
-        says: what the validator's message about an invalid module must have, so it is rejected for this rule and not for another: the
-            VUID where the message has one. None for a valid module.
+        rule: the rule that the module breaks or just keeps; one line.
+        says: the pattern of the validator's message about an invalid module, so the rejection is for this rule and not for another; the
+            VUID if the message has one. None for a valid module.
     """
 
     module: bytes

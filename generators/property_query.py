@@ -1,4 +1,4 @@
-"""What a query case asks of a device: one rule of one of Vulkan's property commands."""
+"""The query of a case: one rule of one of Vulkan's property commands."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ Rule = Literal[
 
 @dataclass(frozen=True)
 class MatrixInfo:
-    """What VkPhysicalDeviceCooperativeMatrixInfo2EXT asks for.
+    """The values in VkPhysicalDeviceCooperativeMatrixInfo2EXT.
 
     Attributes:
         varying: whether the subgroup size may vary (0), or is the device's own.
         saturating: whether multiply-adds saturate.
-        scope: of the matrices. A workgroup has each number of invocations for which a device must list something.
+        scope: of the matrices. For workgroup scope, the query covers each number of invocations for which a device must list properties.
     """
 
     varying: bool = False
@@ -56,15 +56,15 @@ class MatrixInfo:
 
     @property
     def text(self) -> str:
-        """Return it in words."""
+        """Return the values in words."""
         invocations = ", invocations each power of two that a workgroup may have" if self.scope is Scope.WORKGROUP else ""
         return f"subgroupSize {0 if self.varying else 'of the device'}, flags {int(self.saturating)}{invocations}"
 
 
 @dataclass(frozen=True)
 class PropertyQuery:
-    """A rule that the answers of a property command keep. cts.kinds.property_rules has the rules in words and in code. ``info`` is what
-    the command is given besides, if it takes that."""
+    """A rule that the answers of a property command must keep. cts.kinds.property_rules has the rules in words and in code. ``info`` is the
+    command's additional input, if it takes one."""
 
     command: Command
     rule: Rule

@@ -1,5 +1,5 @@
-"""Property rows: the combinations of sizes and component types that a multiply-add may have (facts.md D.1), and those of types that a
-matrix-vector multiply may have (generators.vector_rows)."""
+"""Property rows: the combinations of sizes and component types for a multiply-add (facts.md D.1), and the combinations of types for a
+matrix-vector multiply (generators.vector_rows)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FlexibleRow:
 
     Attributes:
         granularity: ``m``, ``n`` and ``k`` are the granularities.
-        subgroups: at workgroup scope, the workgroup's subgroups, which has as many invocations as the row names; None at subgroup scope.
+        subgroups: at workgroup scope, the number of subgroups in a workgroup with the row's number of invocations; None at subgroup scope.
     """
 
     granularity: PropertyRow
@@ -120,7 +120,7 @@ def check_property_row(label: str, flexible: bool = False) -> None:
 
 
 def row_kind(label: str) -> RowKind:
-    """Return the kind of row that ``label`` can only be, if it is one: rows of matrices begin with their sizes."""
+    """Return the only kind of row that ``label`` can be: matrix rows begin with their sizes."""
     if is_flexible(label):
         return "flexible"
     return "exact" if label[:1].isdigit() else "vector"
@@ -144,9 +144,9 @@ def check_row(label: str, kind: RowKind) -> None:
 
 
 def by_likeness(label: str, labels: Iterable[str]) -> list[str]:
-    """Sort rows of one kind by how much they are like the row ``label``: first those whose components are of the same kind (floats, signed
-    or unsigned integers, saturating or not, packed or not), then rows with the same types, then rows with the same sizes and scope, too.
-    Rows without transposition come last where ``label`` has it."""
+    """Sort rows of one kind by similarity to the row ``label``, by these criteria: components of the same kind (floats, signed or unsigned
+    integers, saturating or not, packed or not), then the same types, then the same sizes and scope. Rows without transposition come last if
+    ``label`` has it."""
     wanted = _traits(label)
 
     def difference(other: str) -> tuple[int, ...]:
@@ -175,6 +175,6 @@ def _vector_traits(label: str) -> tuple[tuple[object, ...], ...]:
     row = parse_vector_row(label)
     types = (row.input, row.interpretation.component, row.matrix.component, row.bias.component, row.result)
     kinds = tuple((type_.is_float, type_.is_signed) for type_ in types)
-    # A row whose inputs are converted has patterns of its own.
+    # A row with converted inputs has its own patterns.
     converts = row.input is not row.interpretation.component
     return (*kinds, row.packed), (converts, row.interpretation.component.bits), types

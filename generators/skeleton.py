@@ -1,4 +1,4 @@
-"""The skeleton of a new family: a YAML file and a builder, complete and small, to learn from and to change."""
+"""The skeleton of a new family: a small but complete YAML file and builder to start from."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
     description = cases / words["folder"] / f"{name}.yaml"
     builder = root / "generators" / "families" / words["folder"] / f"{name}.py"
     files = {builder: _BUILDER, description: _YAML}
-    # A family's name is the beginning of its ids, so it is unique among all specifications
+    # Ids begin with the family's name, so it must be unique among all specifications
     for path in (*files, *cases.glob(f"*/{name}.yaml")):
         if path.exists():
             raise CasebookError(f"{path} exists already; choose another name or edit it")

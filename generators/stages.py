@@ -1,4 +1,4 @@
-"""The stages that run a kernel, and the draws that run one outside of compute."""
+"""The stages that run a kernel, and the draws that run one outside compute."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ DrawnStage = Literal["fragment", "vertex"]
 Stage = Literal["compute", DrawnStage]
 
 ShaderObject = Literal["spirv", "binary", "in_turn"]
-"""A shader object of the module; one of the binary code of such a shader object; or a shader object of the module and a pipeline, which run
-dispatches in turn."""
+"""A shader object from the module; a shader object from the binary code of such an object; or a shader object and a pipeline from the
+module, which run dispatches in turn."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Draw:
 
     Attributes:
         stage: the stage that runs the kernel.
-        width, height: in the fragment stage fragments along x and y, and the invocation of fragment (x, y) has the number y * width + x;
-            in the vertex stage ``width`` vertices, whose invocations have the number VertexIndex, and a ``height`` of 1.
+        width, height: in the fragment stage, fragments along x and y; the invocation of fragment (x, y) has the index y * width + x. In the
+            vertex stage, ``width`` vertices with the index VertexIndex, and a ``height`` of 1.
     """
 
     stage: DrawnStage
@@ -30,12 +30,13 @@ class Draw:
 
     @property
     def invocations(self) -> int:
-        """Return the number of invocations. An implementation may run further ones, which have the numbers of others (F-CV-20)."""
+        """Return the number of invocations. An implementation may run further ones, which repeat the indices of others (F-CV-20)."""
         return self.width * self.height
 
 
 def draw_of(stage: Stage, invocations: int) -> Draw | None:
-    """Return the draw of so many invocations, or None in the compute stage. Fragments are nearly a square, and never wider than high."""
+    """Return the draw of ``invocations`` invocations, or None in the compute stage. Fragments nearly form a square, never wider than
+    high."""
     if stage == "compute":
         return None
     if stage == "vertex":

@@ -1,7 +1,7 @@
 """Component types, matrix uses, scopes and layouts: names, widths, dtypes, enumerants.
 
-The names (``f16``, ``s8``, ``e4m3`` …) are the ones that cases, reports and devices use. Enumerants are those of
-SPIR-V and of VkComponentTypeKHR.
+The names (``f16``, ``s8``, ``e4m3`` …) are the ones that cases, reports and devices use. Enumerants come from SPIR-V and
+VkComponentTypeKHR.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ComponentType:
 
     @property
     def has_arithmetic(self) -> bool:
-        """Whether arithmetic instructions take it. SPV_KHR_bfloat16 and SPV_EXT_float8 list the instructions that may use their types,
+        """Whether arithmetic instructions accept it. SPV_KHR_bfloat16 and SPV_EXT_float8 list the instructions that may use their types,
         and arithmetic is not among them."""
         return self.name not in ("bf16", "e4m3", "e5m2")
 
@@ -104,10 +104,10 @@ MICROSCALING_TYPES: Mapping[str, ComponentType] = MappingProxyType(
         )
     }
 )
-"""Scalars of SPV_EXT_ocp_microscaling_types. No cooperative type has them as components, and they can only be moved and converted."""
+"""Scalars of SPV_EXT_ocp_microscaling_types. No cooperative type has them as components; they can only be moved and converted."""
 
 SCALAR_TYPES: Mapping[str, ComponentType] = MappingProxyType({**COMPONENT_TYPES, **MICROSCALING_TYPES})
-"""All scalar numbers of modules, by name."""
+"""All scalar number types of modules, by name."""
 
 
 class Use(enum.IntEnum):
@@ -173,18 +173,18 @@ class VectorMatrixLayout(enum.IntEnum):
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the device alone knows where the elements are."""
+        """Whether only the device knows the positions of the elements."""
         return self in (VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayout.TRAINING_OPTIMAL)
 
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A Component Type operand: how an instruction reads an input vector, a matrix or a bias (SPV_NV_cooperative_vector).
+    """A Component Type operand: how an instruction interprets an input vector, a matrix or a bias (SPV_NV_cooperative_vector).
 
     Attributes:
         name: the component type's name, or ``s8packed`` or ``u8packed``.
         component: the type of an element.
-        vk: its number, also of VkComponentTypeKHR.
+        vk: its number, which is also the VkComponentTypeKHR enumerant.
         packed: whether 32-bit components of an input vector are bitcast to several elements each, the first in the lowest bits.
     """
 
@@ -210,7 +210,7 @@ INTERPRETATIONS: Mapping[str, Interpretation] = MappingProxyType(
 
 
 class StorageClass(enum.Enum):
-    """Where an array lives that a matrix is loaded from or stored to (VUID StandaloneSpirv-Pointer-08973)."""
+    """The storage of an array in matrix loads and stores (VUID StandaloneSpirv-Pointer-08973)."""
 
     STORAGE_BUFFER = "storage_buffer"
     WORKGROUP = "workgroup"

@@ -13,7 +13,7 @@ _TRANSPOSING = frozenset(
         *("f32.f32.f32.f32.f32", "f16.f32.f32.f32.f32", "s8.s8.s8.s32.s32", "u8.u8.u8.u32.u32"),
     }
 )
-"""Rows that have transposition; others say so at the end of their name."""
+"""Rows that always have transposition; other rows state it at the end of their names."""
 
 _SUMS = ("f16", "f32", "s32", "u32")
 """Component types of results (CV-MM-03)."""
@@ -25,7 +25,7 @@ class VectorTypes:
 
     Attributes:
         input, result: component types of Input and of Result Type.
-        interpretation, matrix, bias: how input, matrix and bias are read.
+        interpretation, matrix, bias: how input, matrix and bias are interpreted.
         transposes: whether matrices in an optimal layout may be transposed.
     """
 
@@ -76,10 +76,10 @@ def parse_vector_row(text: str) -> VectorTypes:
 
 
 def is_defined(row: VectorTypes) -> bool:
-    """Return whether the text says what multiplies of a row compute, and this suite has data for them.
+    """Return whether the text defines the multiplies of a row and this suite has data for them.
 
-    Results are 16- or 32-bit floats, or 32-bit integers, and all terms are of the same kind. A packed input is of u32, and nothing else is
-    packed. Floats have a result at least as wide as what is multiplied, and no bias and input of 8 bits.
+    Results are 16- or 32-bit floats, or 32-bit integers, and all terms are of the same kind. A packed input has u32 components, and only
+    inputs are packed. With floats, the result is at least as wide as the factors, and bias and input do not have 8 bits.
     """
     terms = (row.interpretation.component, row.matrix.component, row.bias.component, row.result)
     if row.result.name not in _SUMS or len({one.is_float for one in terms}) > 1 or row.matrix.packed or row.bias.packed:
@@ -88,5 +88,5 @@ def is_defined(row: VectorTypes) -> bool:
         return False
     if row.packed:
         return row.input.name == "u32"
-    # Integers of 64 bits and f64 have conversions of their own.
+    # 64-bit integers and f64 have their own conversions.
     return row.input.has_arithmetic and all(one.bits < 64 for one in (row.input, *terms))

@@ -1,4 +1,4 @@
-"""Windows of a large buffer: the bytes of it that anybody holds. A shader sees a buffer of gigabytes; a case knows kilobytes of it."""
+"""Windows of a large buffer: the bytes that a case holds. A shader sees a buffer of gigabytes, but a case holds only kilobytes of it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from generators.errors import GeneratorError, Rule
 
 ALIGNMENT = 64
-"""Of the ends of every window, in bytes: elements and rows that are aligned in the buffer are aligned in the bytes that are held."""
+"""Alignment of the ends of every window, in bytes: elements and rows that are aligned in the buffer are also aligned in the held bytes."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """The bytes of a buffer from ``first`` on, ``bytes`` of them; both are multiples of ALIGNMENT."""
+    """``bytes`` bytes of a buffer, starting at ``first``; both are multiples of ALIGNMENT."""
 
     first: int
     bytes: int
@@ -29,14 +29,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Windows:
-    """The bytes of a buffer that are held: those of all windows, one after the other.
+    """The held bytes of a buffer: the bytes of all windows, one window after another.
 
     Attributes:
-        span: bytes of the buffer.
+        span: size of the buffer in bytes.
         parts: the windows, in ascending order. They neither touch nor overlap.
 
     Raises:
-        GeneratorError: the windows are not so, or leave the buffer.
+        GeneratorError: the windows break these rules or exceed the buffer.
     """
 
     span: int
@@ -56,7 +56,7 @@ class Windows:
 
     @property
     def bytes(self) -> int:
-        """How many bytes are held."""
+        """The number of held bytes."""
         return sum(part.bytes for part in self.parts)
 
     @cached_property
@@ -66,7 +66,7 @@ class Windows:
         return firsts, sizes, np.cumsum(sizes) - sizes
 
     def held(self, places: np.ndarray) -> np.ndarray:
-        """Return where bytes of the buffer are among those that are held, int64 of the same shape; -1 for bytes that are not.
+        """Return the indices of the buffer's bytes among the held bytes, int64 of the same shape; -1 for bytes that are not held.
 
         Args:
             places: byte offsets in the buffer, int64.
@@ -77,20 +77,20 @@ class Windows:
         return np.where(inside, places - firsts[which] + starts[which], -1)
 
     def places(self) -> np.ndarray:
-        """Return the byte offset in the buffer of each byte that is held, int64."""
+        """Return the offset in the buffer of each held byte, int64."""
         return np.concatenate([np.arange(part.first, part.end, dtype=np.int64) for part in self.parts])
 
 
 def windows_around(span: int, runs: Iterable[tuple[int, int]]) -> Windows:
-    """Return windows of a buffer of ``span`` bytes around runs of bytes, with at least ALIGNMENT bytes before and after each where the
-    buffer has them.
+    """Return windows of a buffer of ``span`` bytes around runs of bytes, with at least ALIGNMENT bytes before and after each if the buffer
+    has them.
 
     Args:
-        span: bytes of the buffer, a multiple of ALIGNMENT.
-        runs: the first byte of each run, and how many bytes it has.
+        span: size of the buffer in bytes, a multiple of ALIGNMENT.
+        runs: the first byte and the size of each run.
 
     Raises:
-        GeneratorError: a run leaves the buffer.
+        GeneratorError: a run exceeds the buffer.
     """
     merged: list[tuple[int, int]] = []
     for first, count in sorted(runs):

@@ -1,4 +1,4 @@
-"""From a journal to reports: what was judged, for people, for continuous integration and for programs."""
+"""Reports made from a journal: for people, for continuous integration and for programs."""
 
 from reports.journals import Run, read
 from reports.summary import Summary, summarise

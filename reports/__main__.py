@@ -13,7 +13,7 @@ from reports.writer import write
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0, or 2 with a line on standard error where something cannot be read or written."""
+    """Write the reports. Return the exit status: 0, or 2 with a line on standard error if something cannot be read or written."""
     parser = argparse.ArgumentParser(prog="python -m reports", description="Writes summary.json, junit.xml, summary.md and index.html.")
     parser.add_argument(
         "journals", nargs="+", type=Path, metavar="JOURNAL", help="a results.jsonl, or the directory that holds it; several are merged"

@@ -1,4 +1,4 @@
-"""The case files, where they are at hand: a report can do without."""
+"""The case files, if they are available: a report works without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of one case shows beside its result."""
+"""The contents of a case's page besides its result."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from reports.links import failure_place
 from reports.neighbours import Neighbour
 
 SHOWN_RUNS = 30
-"""Runs of the history that a page lists, the newest ones."""
+"""Maximum number of runs that the history on a page lists; it lists the newest."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The place of a page among all of the report.
+    """The position of a page among all pages of the report.
 
     Attributes:
         number, total: counted from 1.
@@ -38,13 +38,13 @@ class CasePage:
 
     Attributes:
         result: with all of its failures.
-        turn: its place among the pages.
+        turn: its position among the pages.
         commands: purpose -> command line.
-        neighbours: cases that passed and are almost this one.
-        source: what the casebook knows of it.
-        issue: the known failure that explains it; None where none does, or the checkout does not have it.
+        neighbours: cases that passed and are similar to this one.
+        source: the casebook's information about it.
+        issue: the known failure that explains it; None if there is none, or the checkout does not have it.
         ended: how it ended in the runs of a folder, oldest first; empty without one.
-        defects: how many failing cases of the run each defect explains, by id.
+        defects: the number of failing cases in the run that each defect explains, by id.
     """
 
     result: CaseResult
@@ -58,7 +58,7 @@ class CasePage:
 
     @property
     def others(self) -> dict[str, int]:
-        """Defect -> how many other failing cases of the run it explains."""
+        """Defect -> number of other failing cases in the run that it explains."""
         itself = self.result.verdict is Verdict.FAIL
         return {id_: self.defects.get(id_, 0) - (itself and id_ in self.result.defects) for id_ in self.result.defects}
 
@@ -69,7 +69,7 @@ class CasePage:
 
 
 def turns(keys: Sequence[Key]) -> Iterator[tuple[Key, Turn]]:
-    """Yield the place of each page, given in their order."""
+    """Yield the position of each page; pages are given in order."""
     names = [failure_place(*key).rpartition("/")[2] for key in keys]
     for place, key in enumerate(keys):
         after = names[place + 1] if place + 1 < len(names) else ""

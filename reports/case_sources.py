@@ -1,4 +1,4 @@
-"""What the casebook knows of a case that a journal names: what its parameters mean, and its shader."""
+"""The casebook's information about a case that a journal names: the meanings of its parameters, and its shader."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _HAVE_NO_SHADER = (CaseKind.QUERY, CaseKind.CONVERSION)
 
 @dataclass(frozen=True)
 class CaseSource:
-    """A case as the suite at hand builds it.
+    """A case as the installed suite builds it.
 
     Attributes:
-        meanings: name of a parameter -> what it means.
-        labels: name of a parameter -> its label in words, where the label is short for several things.
-        shaders: language -> the shader; empty where the case has none.
+        meanings: name of a parameter -> its meaning.
+        labels: name of a parameter -> its label in words, if the label abbreviates several things.
+        shaders: language -> the shader; empty if the case has none.
     """
 
     meanings: Mapping[str, str]
@@ -33,7 +33,7 @@ UNKNOWN = CaseSource({}, {}, {})
 
 
 def case_source(result: CaseResult, book: Casebook | None) -> CaseSource:
-    """Return what the casebook knows of a judged case: nothing if there is no casebook, or if its case has other parameters."""
+    """Return the casebook's information about a judged case; it is empty if there is no casebook, or if its case has other parameters."""
     if book is None:
         return UNKNOWN
     try:

@@ -14,7 +14,7 @@ _MINIMISED = BAD | {Verdict.KNOWN_FAIL}
 
 
 def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path]) -> dict[str, str]:
-    """Map each purpose to a command line. Those that judge are left out where the family's file is not at hand."""
+    """Map each purpose to a command line. Commands that judge are left out if the family's file is not available."""
     options = _options(result, metas)
     lines = {}
     if result.family in family_files:

@@ -1,4 +1,4 @@
-"""What a run was: the device, the command, and the sentence that sums it up."""
+"""The context of a run: the device, the command, and the sentence that sums it up."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from reports.verdicts import WORDING
 
 @dataclass(frozen=True)
 class Context:
-    """Several values of one thing (shards on several hosts) are joined by commas; what is not known is empty.
+    """Several values of one fact (shards on several hosts) are joined by commas; unknown facts are empty.
 
     Attributes:
         device, driver, front_end, tier, suite_version, started, command: in words.
-        elapsed: wall time of the whole run in seconds; 0 where it is not known, as for several journals or a resumed one.
-        finished: false if a journal says when its run began and not that it ended.
-        fallback: why the embedded device stands in for a Vulkan device; empty if it does not.
+        elapsed: wall time of the whole run in seconds; 0 if it is unknown, as for several journals or a resumed one.
+        finished: false if a journal records the start of its run but not the end.
+        fallback: why the embedded device replaces a Vulkan device; empty if it does not.
         stopped: why the run ended early; empty if it did not.
-        findings: what went wrong outside of every case, in words.
-        dropped: how many lines of journals hold no result. ``faults`` names the first of them, and what is wrong with ``meta.json``.
-        notes: what a reader must know before trusting the totals.
+        findings: errors outside any case, in words.
+        dropped: number of journal lines without a result. ``faults`` names the first of them, and the faults of ``meta.json``.
+        notes: facts that a reader must know before trusting the totals.
     """
 
     device: str
@@ -47,7 +47,7 @@ class Context:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Heading -> text, without the unknown."""
+        """Heading -> text, without unknown facts."""
         facts = {
             "Device": self.device,
             "Driver": self.driver,
@@ -65,8 +65,8 @@ Level = Literal["bad", "unsure", "good"]
 
 @dataclass(frozen=True)
 class Headline:
-    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are the ones
-    of the summary that are shown apart."""
+    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are the
+    numbers of the summary that are shown separately."""
 
     level: Level
     title: str
@@ -127,7 +127,7 @@ def context(run: Run) -> Context:
 
 
 def headline(summary: Summary, context: Context) -> Headline:
-    """Return the verdict on the run, never better than what was seen."""
+    """Return the verdict on the run, which is never better than the results."""
     detail = ", ".join(filter(None, (_counted(verdict, summary) for verdict in summary.verdicts)))
     if summary.judged_elsewhere:
         detail += f", and {count(summary.judged_elsewhere, 'case')} for another kind of judge"
@@ -135,7 +135,7 @@ def headline(summary: Summary, context: Context) -> Headline:
         detail += f" · {context.tier} tier"
     level, title, detail = _headline(summary, context, detail)
     if context.fallback:
-        # Nothing that the embedded device does is good news of a driver.
+        # Results of the embedded device say nothing good about a driver.
         level, title = "unsure" if level == "good" else level, f"{title} (no Vulkan device was judged)"
     return Headline(level, title, detail, summary.numbers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def count(number: int, singular: str = "", plural: str = "") -> str:
-    """Write ``12345`` as ``12,345``, and with its noun: ``count(1, "case")`` is ``1 case``."""
+    """Write ``12345`` as ``12,345``, with its noun: ``count(1, "case")`` is ``1 case``."""
     noun = singular if number == 1 else plural or f"{singular}s"
     return f"{number:,} {noun}" if singular else f"{number:,}"
 
@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share of 0 to 1 as a percentage. What is not quite all or not quite nothing is never rounded to it."""
+    """Return a share of 0 to 1 as a percentage. A share that is not quite all or nothing is never rounded to 100 % or 0 %."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:

@@ -16,12 +16,12 @@ from reports.verdicts import WORDING
 
 
 class HistoryError(CtsError):
-    """The folder has no runs; the message says what to name."""
+    """The folder has no runs; the message says which folder to name."""
 
 
 @dataclass(frozen=True)
 class End:
-    """How a case ended in one run, without words."""
+    """The outcome of a case in one run, without text."""
 
     verdict: Verdict
     code: str = ""
@@ -33,7 +33,7 @@ class PastRun:
     """A run of the folder.
 
     Attributes:
-        name: as reports.comparison.runs.names gives it.
+        name: as in reports.comparison.runs.names.
         folder: its report directory.
         facts: by the keys of reports.comparison.runs.FACTS.
         verdicts: of all its cases, worst first.
@@ -49,7 +49,7 @@ class PastRun:
 
 @dataclass(frozen=True)
 class Ended:
-    """A run, and how one case ended in it."""
+    """A run, and the outcome of one case in it."""
 
     run: PastRun
     end: End
@@ -60,8 +60,8 @@ class History:
     """The runs of a folder.
 
     Attributes:
-        runs: oldest first, by what they say of their start, then by name.
-        ends: id of a case -> how it ended in each run, None where it was not judged.
+        runs: oldest first, by their recorded start, then by name.
+        ends: id of a case -> its outcome in each run, None if it was not judged.
     """
 
     runs: tuple[PastRun, ...]
@@ -72,7 +72,7 @@ class History:
         return tuple(Ended(run, end) for run, end in zip(self.runs, self.ends.get(id_, ()), strict=False) if end is not None)
 
     def changed(self) -> Iterator[str]:
-        """Yield the ids of the cases that did not end in the same way in all runs that judged them, in order."""
+        """Yield in order the ids of the cases whose outcome differs between the runs that judged them."""
         yield from (id_ for id_, ends in self.ends.items() if len({end for end in ends if end is not None}) > 1)
 
 
@@ -95,7 +95,7 @@ def read_history(folder: Path, renames: Mapping[str, str]) -> History:
     for name, path in zip(names(paths), paths, strict=True):
         run = read_run(name, path, renames)
         about = PastRun(run.name, path.parent, run.facts, run.verdicts, run.notes)
-        # One object for all that are equal: a folder may hold millions of results.
+        # Equal outcomes share one object: a folder may hold millions of results.
         read.append((about, {id_: made.setdefault(end, end) for id_, one in run.cases.items() for end in (_end(one),)}))
     read.sort(key=lambda pair: (pair[0].facts["started"], pair[0].name))
     ids = sorted({id_ for _, ends in read for id_ in ends})
@@ -103,7 +103,7 @@ def read_history(folder: Path, renames: Mapping[str, str]) -> History:
 
 
 def newest_by_device(history: History, ids: Collection[str]) -> dict[tuple[str, str, str], dict[Verdict, int]]:
-    """Return how cases ended last on each device: device, driver and front end -> verdict -> cases, worst first.
+    """Return the latest outcomes on each device: device, driver and front end -> verdict -> number of cases, worst first.
 
     Args:
         history: the runs.

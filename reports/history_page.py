@@ -1,4 +1,4 @@
-"""The history of cases as one HTML file that needs no other."""
+"""The history of cases as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def history_page(history: History, beside: Path) -> str:
 
     Args:
         history: the runs.
-        beside: the folder that the page will be in, from which it leads to the pages of the runs.
+        beside: the page's folder, to which links to the pages of the runs are relative.
     """
     return template("history.html").render(
         runs=history.runs,
@@ -31,8 +31,8 @@ def history_page(history: History, beside: Path) -> str:
 
 
 def history_table(history: History) -> Mapping[str, Any]:
-    """Return all cases, compact: each is [family, labels, strip], where family and strip are places in the lists of that name, and a strip
-    has for each run the place of an end, -1 where it did not judge the case."""
+    """Return all cases, compact: each is [family, labels, strip], where family and strip are indices into the lists of that name, and a
+    strip has for each run the index of an end, -1 if the run did not judge the case."""
     families: defaultdict[str, int] = defaultdict(lambda: len(families))
     ends: defaultdict[End, int] = defaultdict(lambda: len(ends))
     strips: defaultdict[tuple[int, ...], int] = defaultdict(lambda: len(strips))

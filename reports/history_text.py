@@ -15,14 +15,14 @@ from reports.verdicts import WORDING
 
 
 def show_history(folder: Path, renames: Mapping[str, str], words: Sequence[str], html: Path | None, listed: int) -> str:
-    """Return what a terminal shows of the runs of a folder.
+    """Return the text for a terminal about the runs of a folder.
 
     Args:
         folder: holds report directories.
         renames: id that a case had in an older version of the suite -> its id.
-        words: which cases to show: those with all of these words in their ids. Without any, those that did not always end in the same way.
-        html: where to write the page of all cases; None for none.
-        listed: how many cases the text names.
+        words: show the cases with all of these words in their ids; without words, the cases whose outcome differs between runs.
+        html: path of the page of all cases; None for none.
+        listed: number of cases that the text names.
 
     Raises:
         HistoryError: there is no journal.

@@ -22,10 +22,10 @@ from reports.summary import Summary, Tally
 from reports.verdicts import EXPLAINED, PAGED, SEVERITY, WORDING
 
 PAGES = 2_000
-"""Failures that get a page of their own."""
+"""Maximum number of failures with their own page."""
 
 ARRAYS = 12
-"""Failing arrays that one page draws; the rest are listed."""
+"""Maximum number of failing arrays that one page draws; the rest are listed."""
 
 _VERDICTS = tuple(WORDING)
 
@@ -44,9 +44,9 @@ def index(
     """Return ``index.html``.
 
     Args:
-        run, summary, causes, context, headline, texts: what it shows.
+        run, summary, causes, context, headline, texts: the contents.
         pages: the path of the page of each attempt at a case that has one.
-        issues: known failures by id, as far as the checkout has them.
+        issues: known failures by id, if the checkout has them.
         has_history: whether ``history.html`` is beside it.
     """
     idle_families = {name: tally for name, tally in summary.families.items() if _is_idle(tally)}
@@ -102,8 +102,8 @@ def requirement_page(page: RequirementPage, context: Context, pages: Mapping[Key
 
 
 def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
-    """Return the paths of the pages of at most PAGES failures, by attempt at a case, in the order in which one leads to the next: by
-    verdict, worst first, then by family and id. Each family and verdict gets its first ones: none hides another."""
+    """Return the paths of the pages of at most PAGES failures, by attempt at a case, in the order of the links between them: by verdict,
+    worst first, then by family and id. Each family and verdict gets its first pages, so none hides another."""
     places: Counter[tuple[str, Verdict]] = Counter()
     ranked = []
     for result in results:
@@ -116,9 +116,9 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
 
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
-    """Return all cases, compact: each is [family, labels, verdict, milliseconds, end, requirements], with the path of its page after them
-    where it has one. Family, verdict, end and requirements are places in the lists of the same name; an end is a reason with its code, the
-    id of a known failure, and the ids of defects that explain it."""
+    """Return all cases, compact: each is [family, labels, verdict, milliseconds, end, requirements], followed by the path of its page if it
+    has one. Family, verdict, end and requirements are indices into the lists of the same name; an end is a reason with its code, the id of
+    a known failure, and the ids of the defects that explain it."""
     families: dict[str, int] = defaultdict(lambda: len(families))
     ends: dict[tuple[str, str, str, str], int] = defaultdict(lambda: len(ends))
     requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))

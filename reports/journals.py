@@ -15,23 +15,23 @@ from cts.verdict.verdict import CaseResult
 
 T = TypeVar("T", bound=Hashable)
 Key = tuple[str, int]
-"""Names a result: the id of a case, and which attempt at it."""
+"""Key of a result: the id of a case, and the number of the attempt."""
 
 MOST_FAULTS = 10
-"""Wrong lines and fields that reports name."""
+"""Maximum number of wrong lines and fields that reports name."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What was judged.
+    """The results of a run.
 
     Attributes:
         journals: the files.
         results: the last result of each attempt at a case, ordered by id and attempt. Their failures are brief: see whole_results.
         metas: the ``meta.json`` of each journal that has one, in the order of the journals.
-        dropped: how many lines hold no result; their cases count as not judged.
-        faults: the first of what is wrong with journals and metas.
-        places: where the results that have failures are: the number of the journal, and the byte at which the line begins.
+        dropped: number of lines without a result; their cases count as not judged.
+        faults: the first faults of journals and metas.
+        places: the position of each result with failures: the index of the journal, and the byte offset of the line.
     """
 
     journals: tuple[Path, ...]
@@ -43,8 +43,8 @@ class Run:
 
 
 def read(journals: Path | Sequence[Path]) -> Run:
-    """Return the merged content of the journals. Of several results for one attempt at a case the last wins, in the order of journals and
-    lines.
+    """Return the merged content of the journals. If there are several results for one attempt at a case, the last one wins, in the order of
+    journals and lines.
 
     Args:
         journals: each a ``results.jsonl``, which may be compressed, or the directory that holds it.
@@ -70,16 +70,16 @@ def read(journals: Path | Sequence[Path]) -> Run:
 
 
 def key_of(result: CaseResult) -> Key:
-    """Return what names a result."""
+    """Return the key of a result."""
     return result.id, result.attempt
 
 
 def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
-    """Yield the results of these attempts at cases with all of their failures: first the ones without any, then the others, in the order of
-    the journals.
+    """Yield the results of these attempts at cases with all of their failures: first the results without any, then the others, in the order
+    of the journals.
 
     Raises:
-        JournalError: a journal cannot be read, or it has another content by now.
+        JournalError: a journal cannot be read, or its content has changed.
     """
     yield from (result for result in run.results if key_of(result) in wanted and not result.failures)
     lines: defaultdict[int, list[int]] = defaultdict(list)
@@ -96,11 +96,11 @@ def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
 
 
 class Faults:
-    """Counts what is wrong with journals, and keeps the first of it.
+    """Counts the faults of journals, and keeps the first.
 
     Attributes:
-        lines: how many lines are not read.
-        first: at most MOST_FAULTS, in the order in which they were found.
+        lines: number of unreadable lines.
+        first: at most MOST_FAULTS faults, in the order of discovery.
     """
 
     def __init__(self) -> None:
@@ -108,19 +108,19 @@ class Faults:
         self.first: list[Fault] = []
 
     def line(self, fault: Fault) -> None:
-        """Add a line that is not read."""
+        """Add an unreadable line."""
         self.lines += 1
         self.other(fault)
 
     def other(self, fault: Fault) -> None:
-        """Add what costs no line."""
+        """Add a fault that loses no line."""
         if len(self.first) < MOST_FAULTS:
             self.first.append(fault)
 
 
 def _brief(result: CaseResult, known: dict[Hashable, Any]) -> CaseResult:
-    """Return a result with brief failures, and what it says like an earlier one as the same object: most texts of a journal are there
-    thousands of times."""
+    """Return a result with brief failures. Texts equal to earlier ones become the same object, since most texts occur thousands of times in
+    a journal."""
 
     def shared(value: T) -> T:
         return cast(T, known.setdefault(value, value))

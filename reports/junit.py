@@ -1,8 +1,8 @@
-"""JUnit XML for continuous integration: a test suite for each family, of one shape whatever the size of the run.
+"""JUnit XML for continuous integration: a test suite for each family, with the same structure for runs of any size.
 
-A case that needs someone's attention is a test of its own, named by its id. All others are one test for each family and outcome: its
-passes, each code for which cases are not supported, each known failure. Names have no numbers and no wording, so a viewer that compares
-tests by name sees the same ones every night. GitLab reads files below 30 MB, with fewer than 250,000 XML objects.
+A case that needs attention is a separate test, named by its id. All others are combined into one test for each family and outcome: passes,
+each code of cases that are not supported, and each known failure. Names contain no numbers and no wording, so a viewer that compares tests
+by name sees the same tests every night. GitLab reads files below 30 MB, with fewer than 250,000 XML objects.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from reports.summary import COMPILING
 from reports.verdicts import EXPLAINED, WORDING
 
 SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR)
-"""Verdicts with a reason that do not make a run fail. The format has one word for them; its ``type`` has ours."""
+"""Verdicts with a reason that do not make a run fail. The format has one element for them; its ``type`` names the verdict."""
 
 LISTED_CASES = 10_000
-"""Cases with a test of their own; those after them are counted by family and verdict."""
+"""Maximum number of cases with their own test; further cases are counted by family and verdict."""
 
 LONG_MESSAGES = 500
-"""Cases that keep their whole message; later ones have their reason alone."""
+"""Number of cases that keep their whole message; later cases have only their reason."""
 
 _MESSAGE_CHARACTERS = 8_000
 _REASON_CHARACTERS = 300
@@ -37,8 +37,8 @@ _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 def junit(results: Sequence[CaseResult], context: Context) -> str:
     """Return the document.
 
-    Failed, crashed, timed out and lost cases are ``failure``, and so are unexpected passes; the suite's own errors are ``error``; what the
-    device does not support, and known failures, are ``skipped``. Quality warnings pass, and have their message as output.
+    Failed, crashed, timed out and lost cases are ``failure``, and so are unexpected passes; the suite's own errors are ``error``;
+    unsupported cases and known failures are ``skipped``. Quality warnings pass, with their message as output.
     """
     families: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results:
@@ -87,7 +87,7 @@ def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
     if result.verdict in SKIPPED:
         ET.SubElement(case, "skipped", type=result.verdict, message=_coded(result.code, reason))
     elif result.verdict is Verdict.QUALITY_WARNING:
-        # Of a test that passes the format knows only what it printed.
+        # For a test that passes, the format has only its output.
         text = printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
         ET.SubElement(case, "system-out").text = f"{result.verdict}: {_coded(result.code, reason)}\n{text}"
     else:
@@ -120,12 +120,12 @@ def _tag(verdict: Verdict) -> str:
 
 
 def _coded(code: str, reason: str) -> str:
-    """Return a reason with its code before it."""
+    """Return a reason, preceded by its code."""
     return f"{printable(code)}: {reason}" if code else reason
 
 
 def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
-    """Set the counts of the elements that are there, which is what viewers count."""
+    """Set the counts of the existing elements, which viewers show."""
     cases = [case for suite in suites for case in suite.iter("testcase")]
     element.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -1,4 +1,4 @@
-"""What is known of a driver's failures beyond a journal's sentence: versions, evidence, references."""
+"""Details of a driver's known failures beyond the journal's sentence: versions, evidence, references."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from generators.errors import CtsError
 
 
 def known_issues(ids: Collection[str], drivers: Collection[str], book: Casebook | None) -> Mapping[str, KnownFailure]:
-    """Return the entries of ``golden/known_failures`` with these ids, by id. A report can do without, so what cannot be read is left out.
+    """Return the entries of ``golden/known_failures`` with these ids, by id. A report works without them, so unreadable entries are left
+    out.
 
     Args:
-        ids: as results name known failures.
-        drivers: names and versions of the drivers that were judged; entries of other drivers are not taken.
-        book: the casebook of the checkout that has the entries; None where there is none.
+        ids: of known failures in results.
+        drivers: names and versions of the judged drivers; entries of other drivers are ignored.
+        book: the casebook of the checkout with the entries; None if there is none.
     """
     if book is None or not ids:
         return {}

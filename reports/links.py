@@ -1,4 +1,4 @@
-"""File names of pages, and how one page leads to another."""
+"""File names of pages, and links between pages."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def requirement_place(id_: str) -> str:
 
 
 def page_beside(page: Path, folder: Path) -> str:
-    """Return the relative address that leads from a page in ``folder`` to ``page``; empty where there is no such page."""
+    """Return the relative address that leads from a page in ``folder`` to ``page``; empty if there is no such page."""
     if not page.is_file():
         return ""
-    # With ./ a folder's name is none of a protocol, whatever it is.
+    # The prefix ./ keeps a folder's name from being read as a protocol.
     return "./" + quote(Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix(), errors="surrogateescape")
 
 
@@ -42,5 +42,5 @@ def cases_query(**filters: str) -> str:
 
 
 def stable_id(kind: str, *parts: object) -> str:
-    """Return the id of an element that is the same in every report which has the same parts: a link to it lasts."""
+    """Return an element id that is the same in every report with the same parts, so links to it stay valid."""
     return f"{kind}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:8]}"

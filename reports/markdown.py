@@ -109,6 +109,6 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that Markdown and HTML leave as it is, in one line."""
+    """Return text on one line that Markdown and HTML show unchanged."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{character}" if character in "\\`*_[]|~#" else character for character in text)

@@ -1,4 +1,4 @@
-"""Cases that passed and are almost a failed one: which parameter makes the difference is where an engineer begins to look."""
+"""Cases that passed and are similar to a failed one: the parameter that makes the difference is a good place to start an investigation."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from cts.verdict.verdict import CaseResult, Verdict
 from reports.verdicts import PAGED
 
 MOST = 5
-"""Neighbours that a page shows."""
+"""Maximum number of neighbours on a page."""
 
 MOST_DIFFERENCES = 3
-"""Parameters in which a neighbour may differ; what differs in more has little to do with the failure."""
+"""Maximum number of parameters in which a neighbour differs; cases with more differences have little to do with the failure."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A parameter that is not the same for two cases.
+    """A parameter that differs between two cases.
 
     Attributes:
         name: of the parameter.
-        failed, passed: its label in the case that failed and in the one that passed; empty where it does not apply.
+        failed, passed: its label in the failed case and in the passing case; empty if it does not apply.
     """
 
     name: str
@@ -34,17 +34,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A case that passed, and in what it differs from the failed one."""
+    """A case that passed, and its differences from the failed case."""
 
     id: str
     differences: tuple[Difference, ...]
 
 
 class Neighbours:
-    """The passes of a run, ready to be compared with its failures.
+    """The passes of a run, prepared for comparison with its failures.
 
     Args:
-        results: of the whole run. Those without parameters, in journals of older versions of the suite, have no neighbours.
+        results: of the whole run. Results without parameters, in journals of older versions of the suite, have no neighbours.
     """
 
     def __init__(self, results: Sequence[CaseResult]) -> None:
@@ -61,9 +61,9 @@ class Neighbours:
         self._passes = {family: (found, np.stack([self._row(result) for result in found])) for family, found in passes.items()}
 
     def passed(self, result: CaseResult) -> tuple[Neighbour, ...]:
-        """Return at most MOST cases of the same family that passed, those first that differ in the fewest parameters. Of equals those come
-        first that differ in other parameters than the ones before, so a parameter of many labels does not hide the rest; then the first
-        by id."""
+        """Return at most MOST cases of the same family that passed, with the fewest different parameters first. Among equals, cases that
+        differ in other parameters than the earlier ones come first, so a parameter with many labels does not hide the rest; then the order
+        is by id."""
         if not result.parameters or result.family not in self._passes:
             return ()
         passes, table = self._passes[result.family]
@@ -78,7 +78,7 @@ class Neighbours:
         return tuple(self._neighbour(result, passes[i]) for _, _, i in sorted(ranked)[:MOST])
 
     def _row(self, result: CaseResult) -> np.ndarray:
-        """Return a number for each label, so hundreds of thousands of cases are compared at once and take little memory."""
+        """Return a number for each label, so hundreds of thousands of cases can be compared at once in little memory."""
         labels = (result.parameters.get(name, "") for name in self._names[result.family])
         return np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels], np.int32)
 

@@ -27,7 +27,7 @@ _TESTED = MappingProxyType(
         "not_testable": "not at all: nothing that a test could observe depends on it",
     }
 )
-"""How a requirement is tested, in words."""
+"""The kinds of tests of a requirement, in words."""
 
 
 def _embedded(value: Any) -> Markup:
@@ -36,12 +36,12 @@ def _embedded(value: Any) -> Markup:
 
 
 def _breakable(id_: str) -> Markup:
-    """Return a case's id that may be wrapped where a parameter begins."""
+    """Return a case's id that may wrap at the start of a parameter."""
     return Markup("<wbr>").join(Markup.escape(part) for part in re.split(r"(?<=[/\[])", id_))
 
 
 def _prose(text: str) -> Markup:
-    """Return text with what is between backticks as code."""
+    """Return text with backticked parts as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return Markup.escape(text)

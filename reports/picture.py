@@ -1,4 +1,4 @@
-"""What a failing array looks like: which elements are wrong, drawn and in words."""
+"""Pictures of a failing array: its wrong elements, drawn and in words."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
 
 PICTURE_PIXELS = 480
-"""Width and height that a picture fills at most, in CSS pixels."""
+"""Maximum width and height of a picture, in CSS pixels."""
 
 CELL_PIXELS = 30
-"""Width and height of an element at most, in CSS pixels."""
+"""Maximum width and height of an element, in CSS pixels."""
 
 LINES_PIXELS = 6
 """Width of an element below which lines between elements would hide them."""
 
 TITLED_ELEMENTS = 128
-"""Most elements of one picture that show their values; more would make the page heavy."""
+"""Maximum number of elements in one picture that show their values; more would make the page heavy."""
 
 INSTANCES = 4
-"""Scope instances of one array that are drawn."""
+"""Maximum number of scope instances of one array that are drawn."""
 
 DRAWN_ELEMENTS = 1024
-"""Elements of a tensor up to which a page shows it: each is a square with words of its own, and a run may have hundreds of pages."""
+"""Maximum number of elements in a tensor that a page shows: each element is a square with its own text, and a run may have hundreds of
+pages."""
 
 LISTED_ELEMENTS = 64
-"""Wrong elements of an array that a page lists; the journal has more."""
+"""Maximum number of wrong elements of an array that a page lists; the journal has more."""
 
 _TICKS = 8
 
@@ -47,7 +48,7 @@ class Picture:
 
     Attributes:
         width, height: in CSS pixels.
-        wrong: how many elements are.
+        wrong: number of wrong elements.
         path: SVG path data that covers the wrong elements, one unit per element.
         row_ticks, column_ticks: indices to write at the edges.
         lines: whether there is room for lines between elements.
@@ -71,15 +72,15 @@ class Picture:
 
 @dataclass(frozen=True)
 class FailingArray:
-    """A failure as a page shows it.
+    """The contents of a failure on a page.
 
     Attributes:
         failure: of the journal.
-        elements: the first wrong ones.
-        pictures: of at most INSTANCES scope instances with wrong elements; none where bytes and not a matrix are concerned.
-        hidden: how many more scope instances have wrong elements.
-        tensor: how the matrix of the first wrong instance is in a tensor, its wrong elements marked, as an SVG document, of the first
-            failing array of a page; empty where it is not known, or too large (``cts picture`` draws it).
+        elements: the first wrong elements.
+        pictures: of at most INSTANCES scope instances with wrong elements; none if the failure concerns bytes instead of a matrix.
+        hidden: number of further scope instances with wrong elements.
+        tensor: an SVG document of the first wrong instance's matrix in a tensor, with its wrong elements marked, for the first failing
+            array of a page; empty if it is unknown or too large (``cts picture`` draws it).
     """
 
     failure: Failure
@@ -90,17 +91,17 @@ class FailingArray:
 
     @property
     def mismatch(self) -> Mismatch:
-        """Return what the comparator found."""
+        """Return the comparator's finding."""
         return self.failure.mismatch
 
     @property
     def unit(self) -> str:
-        """Return what is counted."""
+        """Return the counted unit."""
         return "element" if self.pictures else "byte"
 
 
 def failing_array(failure: Failure, place: int = 0) -> FailingArray:
-    """Return what a page shows of a failure; ``place`` counts the failures of the page."""
+    """Return the contents of a failure on a page; ``place`` is its index on the page."""
     mismatch = failure.mismatch
     matrix = mismatch.matrix
     if matrix is None:
@@ -115,7 +116,7 @@ def failing_array(failure: Failure, place: int = 0) -> FailingArray:
 
 
 def allowed(bounds: Bounds) -> str:
-    """Return the interval of allowed values and what it comes from."""
+    """Return the interval of allowed values and its origin."""
     text = f"allowed {number(bounds.low)} to {number(bounds.high)}, true value {number(bounds.center)}"
     return f"{text}, bound {number(bounds.bound)}, S {number(bounds.magnitude)}" if isinstance(bounds, EnvelopeBounds) else text
 
@@ -158,7 +159,7 @@ def _picture(mismatch: Mismatch, matrix: FailingMatrix, instance: int) -> Pictur
 
 
 def _titles(matrix: FailingMatrix, masks: Sequence[int]) -> list[tuple[int, int, str, str]]:
-    """Return both sides of the wrong elements of the first wrong instance, as far as their bits are recorded."""
+    """Return both sides of the wrong elements of the first wrong instance, if their bits are recorded."""
     columns = matrix.shape[1]
     recorded = min(len(matrix.expected), len(matrix.got))
     indices = [
@@ -180,7 +181,7 @@ def _words(digits: Sequence[str], component: str) -> list[str]:
 
 
 def _path(masks: Sequence[int], columns: int) -> str:
-    """Draw one rectangle for each run of wrong elements in a row, taller where the next rows have the same mask."""
+    """Draw one rectangle for each run of wrong elements in a row; it is taller if the next rows have the same mask."""
     parts = []
     row = 0
     while row < len(masks):

@@ -1,4 +1,4 @@
-"""The README's tables of published runs: a row for each run, and what each run has judged of each specification.
+"""The README's tables of published runs: a row for each run, and the coverage of each specification by each run.
 
 python -m reports.readme_table            rewrites them from reports/published
 python -m reports.readme_table --check    exit status 1 if they are not up to date
@@ -26,7 +26,7 @@ _COLUMN = frozenset({"pass", "known_fail", "not_supported"})
 """Verdicts with a column of their own."""
 _NEW = ("fail", "crash", "device_lost", "timeout", "flaky")
 _JUDGED_NOT = frozenset({"not_supported", "error", "resource_error"})
-"""Verdicts that say nothing of a requirement."""
+"""Verdicts that say nothing about a requirement."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Return what distinguishes the run."""
+        """Return the facts that distinguish the run."""
         return f"{self.meta['device']['name'].split(' (')[0]}, {self.meta['tier']}, {self.meta['front_end']}"
 
 
@@ -88,7 +88,7 @@ def _of_runs(found: Sequence[Run]) -> list[tuple[str, ...]]:
 
 
 def _of_specifications(found: Sequence[Run], checkout: Path) -> list[tuple[str, ...]]:
-    """Return for each specification what each run judged: requirements of all, and cases by verdict."""
+    """Return for each specification and run the judged requirements out of all, and the cases by verdict."""
     requirements = load_requirements(checkout)
     totals = Counter(one.specification for one in requirements.values())
     families = {family.name: family.specification for family in load_casebook(checkout).families.values()}
@@ -117,7 +117,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _replaced(readme: str, name: str, table: str) -> str:
-    """Return ``readme`` with another table between the markers of ``name``; as it is where it has none."""
+    """Return ``readme`` with a new table between the markers of ``name``; unchanged if it has no markers."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     before, found, rest = readme.partition(begin)
     if not found:

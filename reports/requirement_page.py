@@ -1,4 +1,4 @@
-"""What the page of one requirement shows."""
+"""The contents of a requirement's page."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class RequirementPage:
 
     Attributes:
         id: of the requirement.
-        text: what it says; None where the case files are not at hand.
+        text: its statement; None if the case files are not available.
         tally: the cases by verdict.
-        families: how many cases each family has.
-        results: the first ones, worst verdict first.
-        judges: how cases ended on each device; those of the runs of a folder too, by the newest run that judged each.
+        families: number of cases in each family.
+        results: the first results, worst verdict first.
+        judges: the outcomes on each device, including the runs of a folder, from the newest run that judged each case.
     """
 
     id: str
@@ -42,7 +42,7 @@ class RequirementPage:
 
     @property
     def cases(self) -> int:
-        """How many cases exercise it."""
+        """Number of cases that exercise it."""
         return sum(self.tally.values())
 
     @property

@@ -1,4 +1,4 @@
-"""The text of requirements and positions, where the case files are at hand."""
+"""The texts of requirements and positions, if the case files are available."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reports.case_files import document
 
 @dataclass(frozen=True)
 class RequirementText:
-    """What a requirement says; of a position, its answer and the reason, and nothing else.
+    """The text of a requirement; for a position, only its answer and reason.
 
     Attributes:
         text: the statement.
         place: section or instruction of the specification.
         specification: the extension that states it.
         kinds: how it is tested, by the values of generators.casebook.TestKind.
-        note: what to look at; may be empty.
+        note: a hint for the tests; may be empty.
     """
 
     text: str
@@ -30,8 +30,8 @@ class RequirementText:
 
 
 def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
-    """Return id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report can do without, so what cannot be read
-    is left out."""
+    """Return id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report works without them, so unreadable texts
+    are left out."""
     texts = {}
     for path in sorted((cases / "requirements").glob("*.yaml")):
         content = document(path)

@@ -15,7 +15,7 @@ COMPILING = "pipeline"
 """The step in which a driver compiles, by the name of a cts.devices.device.Step."""
 
 SLOWEST = 20
-"""How many of the slowest cases a summary names."""
+"""Number of the slowest cases that a summary names."""
 
 Amount = TypeVar("Amount", int, float)
 Name = TypeVar("Name", str, tuple[str, str])
@@ -26,8 +26,8 @@ Tally = Mapping[Verdict, int]
 
 @dataclass(frozen=True)
 class StepTime:
-    """Wall time spent in one step of judging. ``share`` is its part of the time of all cases, 0 to 1. Steps may be within others
-    (``pipeline`` within ``device``), so shares do not add up to 1."""
+    """Wall time spent in one step of judging. ``share`` is its part of the time of all cases, 0 to 1. Steps may be nested (``pipeline`` in
+    ``device``), so shares do not add up to 1."""
 
     step: str
     seconds: float
@@ -36,12 +36,12 @@ class StepTime:
 
 @dataclass(frozen=True)
 class Missing:
-    """What a device lacks.
+    """A feature that a device lacks.
 
     Attributes:
         code: see cts.verdict.codes; empty in a journal of an older version of the suite.
         reason: the same for people.
-        cases: how many cases need it.
+        cases: number of cases that need it.
     """
 
     code: str
@@ -51,7 +51,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Known:
-    """A known failure of the driver, and how many cases showed it (``known_fail``)."""
+    """A known failure of the driver, and the number of cases that showed it (``known_fail``)."""
 
     id: str
     reason: str
@@ -74,15 +74,16 @@ class Summary:
     Attributes:
         cases: cases judged. ``subcases``: dispatches that ran.
         verdicts: of all cases.
-        compile_timeouts: how many of the timeouts are of a pipeline that was not done in time: slow, and no rule says how fast it must be.
-        families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
-            verdict, then by name.
-        elsewhere: family -> how many of its cases are for another kind of judge, such as static rules, which a validator judges.
-        not_supported: what is missing; what most cases need first.
-        known: the known failures that occurred; what most cases showed first.
-        defects: defects that explain failing cases, by id -> how many cases each explains; most first. Cases of known failures do not
-            count, and a case that several defects explain counts for each.
-        policies: why verdicts rest on a policy of the suite -> how many do; most first. Cases that were not run do not count.
+        compile_timeouts: number of timeouts in pipeline creation, which is slow but breaks no rule.
+        families: by family; ``requirements``: by requirement id; a case counts for each requirement that it covers. Both ordered by the
+            worst verdict, then by name.
+        elsewhere: family -> number of its cases for another kind of judge, such as static rules, which a validator judges.
+        not_supported: missing features, most needed first.
+        known: the known failures that occurred, most frequent first.
+        defects: id of a defect that explains failing cases -> number of cases; most first. Cases of known failures do not count, and a case
+            that several defects explain counts for each.
+        policies: reason why verdicts depend on a policy of the suite -> number of verdicts; most first. Cases that were not run do not
+            count.
         slowest: at most SLOWEST, slowest first.
         seconds: sum of the cases' wall times, of all processes.
         cases_per_second: cases that ran, per second of their own time; 0 if none ran. It is the rate of one process.
@@ -107,28 +108,28 @@ class Summary:
 
     @property
     def bad(self) -> int:
-        """Cases whose verdict speaks against the device."""
+        """Number of cases whose verdict counts against the device."""
         return sum(self.verdicts.get(verdict, 0) for verdict in BAD) - self.compile_timeouts
 
     @property
     def numbers(self) -> dict[str, int]:
-        """What every report says first, each apart from the others and also where it is 0."""
+        """The numbers at the top of every report, listed separately, including 0."""
         counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in COUNTED}
         return counts | {"timeout": counts["timeout"] - self.compile_timeouts, "timeout_compiling": self.compile_timeouts}
 
     @property
     def judged_elsewhere(self) -> int:
-        """Cases that are for another kind of judge, whatever the device supports. They are ``not_supported``, too."""
+        """Number of cases for another kind of judge, whatever the device supports. They also count as ``not_supported``."""
         return sum(self.elsewhere.values())
 
     @property
     def ran(self) -> int:
-        """Cases that the device was asked to run."""
+        """Number of cases that the device was asked to run."""
         return self.cases - self.verdicts.get(Verdict.NOT_SUPPORTED, 0)
 
 
 def summarise(results: Iterable[CaseResult]) -> Summary:
-    """Return the totals of results, each of another case."""
+    """Return the totals of results, which all belong to different cases."""
     results = list(results)
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)

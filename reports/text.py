@@ -1,4 +1,4 @@
-"""What a terminal shows of a report."""
+"""The text of a report for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.formats import count
 from reports.verdicts import WORDING
 
 LISTED = 20
-"""Causes that are shown; ``summary.json`` has all."""
+"""Maximum number of causes shown; ``summary.json`` has all."""
 
 
 def text(directory: Path) -> str:

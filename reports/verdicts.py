@@ -1,4 +1,4 @@
-"""How reports speak of verdicts: their order, words and marks."""
+"""The presentation of verdicts in reports: their order, words and marks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Wording:
 
     Attributes:
         label: the column heading and the badge.
-        mark: a character that tells verdicts apart without colour.
-        sentence: what the verdict says of the case, for someone who meets it for the first time.
+        mark: a character that distinguishes verdicts without colour.
+        sentence: the meaning of the verdict for a first-time reader.
     """
 
     label: str
@@ -47,21 +47,21 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
 """Worst first: the order of columns and lists in every report."""
 
 BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT, Verdict.FLAKY)
-"""The verdicts that speak against the device."""
+"""The verdicts that count against the device."""
 
 EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR, Verdict.UNEXPECTED_PASS, Verdict.QUALITY_WARNING)
 """The verdicts that causes explain."""
 
 PAGED = (*EXPLAINED, Verdict.KNOWN_FAIL)
-"""The verdicts that get a page of their own."""
+"""The verdicts with their own pages."""
 
 COUNTED = (*BAD, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED_PASS, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR, Verdict.ERROR)
-"""The verdicts whose numbers every report says first."""
+"""The verdicts whose numbers are at the top of every report."""
 
 NUMBERS: Mapping[str, str] = MappingProxyType(
     {str(verdict): WORDING[verdict].label for verdict in COUNTED} | {"timeout_compiling": "Timeout while compiling"}
 )
-"""How reports name the numbers of a headline."""
+"""The names of a headline's numbers in reports."""
 
 SEVERITY: Mapping[Verdict, int] = MappingProxyType({verdict: place for place, verdict in enumerate(WORDING)})
-"""Place of a verdict in WORDING."""
+"""Index of each verdict in WORDING."""

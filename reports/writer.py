@@ -45,7 +45,7 @@ FOLDERS = MappingProxyType(
         "requirements": re.compile(r"(.*-[0-9a-f]{8}|[A-Z][A-Z0-9]*-[A-Z0-9]+-[0-9]{2})\.html"),
     }
 )
-"""Folders of pages -> what their files are called. Whatever else is in them is not ours."""
+"""Folders of pages -> the pattern of their file names. Other files in them are left alone."""
 
 
 class ReportError(CtsError):
@@ -59,13 +59,13 @@ def write(
 
     Args:
         results: one journal or several (shards), which are merged.
-        directory: made if it does not exist. Pages of an earlier report in it are removed.
-        history: a folder of report directories, whose runs the pages of cases and requirements show as well, and ``history.html``, which is
-            then written; None for none.
-        casebook: of the checkout, where the caller has it already; None to read it if a page needs it.
+        directory: created if it does not exist. Pages of an earlier report in it are removed.
+        history: a folder of report directories. The pages of cases and requirements then show its runs too, and ``history.html`` is
+            written; None for none.
+        casebook: of the checkout, if the caller has it already; None to read it if a page needs it.
 
     Returns:
-        What is wrong with the journals, a line each, for the caller.
+        The faults of the journals, one line each, for the caller.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -113,7 +113,7 @@ def _case_pages(
     issues: Mapping[str, KnownFailure],
     past: History | None,
 ) -> Iterator[CasePage]:
-    """Yield what the page of each case shows, each once."""
+    """Yield the contents of each case's page, each once."""
     neighbours, place = Neighbours(run.results), dict(turns(list(pages)))
     for result in whole_results(run, pages.keys()):
         yield CasePage(

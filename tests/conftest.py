@@ -17,7 +17,7 @@ HANGS = 1200
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """End tests that hang, where pytest-timeout is installed."""
+    """End tests that hang, if pytest-timeout is installed."""
     if config.pluginmanager.hasplugin("timeout"):
         for item in items:
             item.add_marker(pytest.mark.timeout(HANGS))

@@ -1,4 +1,5 @@
-"""One operation on a row of floats under execution modes: its program, what the reference model allows, and what a device gives."""
+"""One operation on a row of floats under execution modes: its program, the values that the reference model allows, and a device's
+results."""
 
 from __future__ import annotations
 
@@ -85,12 +86,12 @@ class Row:
         return Subcase("only", inputs)
 
     def expectation(self) -> Expectation:
-        """Return what the reference model allows."""
+        """Return the values that the reference model allows."""
         (placed,) = evaluate(self.program(), self.subcase()).placed
         return placed.expectation
 
     def result(self, device: Device) -> np.ndarray:
-        """Return the bits that a device gives."""
+        """Return the bits of a device's results."""
         program, subcase = self.program(), self.subcase()
         target = COMPONENT_TYPES[self.to or self.component]
         contents = {**subcase.inputs, "out": np.zeros(len(self.left) * target.bytes, np.uint8)}
@@ -98,5 +99,5 @@ class Row:
         return outcome.outputs["out"].view(target.bits_dtype)
 
     def numbers(self, device: Device) -> list[float]:
-        """Return the numbers that a device gives."""
+        """Return the numbers of a device's results."""
         return values(self.result(device), COMPONENT_TYPES[self.to or self.component]).tolist()

@@ -1,4 +1,4 @@
-"""Windows of large buffers: which byte of the buffer is where among those that are held."""
+"""Windows of large buffers: the positions of the buffer's bytes among the held bytes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The specification model: what a program must compute, in numpy over whole matrices."""
+"""The specification model: the required results of a program, computed with numpy over whole matrices."""

@@ -1,4 +1,4 @@
-"""Where the elements of a matrix are in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
+"""Addresses of the elements of a matrix in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.program.memory import Array
 from generators.types import ComponentType, Layout
 
 NARROW_RANGE = 1 << 32
-"""Bytes that 32-bit indexing reaches (Vulkan, "Buffer Indexing Calculations")."""
+"""Number of bytes that 32-bit indexing can reach (Vulkan, "Buffer Indexing Calculations")."""
 
 
 def element_offsets(
@@ -24,7 +24,7 @@ def element_offsets(
     layout: Layout,
     bounded: bool = True,
 ) -> np.ndarray:
-    """Return the byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
+    """Return the byte offset of every element from the start of ``array``'s bytes, int64, (instances, rows, columns).
 
     Row r (column c for column major) is in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
     both count elements of the array's pointee, whatever the matrix's component is (KHR-LOAD-03, KHR-LOAD-04, KHR-PTR-04), are not
@@ -32,10 +32,10 @@ def element_offsets(
 
     Args:
         first, stride: one for each scope instance.
-        bounded: whether elements must be inside of the array.
+        bounded: whether elements must be inside the array.
 
     Raises:
-        GeneratorError: an element is outside of the array, or of the inner array that the pointer leads to; or the pointer leads to a
+        GeneratorError: an element is outside the array, or outside the inner array that the pointer leads to; or the pointer leads to a
             struct (KHR-PTR-02).
     """
     if array.pointee.block is not None:
@@ -63,11 +63,11 @@ def element_offsets(
 def leaving(
     array: Array, component: ComponentType, shape: tuple[int, int], first: Sequence[int], stride: Sequence[int], layout: Layout
 ) -> str:
-    """Return which element is outside of ``array``, in words; empty if all are inside. Takes the arguments of element_offsets."""
+    """Describe an element outside ``array``; empty if all are inside. The arguments are the same as for element_offsets."""
     rows, columns = shape
     lines, length = _lines(shape, layout)
     for f, s in zip(first, stride, strict=True):
-        # In Python's integers: a 64-bit stride must not wrap here.
+        # Use Python integers: a 64-bit stride must not wrap here.
         end = f * array.pointee.bytes + (lines - 1) * s * array.stride_bytes + length * component.bytes
         if end > array.span:
             return (
@@ -78,8 +78,8 @@ def leaving(
 
 
 def check_range(memory: Memory, end: int, wide: bool) -> None:
-    """Check that an access which ends ``end`` bytes after the beginning of ``memory`` is in the range of buffer indexing: 32 bits of bytes
-    (RuntimeSpirv-None-10834), or with 64-bit indexing (``wide``) everything.
+    """Check that an access that ends ``end`` bytes after the start of ``memory`` is in the range of buffer indexing: a 32-bit number of
+    bytes (RuntimeSpirv-None-10834), or unlimited with 64-bit indexing (``wide``).
 
     Raises:
         GeneratorError: it is not.
@@ -93,5 +93,5 @@ def check_range(memory: Memory, end: int, wide: bool) -> None:
 
 
 def _lines(shape: tuple[int, int], layout: Layout) -> tuple[int, int]:
-    """Return how many lines a matrix has that are contiguous in memory, and the elements of one."""
+    """Return the number of a matrix's contiguous lines in memory, and the elements of one."""
     return shape if layout is Layout.ROW_MAJOR else (shape[1], shape[0])

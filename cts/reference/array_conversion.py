@@ -1,8 +1,8 @@
 """Conversions between arrays of invocations and matrices: elements move, and bits are read as another type (QC-BC-*, QC-CC-*, QC-CX-*,
 QC-SA-*).
 
-None of them is on Vulkan's list of operations that preserve bits, so the floats that they move are normal numbers (F-QC-7). The tree of an
-array has an element for each place, and an element may be undefined in some invocations.
+None of them is on Vulkan's list of bit-preserving operations, so the floats that they move are normal numbers (F-QC-7). The tree of an
+array has an entry for each element, and an element may be undefined in some invocations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from generators.program.values import ArrayType, ArrayValue, MatrixType, ScalarV
 from generators.types import ComponentType, Scope, Use
 
 _ARRAYS = ("u32", "s32", "f32", "f16")
-"""Element types of arrays that change their type or are cut (QC-BC-01, QC-SA-02)."""
+"""Element types of arrays that may be cast or cut (QC-BC-01, QC-SA-02)."""
 
 _LINE_BYTES = 32
 """Bytes of a row of A and of a column of B (QC-CC-07, QC-CC-10)."""
@@ -40,14 +40,14 @@ class Elements:
 
     Attributes:
         bits: of the elements, unsigned, (lanes, length).
-        defined: where they have a value, bool, of that shape.
+        defined: whether each has a value, bool, of the same shape.
     """
 
     bits: np.ndarray
     defined: np.ndarray
 
     def cast(self, component: ComponentType) -> Elements:
-        """Return the same bytes as elements of another type: a lower index has the lower bits (F-QC-3)."""
+        """Return the same bytes as elements of another type; a lower index has the lower bits (F-QC-3)."""
         # An element is defined if all of its bytes are.
         known = np.repeat(self.defined, self.bits.dtype.itemsize, axis=1)
         bits = np.ascontiguousarray(self.bits).view(component.bits_dtype)
@@ -76,7 +76,7 @@ def element_of(type_: ArrayType) -> ComponentType:
 
 
 def elements(state: State, array: ArrayValue) -> Elements:
-    """Return the elements of an array that the state's lanes have."""
+    """Return the elements of an array in the state's lanes."""
     tree = value_of(state, array)
     assert isinstance(tree, tuple), "an array has parts"
     lanes, component = len(state.instances), element_of(array.type)
@@ -93,10 +93,10 @@ def elements(state: State, array: ArrayValue) -> Elements:
 
 
 def check_normal(found: Elements, component: ComponentType, name: str) -> None:
-    """Refuse floats that may change when they are moved (F-QC-7).
+    """Refuse floats that a move may change (F-QC-7).
 
     Raises:
-        GeneratorError: there is a zero, a denormal number, an infinity or a NaN.
+        GeneratorError: there is a zero, a denormal, an infinity or a NaN.
     """
     if not component.is_float:
         return
@@ -114,7 +114,7 @@ def bitcast_array(state: State, operation: BitCastArray) -> None:
     """Read the bytes as elements of the result's type (QC-BC-03).
 
     Raises:
-        GeneratorError: the types do not go together (QC-BC-01, QC-BC-02), or a float is not normal.
+        GeneratorError: the types do not match (QC-BC-01, QC-BC-02), or a float is not normal.
     """
     source, target = element_of(operation.source.type), element_of(operation.result.type)
     sizes = [extent(value.type.length) * element.bytes for value, element in ((operation.source, source), (operation.result, target))]
@@ -137,10 +137,10 @@ def starts(state: State, start: ScalarValue) -> np.ndarray:
 
 
 def extract_sub_array(state: State, operation: ExtractSubArray) -> None:
-    """Take the elements from Start Index on (QC-SA-04).
+    """Take the elements starting at Start Index (QC-SA-04).
 
     Raises:
-        GeneratorError: the types do not go together (QC-SA-01 to QC-SA-03), elements are not in the array (QC-SA-05), or the start is not a
+        GeneratorError: the types do not match (QC-SA-01 to QC-SA-03), elements are outside the array (QC-SA-05), or the start is not a
             multiple of the length (VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354).
     """
     name, element = operation.result.name, element_of(operation.source.type)
@@ -165,22 +165,22 @@ def extract_sub_array(state: State, operation: ExtractSubArray) -> None:
 
 
 def sub_array(found: Elements, start: np.ndarray, length: int) -> Elements:
-    """Return ``length`` elements from ``start`` (int64, (lanes,)) on."""
+    """Return ``length`` elements, beginning at ``start`` (int64, (lanes,))."""
     lane, at = np.arange(len(start))[:, None], start[:, None] + np.arange(length)
     return Elements(found.bits[lane, at], found.defined[lane, at])
 
 
 def line_of(matrix: MatrixType) -> tuple[int, int]:
-    """Return how many rows (columns of B) a matrix has, and the components of each."""
+    """Return the number of a matrix's rows (columns of B), and the components of each."""
     rows, columns = matrix.shape
     return (columns, rows) if matrix.use_value is Use.B else (rows, columns)
 
 
 def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> None:
-    """Refuse types that no conversion is between.
+    """Refuse types without a conversion.
 
     Raises:
-        GeneratorError: the documents do not allow them in subgroups of ``size`` invocations.
+        GeneratorError: the specification does not allow them in subgroups of ``size`` invocations.
     """
     lines, line = line_of(matrix)
     component, element = matrix.component, element_of(array)
@@ -211,10 +211,10 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
 
 
 def _size(state: State, name: str) -> int:
-    """Return the invocations of a subgroup.
+    """Return the number of invocations in a subgroup.
 
     Raises:
-        GeneratorError: the program does not say it, or has matrices of another scope.
+        GeneratorError: the program does not state it, or has matrices of another scope.
     """
     size = state.program.shape.subgroup_size
     if size is None or state.program.scope is not Scope.SUBGROUP:
@@ -228,7 +228,7 @@ def construct_coopmat(state: State, operation: ConstructCoopMat) -> None:
     """Make array i row i, or column i of B (QC-CC-04, QC-CC-05); bits are read as the component type (QC-CC-14).
 
     Raises:
-        GeneratorError: the types do not go together, or an array that counts is undefined or has a float that is not normal.
+        GeneratorError: the types do not match, or an array that is used is undefined or has a float that is not normal.
     """
     name, type_ = operation.result.name, operation.result.type
     size = _size(state, name)
@@ -242,7 +242,7 @@ def construct_coopmat(state: State, operation: ConstructCoopMat) -> None:
 
 
 def matrix_of(found: Elements, type_: MatrixType, size: int, name: str) -> MatrixValue:
-    """Return the matrices that arrays of components make, ``size`` arrays for each; those beyond the rows are ignored (QC-CC-06)."""
+    """Return the matrices from arrays of components, ``size`` arrays for each; arrays beyond the rows are ignored (QC-CC-06)."""
     lines, line = line_of(type_)
     counted = Elements(*(part.reshape(-1, size, line)[:, :lines] for part in (found.bits, found.defined)))
     if not counted.defined.all():
@@ -257,7 +257,7 @@ def extract_coopmat(state: State, operation: ExtractCoopMat) -> None:
     """Make row i, or column i of B, array i (QC-CX-02); other invocations get an undefined array (QC-CX-03).
 
     Raises:
-        GeneratorError: the types do not go together, several values of the matrix are allowed, or a float is not normal.
+        GeneratorError: the types do not match, several values of the matrix are allowed, or a float is not normal.
     """
     name, type_ = operation.result.name, operation.matrix.type
     size = _size(state, name)
@@ -274,7 +274,7 @@ def lines_of_matrix(value: MatrixValue, type_: MatrixType) -> np.ndarray:
 
 
 def surrounded(lines: np.ndarray, size: int) -> Elements:
-    """Return the arrays of ``size`` invocations for each matrix, of which the first have its lines and the others are undefined."""
+    """Return the arrays of ``size`` invocations for each matrix: the first ones have its lines, and the others are undefined."""
     instances, count, line = lines.shape
     arrays, defined = np.zeros((instances, size, line), lines.dtype), np.zeros((instances, size, line), bool)
     arrays[:, :count], defined[:, :count] = lines, True

@@ -1,4 +1,4 @@
-"""Single elements of arrays in memory, one of each scope instance or lane."""
+"""Single elements of arrays in memory, one for each scope instance or lane."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 
 
 def array_load(state: State, operation: ArrayLoad) -> None:
-    """Load the element that the index names.
+    """Load the element at the index.
 
     Raises:
-        GeneratorError: it is outside of the array.
+        GeneratorError: it is outside the array.
     """
     component = operation.array.pointee.component
     offsets = _offsets(state, operation)
@@ -27,10 +27,10 @@ def array_load(state: State, operation: ArrayLoad) -> None:
 
 
 def array_store(state: State, operation: ArrayStore) -> None:
-    """Store the value to the element that the index names.
+    """Store the value to the element at the index.
 
     Raises:
-        GeneratorError: it is outside of the array, or elements are stored twice.
+        GeneratorError: it is outside the array, or elements are stored twice.
     """
     component, offsets, value = operation.array.pointee.component, _offsets(state, operation), value_of(state, operation.value)
     lanes: list[Any] = list(value) if isinstance(value, tuple) else [value]
@@ -39,10 +39,10 @@ def array_store(state: State, operation: ArrayStore) -> None:
 
 
 def atomic_add(state: State, operation: AtomicAdd) -> None:
-    """Add every value; in a single scope instance or lane, the result is the element from before.
+    """Add every value; in a single scope instance or lane, the result is the previous element.
 
     Raises:
-        GeneratorError: the index is outside of the array, or several add, and nothing says in which order.
+        GeneratorError: the index is outside the array, or several add and the result depends on the unspecified order.
     """
     component, offsets = operation.array.pointee.component, _offsets(state, operation)
     if len(offsets) > 1:
@@ -57,11 +57,11 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
 
 
 def atomic_or(state: State, operation: AtomicOr) -> None:
-    """Combine the bits of every scope instance or lane with those of its element; several may name one element.
+    """Combine the bits of every scope instance or lane with the bits of its element; several may name one element.
 
     Raises:
-        GeneratorError: the index is outside of the array, the element has no known value before, or several name one element whose value
-            from before is a result, and nothing says in which order.
+        GeneratorError: the index is outside the array, the element has no known previous value, or several name one element and its
+            previous value is a result, which depends on the unspecified order.
     """
     component = operation.array.pointee.component
     places, owner = np.unique(_offsets(state, operation)[:, 0], return_inverse=True)
@@ -80,7 +80,7 @@ def atomic_or(state: State, operation: AtomicOr) -> None:
 
 
 def _offsets(state: State, operation: ArrayLoad | ArrayStore | AtomicAdd | AtomicOr) -> np.ndarray:
-    """Byte offsets of the element of each scope instance or lane, int64, (instances, lanes of the pointee)."""
+    """Return the byte offsets of the element of each scope instance or lane, int64, (instances, lanes of the pointee)."""
     index, array = state.scalar(operation.index), operation.array
     if (index >= array.count).any():
         raise GeneratorError(Rule.OUT_OF_BOUNDS, f"{array.name} has no element {int(index.max())}; make it longer")

@@ -31,7 +31,7 @@ def block_address(state: State, operation: BlockAddress) -> None:
     """Point to a block of an array.
 
     Raises:
-        GeneratorError: it is not aligned, or not all of it is in the array.
+        GeneratorError: it is not aligned, or partly outside the array.
     """
     block, offsets, name = operation.result.type, state.scalar(operation.offset), operation.result.name
     if (offsets % np.uint64(block.alignment)).any():
@@ -43,10 +43,10 @@ def block_address(state: State, operation: BlockAddress) -> None:
 
 
 def block_cast(state: State, operation: BlockCast) -> None:
-    """Point to the same place.
+    """Point to the same address.
 
     Raises:
-        GeneratorError: the place need not have the alignment of the other block.
+        GeneratorError: the address need not have the alignment of the other block.
     """
     source, target = operation.pointer.type, operation.result.type
     if source.alignment % target.alignment:

@@ -1,4 +1,4 @@
-"""Functions that matrix instructions call: their bodies run for all elements at once, each call in a lane of its own."""
+"""Functions that matrix instructions call: their bodies run for all elements at once, each call in its own lane."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class BlockPointers:
 
 
 Argument = np.ndarray | Sequence[np.ndarray] | BlockPointers
-"""Numbers, as ``numbers`` gives them; numbers of the parts of a vector, struct or array; or pointers."""
+"""An argument: numbers as from ``numbers``; numbers of the parts of a vector, struct or array; or pointers."""
 
 
 @dataclass(frozen=True)
 class Returned:
-    """What a function returns for each element.
+    """The results of a function for each element.
 
     Attributes:
         numbers: of the function's type.
-        range: where the specification leaves more than one value of some of them, of the same shape; None elsewhere.
+        range: of the same shape, if the specification permits more than one value for some of them; otherwise None.
     """
 
     numbers: np.ndarray
@@ -56,7 +56,7 @@ class Returned:
 
 
 def applied(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> np.ndarray:
-    """Return what ``function`` returns for each element, as numbers of its type, which is a scalar. Arguments are as of ``results``.
+    """Return the result of ``function`` for each element, as numbers of its type, which is a scalar. Arguments are as for ``results``.
 
     Raises:
         GeneratorError: see ``applied_parts``.
@@ -71,7 +71,7 @@ def applied_parts(
     """Return the numbers of ``results``.
 
     Raises:
-        GeneratorError: see ``results``; or the specification leaves a range of values.
+        GeneratorError: see ``results``; or the specification permits a range of values.
     """
     parts = results(state, function, arguments, owners)
     if any(part.range is not None for part in parts):
@@ -82,7 +82,7 @@ def applied_parts(
 
 
 def results(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> tuple[Returned, ...]:
-    """Return what ``function`` returns for each element: one part for a scalar, one for each component of a vector.
+    """Return the results of ``function`` for each element: one part for a scalar, one for each component of a vector.
 
     Args:
         state: of the program.
@@ -92,8 +92,8 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
             variable of the module and no workgroup memory.
 
     Raises:
-        GeneratorError: the arguments are not as many as the parameters; a float step is not exact and has no bounds; or what is read is
-            undefined.
+        GeneratorError: the number of arguments is not the number of parameters; a float step is not exact and has no bounds; or a value
+            that is read is undefined.
     """
     if len(arguments) != len(function.parameters):
         raise GeneratorError(
@@ -141,7 +141,7 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
 
 
 def _ends(found: np.ndarray, ranges: Sequence[tuple[np.ndarray, Range]]) -> Range:
-    """Return ranges of all elements, of which those of some lanes are known and the others have one value."""
+    """Return ranges for all elements: some lanes have known ranges, and the others have one value."""
     ends = [found.reshape(-1).astype(np.float64) for _ in range(3)]
     for where, known in ranges:
         for end, part in zip(ends, (known.low, known.high, known.center), strict=True):

@@ -31,14 +31,14 @@ def component_bits(vector: MatrixValue, at: np.ndarray | int) -> np.ndarray:
 
 
 def check_signs(vector: MatrixValue, bits: np.ndarray) -> None:
-    """Refuse what shows the sign of a zero that nothing determines (facts.md C7).
+    """Refuse uses that reveal the undetermined sign of a zero (facts.md C7).
 
     Args:
-        vector: where the bits are from.
-        bits: of its component type, which something takes that tells -0 from +0.
+        vector: the source of the bits.
+        bits: of its component type, for a use that distinguishes -0 from +0.
 
     Raises:
-        GeneratorError: one of them is a zero that was computed.
+        GeneratorError: one of them is a computed zero.
     """
     magnitude = sign_bit(vector.component) - 1
     if vector.component.is_float and vector.computed and ((bits.astype(np.uint64) & np.uint64(magnitude)) == 0).any():
@@ -88,6 +88,7 @@ def inserted(vector: MatrixValue, at: np.ndarray, part: np.ndarray) -> MatrixVal
 
 
 def assembled(component: ComponentType, parts: Sequence[np.ndarray]) -> MatrixValue:
-    """Return vectors of components, each uint64, (invocations,). The sign of a zero counts as free: a scalar may have been computed."""
+    """Return vectors from components, each uint64, (invocations,). The sign of a zero counts as free, since a scalar may have been
+    computed."""
     bits = np.stack([part.astype(component.bits_dtype) for part in parts], axis=-1)[:, None, :]
     return MatrixValue(component, bits, computed=component.is_float)

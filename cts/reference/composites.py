@@ -1,4 +1,4 @@
-"""Arrays, structs and cooperative vectors as values: a part has one place, and a change leaves the other parts and the original alone
+"""Arrays, structs and cooperative vectors as values: a part has one place, and a change does not affect the other parts or the original
 (KHR-TYPE-06, CV-COMP-01)."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def insert(state: State, operation: CompositeInsert) -> None:
 
 
 def _kept(state: State, result: AnyValue, made: Tree) -> Tree:
-    """Return what was made of parts. Of a cooperative vector it has their bits; an aggregate has parts that are what they were."""
+    """Return a composite made from parts. A cooperative vector has their bits; an aggregate keeps the parts unchanged."""
     return kept(state, made) if is_cooperative_vector(result) and isinstance(made, MatrixValue) else made
 
 

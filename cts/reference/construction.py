@@ -1,4 +1,4 @@
-"""Matrices that are not loaded (KHR-COMP-01, -02, -04, -05)."""
+"""Constructed matrices (KHR-COMP-01, -02, -04, -05)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.program.values import Matrix, ScalarValue
 
 
 def fill(state: State, result: Matrix, values: np.ndarray) -> None:
-    """Every component of ``result`` is that of ``values``, (instances,), in each scope instance."""
+    """Set every component of ``result`` to the scope instance's entry in ``values``, (instances,)."""
     component = result.type.component
     bits = values.astype(component.bits_dtype)[:, None, None]
     state.matrices[result.name] = MatrixValue(component, np.broadcast_to(bits, (len(state.instances), *result.type.shape)))
@@ -26,7 +26,7 @@ def _checked(result: Matrix, value: ScalarValue) -> None:
 
 
 def splat(state: State, operation: MatrixSplat) -> None:
-    """Initialise every component with the one constituent (KHR-COMP-02), also where it is replicated (KHR-COMP-05)."""
+    """Initialise every component with the one constituent (KHR-COMP-02), also if it is replicated (KHR-COMP-05)."""
     _checked(operation.result, operation.value)
     fill(state, operation.result, state.scalar(operation.value))
 
@@ -38,10 +38,10 @@ def constant(state: State, operation: MatrixConstant) -> None:
 
 
 def null(state: State, operation: MatrixNull) -> None:
-    """Zero in every component, and of floats the positive one (KHR-COMP-04)."""
+    """Set every component to zero, for floats to positive zero (KHR-COMP-04)."""
     fill(state, operation.result, np.zeros(len(state.instances), np.uint64))
 
 
 def undefined(state: State, operation: MatrixUndefined) -> None:
-    """No value at all (KHR-COMP-04)."""
+    """Leave the result without any value (KHR-COMP-04)."""
     state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)

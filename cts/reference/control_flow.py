@@ -1,4 +1,4 @@
-"""Loops that carry matrices and scalars, and what leaves them."""
+"""Loops that carry matrices and scalars, and their exits."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
     """Run the body for each of ``indices``, the numbers of iterations. All carried values change at once.
 
     Args:
-        state, operation: where and what.
-        indices: the numbers, from which the loop's index follows.
-        trips: how many iterations each instance runs, (instances,), where they are not all of ``indices``.
+        state, operation: the state and the loop.
+        indices: the iteration numbers, from which the loop's index follows.
+        trips: number of iterations of each instance, (instances,), if it is not the number of ``indices``.
     """
     for carried in operation.carried:
         define(state, carried.current.name, value_of(state, carried.initial))
@@ -37,10 +37,10 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
 
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
-    """Return how often each instance runs the body, int64.
+    """Return the number of times that each instance runs the body, int64.
 
     Raises:
-        GeneratorError: the loop has no end.
+        GeneratorError: the loop does not end.
     """
     limit = extent(operation.limit) if isinstance(operation.limit, Selected) else state.scalar(operation.limit).astype(np.int64)
     start, step = (state.scalar(value).astype(np.int64) for value in (operation.start, operation.step))
@@ -50,7 +50,7 @@ def trip_counts(state: State, operation: Loop) -> np.ndarray:
 
 
 def loop(state: State, operation: Loop) -> None:
-    """Run the body as often as the trip count says."""
+    """Run the body for the trip count."""
     trips = trip_counts(state, operation)
     repeat(state, operation, range(int(trips.max(initial=0))), trips)
 
@@ -59,7 +59,7 @@ def leave(state: State, operation: Exit) -> None:
     """Return early: the instances for which the condition holds run the body and nothing after it.
 
     Raises:
-        GeneratorError: a break or continue is outside of a loop's own body.
+        GeneratorError: a break or continue is outside a loop's own body.
     """
     if operation.kind != "return":
         raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is where it cannot be: put it among a loop's own operations")
@@ -88,7 +88,7 @@ def return_both(state: State, operation: ReturnBoth) -> None:
 
 
 def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
-    """Run one iteration in the instances at ``positions``. Return the numbers of those that leave the loop."""
+    """Run one iteration in the instances at ``positions``. Return the indices of the instances that leave the loop."""
     part = state.part(positions)
     part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)
@@ -116,7 +116,7 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
 
 
 def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit | None]]:
-    """Yield the operations between exits from the iteration, each with the exit that follows."""
+    """Yield the operations between exits from the iteration, each group with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
         if isinstance(operation, Exit) and operation.kind != "return":

@@ -1,10 +1,10 @@
 """Conversions of matrices, component by component (KHR-CVT-*, facts.md C10 to C15).
 
 Integers and exactly representable floats have one value. A float that the result type cannot represent may become either of its two
-neighbours, because Vulkan leaves the direction of rounding to the implementation (C10, C12); what is denormal before or after may
-be taken for zero (C29), except from 8-bit floats to f16 (C14). SPV_EXT_float8 says what becomes of what is out of range of an
-8-bit float (C13); of other types the neighbours of such a value are the largest finite one and infinity. A conversion of a value that
-one before has rounded may skip that rounding (C5), but not a truncation to integers.
+neighbours, because Vulkan leaves the direction of rounding to the implementation (C10, C12). Denormals before or after may be flushed to
+zero (C29), except from 8-bit floats to f16 (C14). SPV_EXT_float8 defines the results for values out of range of an 8-bit float (C13); in
+other types the neighbours of such a value are the largest finite number and infinity. A conversion of a value that an earlier conversion
+rounded may skip that rounding (C5), but not a truncation to integers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from generators.types import ComponentType
 CONVERTED = Authority("KHR-CVT-01")
 
 NO_INFINITY = "F-KHR-23"
-"""Position on which it rests that a number beyond the range of the result is rounded as any other."""
+"""Position that a number beyond the range of the result is rounded like any other."""
 
 _READS_SIGNED = (Conversion.S_TO_F, Conversion.S_TO_S)
 
@@ -36,10 +36,10 @@ Bits = tuple[np.ndarray, ...]
 
 
 def convert_value(value: MatrixValue, target: ComponentType, conversion: Conversion, saturating: bool = False) -> MatrixValue:
-    """``value`` converted to ``target`` by an instruction that takes these types.
+    """Convert ``value`` to ``target`` by an instruction that accepts these types.
 
     Raises:
-        GeneratorError: the result is undefined, nothing is promised of an element, or a float is known by an envelope only.
+        GeneratorError: the result is undefined, nothing is promised about an element, or a float is known only by an envelope.
     """
     found: list[np.ndarray] = []
     before = value.free
@@ -65,8 +65,8 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
 
 
 def _overflows(value: MatrixValue, target: ComponentType, conversion: Conversion) -> np.ndarray:
-    """Return which elements are beyond the largest float of ``target``. Whatever it makes of them, Vulkan lets an implementation assume
-    that there are no infinities (C30); of 8-bit floats SPV_EXT_float8 says what becomes of them (C13)."""
+    """Return which elements are beyond the largest float of ``target``. Vulkan lets an implementation assume that there are no infinities
+    (C30), so their results are free; for 8-bit floats, SPV_EXT_float8 defines them (C13)."""
     if not target.is_float or is_float8(target):
         return np.zeros(value.bits.shape, bool)
     numbers = values(value.bits, value.component) if value.component.is_float else _numbers(value.bits, value.component, conversion)
@@ -74,7 +74,8 @@ def _overflows(value: MatrixValue, target: ComponentType, conversion: Conversion
 
 
 def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
-    """Return what a conversion gives that takes the number before an earlier rounding; ``conversion`` is that of the rounded float."""
+    """Return the results of a conversion that takes the number before an earlier rounding; ``conversion`` is the conversion of the rounded
+    float."""
     if origin.component is target:
         return (origin.bits,)
     if not origin.component.is_float:
@@ -101,16 +102,16 @@ def _convert(bits: np.ndarray, source: ComponentType, target: ComponentType, con
 
 
 def _numbers(bits: np.ndarray, source: ComponentType, conversion: Conversion) -> np.ndarray:
-    """Return the integers that the instruction reads: it decides the signedness, and not the type (SPIR-V: "Signed Value is treated as
-    signed")."""
+    """Return the integers that the instruction reads: the instruction decides the signedness, not the type (SPIR-V: "Signed Value is
+    treated as signed")."""
     return integers(bits, source, conversion in _READS_SIGNED)
 
 
 def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion) -> np.ndarray:
-    """Floats rounded toward zero (C11, KHR-CVT-05).
+    """Round floats toward zero (C11, KHR-CVT-05).
 
     Raises:
-        GeneratorError: the instruction's range does not have the truncated number, so the result is undefined.
+        GeneratorError: the truncated number is out of the instruction's range, so the result is undefined.
     """
     signed = conversion is Conversion.F_TO_S
     whole = np.trunc(values(bits, source))
@@ -132,14 +133,14 @@ def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentTy
     if target.precision == 53:
         return _rounded(numbers, numbers, flushed, target, saturating)
     finite = np.where(np.isinf(numbers), np.copysign(2 * largest_finite(target), numbers), numbers)
-    # By way of binary32, as bfloat16 wants it, the neighbours are the same: every bfloat16 is a binary32.
+    # Rounding through binary32, as bfloat16 requires, gives the same neighbours: every bfloat16 is a binary32.
     with np.errstate(over="ignore"):
         toward, away = by_magnitude(finite, *neighbours(target, finite))
     return _rounded(toward, away, flushed | _result_flushed(toward, away, source, target), target, saturating, finite)
 
 
 def _result_flushed(toward: np.ndarray, away: np.ndarray, source: ComponentType, target: ComponentType) -> np.ndarray:
-    """Where a result is denormal, and may be taken for zero: not those that come from 8-bit floats in f16 (C14)."""
+    """Tell which results are denormal and may be flushed to zero: all except f16 results from 8-bit floats (C14)."""
     if is_float8(source) and target.name == "f16":
         return np.zeros(toward.shape, bool)
     return np.asarray(denormals(toward, target) | denormals(away, target))
@@ -148,18 +149,18 @@ def _result_flushed(toward: np.ndarray, away: np.ndarray, source: ComponentType,
 def _rounded(
     toward: np.ndarray, away: np.ndarray, flushed: np.ndarray, target: ComponentType, saturating: bool, exact: np.ndarray | None = None
 ) -> Bits:
-    """Return the allowed bits of numbers that lie between ``toward`` and ``away``, neighbours in ``target`` if it had no limits.
+    """Return the allowed bits of numbers between ``toward`` and ``away``, their neighbours in ``target`` without its limits.
 
     Args:
-        toward, away: of a number's two neighbours that nearer to zero, and the other one; equal if it is representable.
-        flushed: where zero is allowed as well.
-        exact: the numbers themselves, where float64 has them; it only decides which allowed bits come first.
+        toward, away: the neighbour nearer to zero, and the other one; equal if the number is representable.
+        flushed: where zero is also allowed.
+        exact: the numbers themselves, if float64 has them; they only decide which allowed bits come first.
     """
     largest = largest_finite(target)
     limit = np.copysign(largest, toward)
     beyond, crossing = np.abs(toward) > largest, np.abs(away) > largest
     over = limit if saturating else np.copysign(np.nan if target.name == "e4m3" else np.inf, toward)
-    # Of a float with infinities that is no 8-bit one, the neighbours of what lies beyond the largest are that and infinity.
+    # In a float type with infinities other than an 8-bit one, the neighbours of a number beyond the largest are the largest and infinity.
     inner = np.where(beyond, over if is_float8(target) else limit, toward)
     outer = np.where(crossing, over, away)
     if exact is None:
@@ -197,7 +198,7 @@ def converted_under(
 
 
 def _modes(state: State, source: ComponentType, target: ComponentType, conversion: Conversion) -> tuple[Modes, Modes] | None:
-    """Return the execution modes of operand and result; None where they have none, or for numbers of 8 bits and integers."""
+    """Return the execution modes of operand and result; None if they have none, and for 8-bit numbers and integers."""
     found = float_controls.modes(state, source), float_controls.modes(state, target)
     if found == (NO_MODES, NO_MODES) or conversion is not Conversion.F_TO_F or min(source.bits, target.bits) < 16:
         return None

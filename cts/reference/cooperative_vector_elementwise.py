@@ -35,11 +35,11 @@ from generators.types import ComponentType
 ARITHMETIC, SCALED, BITS, CONVERTED, BITCAST = (Authority(id_) for id_ in ("CV-ARI-01", "CV-ARI-03", "CV-BIT-01", "CV-CVT-01", "CV-CVT-02"))
 
 _OF_MATRICES = ("KHR-ARI-02", "KHR-CVT-01")
-"""Requirements that say of matrices what others say of vectors."""
+"""Requirements for matrices -> the corresponding requirements for vectors."""
 
 
 def _of_vectors(value: MatrixValue, authority: Authority) -> MatrixValue:
-    """Return the value as what an instruction on vectors gives. What execution modes say of both has the same number."""
+    """Return the value as the result of an instruction on vectors. Requirements about execution modes have the same number for both."""
     requirement = value.authority.requirement
     if requirement in _OF_MATRICES:
         return replace(value, authority=replace(value.authority, requirement=authority.requirement))
@@ -103,7 +103,7 @@ def combined_bits(operator: BitOperator, left: MatrixValue, right: MatrixValue) 
     """Return ``left`` (operator) ``right`` of integers, component by component (CV-BIT-01).
 
     Raises:
-        GeneratorError: a shift is by the width or more, as an unsigned number, which is undefined (SPIR-V 3.42.14); or the types differ.
+        GeneratorError: a shift amount, read as unsigned, is the width or more, which is undefined (SPIR-V 3.42.14); or the types differ.
     """
     component, x, y = left.component, left.bits, right.bits
     if right.component is not component or x.shape != y.shape:
@@ -131,8 +131,7 @@ def convert(state: State, operation: CooperativeVectorConvert) -> None:
     """Convert every component (CV-CVT-01), or keep its bits (CV-CVT-02).
 
     Raises:
-        GeneratorError: the instruction does not take these types, the result is undefined, or a bitcast shows the sign of a zero that is
-            free.
+        GeneratorError: the instruction does not take these types, the result is undefined, or a bitcast reveals the free sign of a zero.
     """
     if not converts(operation):
         raise GeneratorError(

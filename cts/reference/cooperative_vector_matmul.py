@@ -1,6 +1,6 @@
 """Matrix-vector multiplies of cooperative vectors (CV-MM-*): the input in its interpretation, matrix and bias from memory, and their sum.
 
-The sum is that of a matrix multiply-add with a column vector for B, so exactness, envelope and what is permitted beside it are the same.
+The sum equals a matrix multiply-add with a column vector for B, so exactness, envelope and permitted results are the same.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from generators.types import ComponentType, Interpretation, MatrixOperands, Stor
 MULTIPLIED, WITHOUT_BIAS, WRAPPED = Authority("CV-MM-01"), Authority("CV-MM-02"), Authority("CV-MM-28")
 
 KEPT_WIDE = "F-CV-3"
-"""Position on which it rests that an f16 input is converted to its 8-bit interpretation."""
+"""Position that an f16 input is converted to its 8-bit interpretation."""
 
 NEAREST = "F-CV-17"
-"""Position on which it rests that a float input becomes the nearest number of its interpretation."""
+"""Position that a float input becomes the nearest number of its interpretation."""
 
 PRECISION = "F-CV-15"
-"""Position on which it rests that factors have all bits of their types, and sums those of bias and result."""
+"""Position that factors have all bits of their types, and sums all bits of bias and result."""
 
 PADDING = "F-CV-22"
-"""Position on which it rests that NaN between rows reaches no result."""
+"""Position that NaN between rows affects no result."""
 
 _RESULTS = ("f16", "f32", "s32", "u32")
 
 
 @dataclass(frozen=True)
 class Operands:
-    """What a multiply takes, in every invocation.
+    """The operands of a multiply, in every invocation.
 
     Attributes:
         matrix: (invocations, M, K), of its interpretation's type.
         vector: (invocations, K, 1), of its interpretation's type.
-        wide: the input as it is, where an implementation may leave it so; else None.
+        wide: the unconverted input, if an implementation may keep it; otherwise None.
         bias: (invocations, M, 1), of its interpretation's type, or zeros of the result's.
         result: component type of the result.
     """
@@ -73,15 +73,15 @@ class Operands:
 
 
 def interpreted(value: MatrixValue, interpretation: Interpretation, columns: int, signed: bool) -> tuple[MatrixValue, MatrixValue | None]:
-    """Return ``columns`` elements of an input in its interpretation, (invocations, 1, columns), and the input as it is where Vulkan lets an
+    """Return ``columns`` elements of an input in its interpretation, (invocations, 1, columns), and the unconverted input if Vulkan lets an
     implementation keep it.
 
     Args:
         value: the input, of one allowed value.
-        signed: whether MatrixBSignedComponents says that integers are signed (CV-MM-13).
+        signed: whether MatrixBSignedComponents declares integers as signed (CV-MM-13).
 
     Raises:
-        GeneratorError: the input has not as many components as it needs (CV-MM-06, CV-MM-07), or nothing says what an element becomes.
+        GeneratorError: the input has the wrong number of components (CV-MM-06, CV-MM-07), or the conversion of an element is undefined.
     """
     if not value.is_certain:
         raise GeneratorError(Rule.SEVERAL_VALUES, "the input of a matrix-vector multiply has several allowed values; use exact data")
@@ -105,7 +105,7 @@ def interpreted(value: MatrixValue, interpretation: Interpretation, columns: int
 
 
 def unpacked(value: MatrixValue, interpretation: Interpretation, columns: int) -> MatrixValue:
-    """Return elements that 32-bit components hold, the first in the lowest bits (CV-MM-08).
+    """Return the elements packed in 32-bit components, the first in the lowest bits (CV-MM-08).
 
     Raises:
         GeneratorError: the input is not of u32, or too short (CV-MM-07).
@@ -138,7 +138,7 @@ def _from_integers(numbers: np.ndarray, target: ComponentType) -> MatrixValue:
     toward, away = neighbours_of_integers(numbers, target)
     if (np.abs(away) > largest_finite(target)).any():
         raise GeneratorError(Rule.CONVERSION_RANGE, f"an integer input is beyond {target}; make it smaller (facts.md C30)")
-    # In Python's integers: differences of those of 64 bits are exact.
+    # Use Python integers, so differences of 64-bit integers are exact.
     exact, inner, outer = (np.array([int(one) for one in array.flat], object).reshape(array.shape) for array in (numbers, toward, away))
     below, above = np.abs(exact - inner), np.abs(outer - exact)
     even = (encode(target, toward) & target.bits_dtype.type(1)) == 0
@@ -150,16 +150,17 @@ def to_nearest_integer(numbers: np.ndarray, target: ComponentType) -> np.ndarray
     """Return the bits of finite floats rounded to the nearest integer, ties to even, and saturated (CV-MM-10)."""
     low, high = limits(target)
     rounded = np.rint(numbers)
-    # In Python's integers: float64 does not hold the largest of 64 bits.
+    # Use Python integers: float64 cannot hold the largest 64-bit integers.
     whole = np.array([min(max(int(number), low), high) % (1 << target.bits) for number in rounded.flat], object)
     return np.asarray(whole.reshape(numbers.shape).astype(target.bits_dtype))
 
 
 def _from_floats(value: MatrixValue, numbers: np.ndarray, target: ComponentType) -> tuple[MatrixValue, MatrixValue | None]:
-    """Return floats in another float type, and the input where it has bits that Vulkan lets an implementation keep (CV-MM-29).
+    """Return floats in another float type, and the input if it has bits that Vulkan lets an implementation keep (CV-MM-29).
 
     Raises:
-        GeneratorError: how a number is rounded depends on the implementation (CV-MM-12), or nothing is said of one beyond the type.
+        GeneratorError: the rounding of a number depends on the implementation (CV-MM-12), or the conversion of a number beyond the type is
+            undefined.
     """
     source = value.component
     if denormals(numbers, source).any():
@@ -189,7 +190,7 @@ def _memory(state: State, array: Array, what: str) -> Memory:
     """Return the memory that a multiply reads.
 
     Raises:
-        GeneratorError: it may be written while the shader runs (CV-MM-26), or it is in no buffer (CV-MM-16).
+        GeneratorError: it may be written while the shader runs (CV-MM-26), or it is not in a buffer (CV-MM-16).
     """
     if array.storage is StorageClass.WORKGROUP:
         raise GeneratorError("CV-MM-16", f"{what} is in workgroup memory; use a buffer (CV-MM-16)")
@@ -201,10 +202,10 @@ def _memory(state: State, array: Array, what: str) -> Memory:
 
 
 def opaque_index(state: State, array: Array, offset: ScalarValue, opaque: OpaqueMatrices, name: str) -> np.ndarray:
-    """Return which of an array's opaque matrices begins at each offset, int64, (invocations,).
+    """Return the index of the opaque matrix that begins at each offset in an array, int64, (invocations,).
 
     Raises:
-        GeneratorError: none begins there.
+        GeneratorError: no matrix begins there.
     """
     at = byte_offsets(state, array, offset, 1, name)
     if (at % opaque.bytes).any():
@@ -216,10 +217,10 @@ def opaque_index(state: State, array: Array, offset: ScalarValue, opaque: Opaque
 
 
 def check_opaque(array: Array, component: ComponentType, shape: tuple[int, int], layout: VectorMatrixLayout, name: str) -> OpaqueMatrices:
-    """Return the matrices in a layout of the device's that an array has.
+    """Return the opaque matrices of an array.
 
     Raises:
-        GeneratorError: it has none, or others.
+        GeneratorError: it has none, or different ones.
     """
     opaque = array.opaque
     if opaque is None:
@@ -240,7 +241,7 @@ def matrix_offsets(state: State, matrix: MatrixInMemory, rows: int, columns: int
     multiplied, after any transposition (CV-MM-14, CV-MM-17 to CV-MM-20).
 
     Raises:
-        GeneratorError: the layout does not go with array, component type or transposition, or a place is not aligned or outside.
+        GeneratorError: the layout does not fit the array, component type or transposition, or an address is not aligned or outside.
     """
     component, array, name = interpretation_value(matrix.interpretation).component, matrix.array, f"a matrix of {matrix.array.name}"
     transposed = transposes(matrix.transpose)
@@ -301,11 +302,11 @@ def loaded_bias(state: State, bias: BiasInMemory, rows: int) -> MatrixValue:
 
 
 def check_types(operation: CooperativeVectorMatMul) -> None:
-    """Refuse what is not valid.
+    """Refuse invalid types.
 
     Raises:
-        GeneratorError: the result is of another type than the extension has (CV-MM-03), or of another length than M (CV-MM-04); a matrix
-            or bias is packed; or an operand flag means nothing here (F-CV-4).
+        GeneratorError: the extension does not allow the type of the result (CV-MM-03), its length is not M (CV-MM-04), a matrix or bias is
+            packed, or an operand flag has no meaning here (F-CV-4).
     """
     result = operation.result.type
     if result.component.name not in _RESULTS:
@@ -332,13 +333,13 @@ def operands_of(
     matrix: Callable[[State, MatrixInMemory, int, int], MatrixValue] = loaded_matrix,
     bias: Callable[[State, BiasInMemory, int], MatrixValue] = loaded_bias,
 ) -> Operands:
-    """Return what the multiply takes.
+    """Return the operands of the multiply.
 
     Args:
         matrix, bias: how they are loaded.
 
     Raises:
-        GeneratorError: an operand is undefined, or nothing says what it becomes.
+        GeneratorError: an operand or its conversion is undefined.
     """
     check_types(operation)
     rows, columns = extent(operation.rows), extent(operation.columns)
@@ -362,11 +363,11 @@ def operands_of(
 def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixValue:
     """Return the matrix times the vector, and the bias added: (invocations, 1, M).
 
-    Expected is the product with the input in its interpretation. Where an implementation may keep an input of f16 as it is, the product
-    with that is permitted (CV-MM-29).
+    The expected result is the product with the input in its interpretation. If an implementation may keep an f16 input unconverted, the
+    product with that input is permitted (CV-MM-29).
 
     Args:
-        authority: what a float result rests on.
+        authority: the basis of a float result.
 
     Raises:
         GeneratorError: integers and floats are mixed, an operand is not finite, a sum may overflow, or two products are permitted and one
@@ -378,7 +379,7 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
         sides = ((matrix, MatrixOperands.A_SIGNED), (vector, MatrixOperands.B_SIGNED), (bias, MatrixOperands.C_SIGNED))
         flags = MatrixOperands.NONE
         for side, flag in sides:
-            # The interpretation says how integers are read (F-CV-4).
+            # The interpretation decides how integers are read (F-CV-4).
             flags |= flag if side.component.is_signed else MatrixOperands.NONE
         value = replace(integer_products.multiply_add(matrix, vector, bias, result, flags), authority=WRAPPED)
         return reshaped(value, (len(value.bits), 1, value.bits.shape[1]))
@@ -421,10 +422,10 @@ def _beside_special(state: State, matrix: MatrixInMemory, rows: int, columns: in
 
 
 def matmul(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Set the result to what ``multiplied`` gives. A row beside which memory has NaN or infinity may give NaN, and should not (F-CV-22).
+    """Set the result from ``multiplied``. A row with NaN or infinity beside it in memory may give NaN, but should not (F-CV-22).
 
     Raises:
-        GeneratorError: as ``multiplied``; or a row has NaN or infinity beside it, and more is permitted of its sum by another position.
+        GeneratorError: as ``multiplied``; or a row has NaN or infinity beside it, and another position permits further results.
     """
     authority = MULTIPLIED if operation.bias is not None else WITHOUT_BIAS
     value = multiplied(operands_of(state, operation), authority)

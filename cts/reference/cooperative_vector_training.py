@@ -1,8 +1,8 @@
 """Sums that invocations accumulate in memory with cooperative vectors (CV-OPA-*, CV-RSA-*).
 
-Nothing orders the atomic additions of different invocations, and each of them rounds. So the model takes only data for which no order
-rounds: what is in memory and all terms that are ever added to an element are multiples of a quantum q, and the sum of their absolute values
-is below 2**p q, p being the bits of the type of the memory.
+Nothing orders the atomic additions of different invocations, and each of them rounds. So the model accepts only data for which no order
+rounds: the initial contents of memory and all terms that are ever added to an element are multiples of a quantum q, and the sum of their
+absolute values is below 2**p q, where p is the precision of the memory's type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Vecto
 OUTER_PRODUCT, SUM = Authority("CV-OPA-01"), Authority("CV-RSA-01")
 
 SUMS = "the sums"
-"""What messages call that which invocations have accumulated in an array."""
+"""The name in messages of sums that invocations have accumulated in an array."""
 
 _ACCUMULATED = ("f16", "f32")
 
@@ -39,7 +39,7 @@ def addends(value: MatrixValue, what: str) -> np.ndarray:
     """Return the numbers of vectors that are accumulated, float64, (invocations, components).
 
     Raises:
-        GeneratorError: they have several allowed values, or one of which nothing is promised.
+        GeneratorError: they have several allowed values, or a value about which nothing is promised.
     """
     if not value.is_certain:
         raise GeneratorError(Rule.SEVERAL_VALUES, f"{what} takes a vector of several allowed values; use exact data")
@@ -62,7 +62,8 @@ def products(a: np.ndarray, b: np.ndarray, component: ComponentType) -> np.ndarr
         component: the type of the vectors.
 
     Raises:
-        GeneratorError: that type does not have a product. Whether products round to it before they are added is not said (F-CV-10).
+        GeneratorError: that type cannot represent a product. It is unspecified whether products round to it before they are added
+            (F-CV-10).
     """
     found = a[:, :, None] * b[:, None, :]
     if (nearest(component, found) != found).any() or denormals(found, component).any():
@@ -74,13 +75,13 @@ def products(a: np.ndarray, b: np.ndarray, component: ComponentType) -> np.ndarr
 
 @dataclass(frozen=True)
 class Added:
-    """What an instruction adds to memory.
+    """The terms that an instruction adds to memory.
 
     Attributes:
-        offsets: byte offsets of elements, int64, the first axis for the invocations; an element may be there any number of times.
+        offsets: byte offsets of elements, int64, the first axis for the invocations; an element may occur any number of times.
         terms: float64, of the same shape.
         component: of the elements.
-        authority: what the sums rest on.
+        authority: the basis of the sums.
     """
 
     offsets: np.ndarray
@@ -93,7 +94,7 @@ def add(memory: Memory, added: Added) -> None:
     """Add terms to elements of a buffer, in any order.
 
     Raises:
-        GeneratorError: an order may round, overflow or flush; or an element has not been written before.
+        GeneratorError: some order may round, overflow or flush; or an element has not been written before.
     """
     component = added.component
     places, inverse = np.unique(added.offsets, return_inverse=True)
@@ -130,7 +131,7 @@ def _terms(memory: Memory) -> Terms:
 
 
 def _write(memory: Memory, places: np.ndarray, bits: np.ndarray, known: tuple[ComponentType, np.ndarray], authority: Authority) -> None:
-    """Write sums, together with those that are there already: one store has all of them, so other sums never cover it in part.
+    """Write sums, together with the existing ones: one store contains all of them, so other sums never cover it in part.
 
     Args:
         places: ascending byte offsets.

@@ -1,4 +1,4 @@
-"""Cooperative vectors of single invocations: loads and stores, values that are made, and components at a run-time index (CV-LD-*, CV-ST-*,
+"""Cooperative vectors of single invocations: loads and stores, constructed values, and components at a run-time index (CV-LD-*, CV-ST-*,
 CV-COMP-*).
 
 The value of a vector in the model is a MatrixValue of one row: (invocations, 1, components).
@@ -31,13 +31,13 @@ from generators.program.vector_components import VectorComponentsStored
 
 
 def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int, what: str) -> np.ndarray:
-    """Return where something begins that an instruction finds by a byte offset, from the start of ``array``: int64, (invocations,).
+    """Return the byte offset, from the start of ``array``, of an object that an instruction addresses: int64, (invocations,).
 
     The offset counts bytes, whatever the array's pointee and ArrayStride are (CV-LD-01 to CV-LD-03).
 
     Args:
-        alignment: bytes of which each offset must be a multiple.
-        what: the thing, for the message.
+        alignment: of each offset, in bytes.
+        what: names the object in messages.
 
     Raises:
         GeneratorError: an offset is not aligned, or negative.
@@ -52,11 +52,11 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
 
 
 def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:
-    """Refuse what leaves its array.
+    """Refuse objects that exceed their array.
 
     Args:
         ends: the byte after the last one of each, from the start of the array.
-        what: the thing, for the message.
+        what: names the object in messages.
 
     Raises:
         GeneratorError: an end is beyond the array's.
@@ -88,7 +88,7 @@ def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: 
 
 
 def load(state: State, operation: CooperativeVectorLoad) -> None:
-    """Load consecutive components from a byte offset on (CV-LD-01)."""
+    """Load consecutive components, starting at a byte offset (CV-LD-01)."""
     type_ = operation.result.type
     memory, offsets = _elements(state, type_, operation.array, operation.offset, operation.result.name)
     value = MatrixValue(type_.component, memory.load(offsets, type_.component))
@@ -127,14 +127,14 @@ def components_stored(state: State, operation: VectorComponentsStored) -> None:
 
 
 def store_rows(state: State, memory: Memory, value: MatrixValue, offsets: np.ndarray, name: str, requirement: str = "CV-ST-01") -> None:
-    """Write a vector of each invocation; ``offsets`` are those of its components, (invocations, 1, components). What was only moved rests
-    on ``requirement``."""
+    """Write a vector of each invocation; ``offsets`` are the offsets of its components, (invocations, 1, components). Values that were only
+    moved depend on ``requirement``."""
     lanes = state.instances
     expectation = stored(value.expectation(), requirement)
     if np.array_equal(lanes, np.arange(len(lanes))):
         memory.store(offsets, expectation, name)
         return
-    # Only some invocations store: each element says whose it is.
+    # Only some invocations store, so each element names its invocation.
     count = offsets.shape[2]
     cells = np.stack([np.repeat(lanes, count), np.zeros(lanes.size * count, np.int64), np.tile(np.arange(count), lanes.size)], axis=-1)
     row = stored(reshaped(value, (1, 1, -1)).expectation(), requirement)
@@ -164,7 +164,7 @@ def constant_vector(state: State, operation: CooperativeVectorConstant) -> Matri
     """Return the vector of the constituents: one for each component, or one for all of them if it is replicated.
 
     Raises:
-        GeneratorError: they are as many as neither, or of another type.
+        GeneratorError: their number is neither of the two, or they have another type.
     """
     type_, values = operation.result.type, operation.values
     if len(values) != (1 if operation.replicated else type_.count):
@@ -182,12 +182,12 @@ def null(state: State, operation: CooperativeVectorNull) -> None:
 
 
 def null_vector(state: State, type_: CooperativeVectorType) -> MatrixValue:
-    """Return a vector of zeros, of floats the positive one."""
+    """Return a vector of zeros; for floats, positive zeros."""
     return _filled(state, type_, np.zeros(1, np.uint64))
 
 
 def undefined(state: State, operation: CooperativeVectorUndefined) -> None:
-    """Make a vector that has no value at all."""
+    """Make a vector without any value."""
     state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)
 
 
@@ -202,7 +202,7 @@ def extract(state: State, operation: CooperativeVectorExtract) -> None:
 
 
 def insert(state: State, operation: CooperativeVectorInsert) -> None:
-    """Replace the component that each invocation's index names, and leave the vector that it is taken from as it is (CV-COMP-02).
+    """Replace the component that each invocation's index names, and leave the original vector unchanged (CV-COMP-02).
 
     Raises:
         GeneratorError: there is no such component, or the vector has a range of allowed values.

@@ -1,4 +1,4 @@
-"""What decode functions make of the elements of a tensor load (CM2-DEC-*, DV-*)."""
+"""The results of decode functions for the elements of a tensor load (CM2-DEC-*, DV-*)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from generators.types import ComponentType
 
 @dataclass(frozen=True)
 class Located:
-    """Elements to decode, ``count`` in all: where they are.
+    """The places of ``count`` elements to decode.
 
     Attributes:
-        memory: that has their blocks.
-        owners: numbers of the scope instances that load them, int64, (count,).
+        memory: the memory that contains their blocks.
+        owners: indices of the scope instances that load them, int64, (count,).
         block: coordinates of their blocks, int64, (count, rank).
         within: their places in the blocks, of the same shape.
     """
@@ -42,10 +42,10 @@ def located(state: State, memory: Memory, found: Addresses) -> Located:
 
 
 def decoded(state: State, function: Function, elements: Located, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return the bits that a decode function gives for each element, (count,).
+    """Return the bits that a decode function returns for each element, (count,).
 
-    Its pointer is to the element's block, its second and third parameters are the block's coordinates and those in the block (CM2-DEC-04,
-    CM2-DEC-05). Elements that are clipped or take the clamp value do not depend on it (F-TA-17).
+    Its pointer leads to the element's block; its second and third parameters are the block's coordinates and the coordinates in the block
+    (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the clamp value do not depend on it (F-TA-17).
 
     Args:
         offsets: of the blocks in memory, int64, (count,).
@@ -55,12 +55,12 @@ def decoded(state: State, function: Function, elements: Located, offsets: np.nda
 
 
 def decoded_by_groups(state: State, function: Function, elements: Located, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return the bits that a vector decode function gives for each element, (count,): of the vector for the element's group the component
-    with the element's number in the group (DV-SEM-03, DV-SEM-05). It gets the arguments of the group's first element (DV-SEM-04), whose
-    block is the same.
+    """Return the bits that a vector decode function returns for each element, (count,): the component, with the element's index in its
+    group, of the vector for that group (DV-SEM-03, DV-SEM-05). It gets the arguments of the group's first element (DV-SEM-04), whose block
+    is the same.
 
     Args:
-        offsets: as of ``decoded``, counted in the block of this function.
+        offsets: as for ``decoded``, counted in the block of this function.
     """
     lane = lanes(elements, function)
     first = elements.within.copy()
@@ -72,7 +72,7 @@ def decoded_by_groups(state: State, function: Function, elements: Located, offse
 
 
 def lanes(elements: Located, function: Function) -> np.ndarray:
-    """Return the number of each element in its group of a vector decode function, int64, (count,)."""
+    """Return the index of each element in its group of a vector decode function, int64, (count,)."""
     return np.asarray(elements.within[:, -1] % group_width(function))
 
 
@@ -89,7 +89,7 @@ def whole_groups(elements: Located, function: Function) -> np.ndarray:
 
 
 def check_groups(last_block: np.ndarray, function: Function) -> None:
-    """Refuse blocks that groups do not divide (DV-SEM-07).
+    """Refuse blocks that do not consist of whole groups (DV-SEM-07).
 
     Args:
         last_block: block sizes in the last dimension.

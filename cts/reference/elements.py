@@ -63,14 +63,14 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
 
 
 def length(_: State, operation: MatrixLength) -> None:
-    """Raise GeneratorError: how many components an invocation has is open."""
+    """Raise GeneratorError: the number of components of an invocation is unspecified."""
     raise GeneratorError(
         "F-KHR-4", f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
     )
 
 
 def coordinate(_: State, operation: MatrixCoordinate) -> None:
-    """Raise GeneratorError: which elements the components of an invocation are is open."""
+    """Raise GeneratorError: it is unspecified which elements an invocation holds."""
     raise GeneratorError(
         "F-KHR-4", f"{operation.result.name}: the coordinates of an invocation's components are open; state the effect of the code"
     )

@@ -34,9 +34,10 @@ def _finite(numbers: np.ndarray) -> np.ndarray:
 
 
 def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
-    """Yield every float64 array that an operand may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
+    """Yield every possible float64 array of an operand: its allowed values, each also with denormals flushed to zero (facts.md C29).
 
-    An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
+    An operand that was rounded has several values only if the operation that uses it must not be contracted with the operation that made
+    it.
     """
     every = value.expected_bits if single_precision.is_wider(value) else value.every_bits
     if isinstance(value.known, Choice) and not no_contraction:
@@ -53,7 +54,7 @@ def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
 
 
 def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]]) -> MatrixValue:
-    """Return the correctly rounded results of exact values (value, rest), the first of which is the main one."""
+    """Return the correctly rounded results of exact values (value, rest); the first value is the main one."""
     results: list[np.ndarray] = []
     for value, rest in exact:
         main, other = correctly_rounded(component, value, rest)
@@ -88,8 +89,8 @@ def _float_arithmetic(operator: str, left: MatrixValue, right: MatrixValue, no_c
 
 
 def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
-    """Return quotients within 2.5 ULP of the component type, an exact one too, for divisors in the range that Vulkan names (facts.md C6).
-    Those of bf16 are rounded correctly, from binary32 quotients within 2.5 ULP of it (Vulkan, "Precision of Core SPIR-V Instructions";
+    """Return quotients within 2.5 ULP of the component type, even if they are exact, for divisors in the range that Vulkan names (facts.md
+    C6). Quotients of bf16 are correctly rounded from binary32 quotients within 2.5 ULP (Vulkan, "Precision of Core SPIR-V Instructions";
     SPV_KHR_bfloat16)."""
     component = left.component
     (x, *_), (y, *_) = _readings(left, False), _readings(right, False)
@@ -143,11 +144,12 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
     Args:
         operator: one of generators.program.elementwise.Operator.
         left, right: of one component type and shape.
-        no_contraction: whether the operation must not be contracted with those that made its operands.
-        modes: what execution modes say of floats of this type.
+        no_contraction: whether the operation must not be contracted with the operations that made its operands.
+        modes: the execution modes for floats of this type.
 
     Raises:
-        GeneratorError: the types differ (KHR-ARI-04), the operator is not for them (KHR-ARI-03), or nothing is promised of the result.
+        GeneratorError: the types differ (KHR-ARI-04), the operator does not accept them (KHR-ARI-03), or nothing is promised about the
+            result.
     """
     component = left.component
     if right.component is not component or left.bits.shape != right.bits.shape:

@@ -203,13 +203,13 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         ExtractSubArray: extract_sub_array,
     }
 )
-"""What the specification says of each operation."""
+"""The function that performs each operation as the specification states."""
 
 ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite's envelope, a policy and not a rule of the specification"
 
 
 def perform(state: State, operation: Operation) -> None:
-    """Do what the specification says of ``operation``."""
+    """Perform ``operation`` as the specification states."""
     step = STEPS.get(type(operation))
     if step is None:
         raise NoEntry(operation, "STEPS of cts/reference/evaluate.py")
@@ -217,16 +217,16 @@ def perform(state: State, operation: Operation) -> None:
 
 
 def empty_state() -> State:
-    """Return a state of one scope instance, without memory, in which functions run that take nothing from outside."""
+    """Return a state of one scope instance without memory, for functions that use nothing from outside."""
     return initial_state(Program((), (), (), Scope.SUBGROUP), Subcase("none", {}), perform)
 
 
 def evaluate(program: Program, subcase: Subcase, performed: Perform = perform) -> Expected:
-    """Return every element that a dispatch of ``program`` with ``subcase`` writes, and what it may be.
+    """Return every element that a dispatch of ``program`` with ``subcase`` writes, with its allowed values.
 
     Args:
-        program, subcase: what runs.
-        performed: does each operation; something that looks on, and calls ``perform``.
+        program, subcase: the program and its data.
+        performed: performs each operation; an observer, which calls ``perform``, may replace it.
 
     Raises:
         GeneratorError: the specification leaves the outcome undefined, or the data are unfit.
@@ -235,7 +235,7 @@ def evaluate(program: Program, subcase: Subcase, performed: Perform = perform) -
 
 
 def outcome(state: State) -> Expected:
-    """Run the program of a state from its beginning, and return what it leaves. Raises GeneratorError as ``evaluate``."""
+    """Run the program of a state from the start, and return its outcome. Raises GeneratorError as ``evaluate``."""
     program = state.program
     initialize(state, program.variables)
     state.run(program.operations)

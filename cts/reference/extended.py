@@ -1,4 +1,4 @@
-"""Extended instructions: what they choose is one of their operands, and what they compute is exact or has Vulkan's bounds."""
+"""Extended instructions: chosen results are operands, and computed results are exact or have Vulkan's bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def extended(state: State, operation: Extended) -> None:
 
     Raises:
         GeneratorError: a clamp has a lower bound above the upper one, a float is NaN, a float result is not exact, or an absolute value
-            has no number in its type.
+            does not fit its type.
     """
     check_extended(operation)
     component, name = operation.result.type, operation.result.name
@@ -46,7 +46,7 @@ def extended(state: State, operation: Extended) -> None:
         case "floor":
             result = np.floor(given[0])
         case "fused":
-            # Fma may be a multiplication and an addition, so both are exact.
+            # Fma may be a multiplication and an addition, so both must be exact.
             product = exact(given[0] * given[1], component, name)
             result = product + given[2]
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)

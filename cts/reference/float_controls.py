@@ -1,7 +1,8 @@
-"""Arithmetic of floats under execution modes (KHR-FC-*): what Vulkan's "Precision and Operation of SPIR-V Instructions" leaves of it.
+"""Arithmetic of floats under execution modes (KHR-FC-*): the results that Vulkan's "Precision and Operation of SPIR-V Instructions"
+permits.
 
-Each element has a set of results, made one by one: operands with and without their denormals, an exact result, its rounding in the
-directions that are left, and what may or must be flushed.
+Each element has a set of results, made step by step: operands with and without their denormals, an exact result, its rounding in the
+permitted directions, and flushing that is permitted or required.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Combine = Callable[[float, float, Modes, ComponentType], Results]
 
 
 def modes(state: State, component: ComponentType) -> Modes:
-    """Return what the program's execution modes say of ``component``."""
+    """Return the program's execution modes for ``component``."""
     return modes_of(state.program.float_controls, component)
 
 
@@ -51,7 +52,7 @@ def moved(state: State, value: MatrixValue) -> MatrixValue:
 
 
 def _authority(left: MatrixValue, results: np.ndarray, modes: Modes, fallback: Authority) -> Authority:
-    """Return what results rest on: the mode that they need most."""
+    """Return the basis of results: the mode that they need most."""
     component = left.component
     numbers = values(left.bits, component)
     if modes.special and not (np.isfinite(numbers) & (numbers != 0)).all():
@@ -63,17 +64,17 @@ def _authority(left: MatrixValue, results: np.ndarray, modes: Modes, fallback: A
 
 
 def _readings(number: float, component: ComponentType, modes: Modes) -> tuple[float, ...]:
-    """Return what an operand may be taken for."""
+    """Return the possible values of an operand."""
     if modes.denormals == "kept" or number == 0 or not abs(number) < smallest_normal(component):
         return (number,)
     return number, 0.0, -0.0
 
 
 def _results(value: Exact, component: ComponentType, modes: Modes) -> Results:
-    """Yield what an exact result other than zero may become, the most usual first.
+    """Yield the permitted results for an exact result other than zero, the most usual first.
 
     Raises:
-        GeneratorError: it may be infinite, and nothing is promised of infinities.
+        GeneratorError: it may be infinite, and nothing is promised about infinities.
     """
     known = rounded(component, value)
     match modes.rounding:
@@ -92,7 +93,7 @@ def _results(value: Exact, component: ComponentType, modes: Modes) -> Results:
         if normal or modes.denormals != "flushed":
             yield each
     if known.tiny and modes.denormals != "kept":
-        # Rounding does not save what is smaller than the smallest normal number before it.
+        # A number below the smallest normal number before rounding may be flushed even if rounding would make it normal.
         yield math.copysign(0.0, value.count)
         yield -math.copysign(0.0, value.count)
 
@@ -125,7 +126,7 @@ def _checked(value: MatrixValue, modes: Modes) -> np.ndarray:
     """Return the elements of an operand.
 
     Raises:
-        GeneratorError: it has no single value, or one of which nothing is promised.
+        GeneratorError: it has no single value, or a value about which nothing is promised.
     """
     if not isinstance(value.known, Certain):
         raise GeneratorError(
@@ -148,7 +149,7 @@ def _matrix(component: ComponentType, shape: tuple[int, ...], sets: list[list[fl
 
 
 def _distinct(results: Results, modes: Modes) -> list[float]:
-    """Return different results. Zeros differ where their signs count."""
+    """Return the distinct results. Zeros differ if their signs matter."""
     found: dict[tuple[float, float] | str, float] = {}
     for each in results:
         sign = math.copysign(1, each) if modes.special else 1.0
@@ -163,10 +164,10 @@ def combined(operator: str, left: MatrixValue, right: MatrixValue, modes: Modes,
         operator: ``add``, ``subtract``, ``multiply`` or ``divide``.
         left, right: of one component type and shape.
         modes: of that type.
-        fallback: what the results rest on where no mode binds them.
+        fallback: the basis of results that no mode affects.
 
     Raises:
-        GeneratorError: nothing is promised of an element, or no set describes what is.
+        GeneratorError: nothing is promised about an element, or no set describes its permitted values.
     """
     component = left.component
     numbers = _checked(left, modes), _checked(right, modes)
@@ -211,10 +212,10 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
         value: of at least 16 bits.
         target: component type of the result, of at least 16 bits.
         source_modes, modes: of the operand's and of the result's component type.
-        fallback: what the results rest on where no mode binds them.
+        fallback: the basis of results that no mode affects.
 
     Raises:
-        GeneratorError: as ``combined``, or the modes of both types differ, and the text does not say which one binds (F-KHR-34).
+        GeneratorError: as ``combined``, or the modes of both types differ, and the text does not say which one applies (F-KHR-34).
     """
     both = value.component.has_arithmetic and target.has_arithmetic
     if source_modes.special != modes.special or (both and source_modes != modes):
@@ -236,9 +237,9 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
 
 
 def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Modes, fallback: Authority) -> MatrixValue:
-    """Return quotients: of special numbers by finite ones one value each, else within 2.5 ULP (facts.md C6).
+    """Return quotients: one value each for special numbers divided by finite ones, otherwise values within 2.5 ULP (facts.md C6).
 
-    DenormPreserve does not name OpFDiv, and no rounding mode is for what is not correctly rounded.
+    DenormPreserve does not name OpFDiv, and rounding modes do not apply to results that are not correctly rounded.
     """
     check_divisors(component, y)
     special = ~np.isfinite(x) | (x == 0)

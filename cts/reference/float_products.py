@@ -1,4 +1,4 @@
-"""Float multiply-add: the exact value where every implementation must find it, else the suite's envelope (generators.numerics)."""
+"""Float multiply-add: the exact value if every implementation must find it, otherwise the suite's envelope (generators.numerics)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from generators.types import ComponentType
 PRODUCT, ROUNDED_PRODUCT = Authority("KHR-MAD-03"), Authority("KHR-MAD-04")
 
 FACTORS, SUMS = "F-KHR-25", "F-KHR-26"
-"""Positions on which it rests that factors have all bits of their types, and sums the bits of C and Result."""
+"""Positions that factors have all bits of their types, and sums the bits of C and Result."""
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType) -> MatrixValue:
     """Compute ``a`` x ``b`` + ``c`` for floats (KHR-MAD-03, KHR-MAD-04).
 
-    Expected is the exact value where every sum is exact in the narrowest plausible accumulation, and else the suite's envelope. Permitted
-    is what any order, grouping and rounding of factors, products and sums to the bits that must be kept can give.
+    The expected result is the exact value if every sum is exact in the narrowest plausible accumulation, otherwise the suite's envelope.
+    All results of any order, grouping and rounding of factors, products and sums to the bits that must be kept are permitted.
 
     Raises:
         GeneratorError: an operand is not finite, or a sum within its bound may overflow: nothing is promised then (facts.md C30).
@@ -60,12 +60,12 @@ def _with_permitted(
     center: np.ndarray,
     lost: np.ndarray,
 ) -> MatrixValue:
-    """Return the result with what is permitted of it, where that is more than what is expected.
+    """Return the result with its permitted values, if there are more than the expected ones.
 
     Args:
-        value: the result with what is expected.
-        operands: the numbers of A, B and C. ``types``: theirs and the result's. ``c``: C itself.
-        center, lost: as of generators.numerics.error_bounds.hull.
+        value: the result with its expected values.
+        operands: the numbers of A, B and C. ``types``: their types and the result's. ``c``: C itself.
+        center, lost: as for generators.numerics.error_bounds.hull.
     """
     left, right, addend = operands
     before = c.permitted.bound if isinstance(c.permitted, Envelope) else np.zeros(center.shape)
@@ -83,6 +83,7 @@ def _with_permitted(
 
 
 def _only_factors_round(left: np.ndarray, right: np.ndarray, addend: np.ndarray, proof: Exactness, fit: np.ndarray) -> bool:
-    """Tell whether every element that is not exact in the bits that must be kept is one product, whose factors do not fit them."""
+    """Tell whether every element that is not exact in the bits that must be kept is a single product with factors that do not fit in these
+    bits."""
     terms = (left != 0).astype(np.float64) @ (right != 0).astype(np.float64) + (addend != 0)
     return bool((proof.exact | (~fit & (terms <= 1))).all())

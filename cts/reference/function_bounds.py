@@ -1,7 +1,7 @@
-"""Functions of GLSL.std.450 on floats whose results have bounds (facts.md C28): what Vulkan's "Precision of GLSL.std.450 Instructions"
-leaves of each result, of scalars and of the components of vectors.
+"""Functions of GLSL.std.450 on floats whose results have bounds (facts.md C28): the results that Vulkan's "Precision of GLSL.std.450
+Instructions" permits, for scalars and for the components of vectors.
 
-Ranges are computed in float64. Their ends move outward by what float64 may lose, 2**-50 of the result.
+Ranges are computed in float64. Their ends move outward by the possible float64 error, 2**-50 of the result.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from generators.program.float_controls import NO_MODES, Modes
 from generators.types import ComponentType
 
 _LOST = 2.0**-50
-"""What float64 functions and the sums of their bounds may lose, relative to the result."""
+"""Maximum error of float64 functions and of the sums of their bounds, relative to the result."""
 
 _DIVISION_ULP = 2.5
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What results may be, float64 arrays of one shape.
+    """Bounds of results, float64 arrays of one shape.
 
     Attributes:
         low, high: the ends, inclusive.
@@ -50,11 +50,11 @@ def within_bounds(
     """Return ``function`` of ``arguments``, all of one component type and shape, element by element.
 
     Args:
-        authority: what says that the elements are these.
-        modes: what execution modes say of floats of this type.
+        authority: the basis of the elements.
+        modes: the execution modes for floats of this type.
 
     Raises:
-        GeneratorError: the specification leaves a result undefined, nothing is promised of it, or an argument has a range of values.
+        GeneratorError: the specification leaves a result undefined, nothing is promised about it, or an argument has a range of values.
     """
     component = arguments[0].component
     if modes != NO_MODES:
@@ -72,10 +72,10 @@ def within_bounds(
 
 
 def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
-    """Yield every float64 array that an argument may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
+    """Yield every possible float64 array of an argument: its allowed values, each also with denormals flushed to zero (facts.md C29).
 
     Raises:
-        GeneratorError: it has a range of values, or one of which nothing is promised.
+        GeneratorError: it has a range of values, or a value about which nothing is promised.
     """
     if not value.component.is_float:
         raise GeneratorError("CV-ARI-04", f"a function of floats does not take {value.component} (CV-ARI-04)")
@@ -92,8 +92,7 @@ def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
 
 
 def ranged(component: ComponentType, bounds: Bounds, what: str, authority: Authority) -> MatrixValue:
-    """Return results within bounds, to which zero belongs wherever one of them may be denormal (facts.md C29); those with equal ends are
-    exact.
+    """Return results within bounds. The bounds include zero if a result may be denormal (facts.md C29); results with equal ends are exact.
 
     Raises:
         GeneratorError: one may overflow.
@@ -109,7 +108,7 @@ def ranged(component: ComponentType, bounds: Bounds, what: str, authority: Autho
 
 
 def _around(center: np.ndarray, distance: np.ndarray) -> Bounds:
-    """Return what is no farther than ``distance`` from results of which ``center`` is the nearest float64."""
+    """Return the bounds at ``distance`` from results whose nearest float64 is ``center``."""
     lost = np.abs(center) * _LOST
     return Bounds(center - distance - lost, center + distance + lost, center)
 
@@ -131,7 +130,7 @@ def _exp(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _exp2(component: ComponentType, x: np.ndarray) -> Bounds:
-    """Return what exp2 leaves, which has the bound of exp."""
+    """Return the bounds of exp2, which has the error bound of exp."""
     with np.errstate(over="ignore"):
         result = np.exp2(x)
     if (result > largest_finite(component)).any():
@@ -140,7 +139,7 @@ def _exp2(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
-    """2 ULP."""
+    """Return the bounds of the inverse square root: 2 ULP."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError(
             Rule.FUNCTION_DOMAIN, "InverseSqrt of a number that is not positive is undefined, and a denormal may be taken for zero"
@@ -150,7 +149,7 @@ def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _log(component: ComponentType, x: np.ndarray) -> Bounds:
-    """3 ULP outside of [0.5, 2]; inside an absolute error below 2**-21 in f32, 2**-7 in f16."""
+    """Return the bounds of log: 3 ULP outside [0.5, 2]; inside, an absolute error below 2**-21 in f32, 2**-7 in f16."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError(
             Rule.FUNCTION_DOMAIN,
@@ -167,18 +166,18 @@ def _log(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _atan(component: ComponentType, x: np.ndarray) -> Bounds:
-    """4096 ULP in f32, 5 ULP in f16."""
+    """Return the bounds of atan: 4096 ULP in f32, 5 ULP in f16."""
     result = np.arctan(x)
     return _around(result, (5 if component.bits == 16 else 4096) * least_distance(component, result))
 
 
 def _inherited(exact: np.ndarray, low: np.ndarray, high: np.ndarray) -> Bounds:
-    """Return what is no farther from ``exact`` than what a formula may give, from ``low`` to ``high``."""
+    """Return the bounds around ``exact`` at the distance of a formula's results, which are between ``low`` and ``high``."""
     return _around(exact, np.maximum(np.abs(exact - low), np.abs(exact - high)))
 
 
 def _representable(component: ComponentType, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest number of the component type within bounds, zero in place of a denormal."""
+    """Return the smallest and the largest number of the component type within bounds, with zero instead of a denormal."""
     low, high = neighbours(component, bounds.low)[1], neighbours(component, bounds.high)[0]
     return np.where(np.abs(low) < smallest_normal(component), np.minimum(low, 0.0), low), high
 
@@ -189,7 +188,8 @@ def _half(component: ComponentType, low: np.ndarray, high: np.ndarray) -> tuple[
 
 
 def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
-    """Inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x)) * 0.5."""
+    """Return the bounds of tanh, inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x))
+    * 0.5."""
     largest = 2.0 ** (14 if component.bits == 16 else 126)
     # Compared before the function overflows float64.
     if (np.abs(x) > np.log(largest)).any():
@@ -211,7 +211,7 @@ def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
 
 
 def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Bounds:
-    """Inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
+    """Return the bounds of Fma, inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
     exact = a * b
     value, rest = two_sum(exact, c)
     lows, highs = [], []

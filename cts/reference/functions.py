@@ -39,9 +39,9 @@ def call(state: State, operation: Call) -> None:
 
 
 def run_body(callee: State, function: Function) -> list[tuple[np.ndarray, Tree]]:
-    """Run the body of a function in a state that has its parameters and an activation of its own.
+    """Run the body of a function in a state that has its parameters and its own activation.
 
-    Returns what it returned, each value with the numbers of the instances that returned it.
+    Return the returned values, each with the indices of the instances that returned it.
     """
     for variable in function.variables:
         callee.variables[variable.name] = None

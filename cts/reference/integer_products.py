@@ -15,21 +15,21 @@ from generators.types import ComponentType, MatrixOperands
 WRAPPED, SATURATED = Authority("KHR-MAD-06"), Authority("KHR-MAD-08")
 
 CLAMPED_ONCE = "F-KHR-12"
-"""Position on which it rests that only the last addition clamps."""
+"""Position that only the last addition clamps."""
 
 _FLOAT64_INTEGERS = 1 << 53
 
 
 def extend(value: MatrixValue, signed: bool) -> np.ndarray:
-    """Extend the elements to 64 bits as two's complement, uint64: by sign if ``signed``, else by zeros. Only the flag counts, not the
-    signedness of the component type (KHR-MAD-05)."""
+    """Extend the elements to 64 bits as two's complement, uint64: with the sign if ``signed``, otherwise with zeros. Only the flag matters,
+    not the signedness of the component type (KHR-MAD-05)."""
     if not signed:
         return value.bits.astype(np.uint64)
     return integers(value.bits, value.component, True).astype(np.int64).view(np.uint64)
 
 
 def _numbers(extended: np.ndarray, signed: bool) -> np.ndarray:
-    """Return the numbers that the extended elements stand for."""
+    """Return the numbers that the extended elements represent."""
     return extended.view(np.int64) if signed else extended
 
 
@@ -45,7 +45,7 @@ def _largest(extended: np.ndarray, signed: bool) -> int:
 def _product(a: np.ndarray, b: np.ndarray, signed_a: bool, signed_b: bool) -> np.ndarray:
     """Compute ``a`` x ``b`` modulo 2**64, uint64."""
     if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
-        # Every sum is an integer that float64 holds, and its matrix product is much the faster.
+        # float64 can hold every sum, and its matrix product is much faster.
         left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)
         return (left @ right).astype(np.int64).view(np.uint64)
     return np.asarray(a @ b)
@@ -54,14 +54,15 @@ def _product(a: np.ndarray, b: np.ndarray, signed_a: bool, signed_b: bool) -> np
 def _saturated(
     a: np.ndarray, b: np.ndarray, c: np.ndarray, flags: MatrixOperands, result: ComponentType, before: Range | None
 ) -> tuple[np.ndarray, Range | None]:
-    """Return ``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64, and what is permitted, if that is more.
+    """Return ``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64, and the permitted values, if there are
+    more.
 
-    An implementation that clamps after each term, or after groups of them, may lose what is beyond an end and come back from that end by
-    all terms of the other sign.
+    An implementation that clamps after each term, or after groups of terms, may lose the excess beyond an end and then return from that end
+    by all terms of the other sign.
 
     Args:
         a, b, c: extended to 64 bits.
-        before: what is permitted of C, where that is more than C.
+        before: the permitted values of C, if there are more than C.
     """
     signed_a, signed_b = bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)
     signed = bool(flags & MatrixOperands.RESULT_SIGNED)
@@ -82,7 +83,7 @@ def _saturated(
     else:
         exact_a, exact_b = _numbers(a, signed_a).astype(object), _numbers(b, signed_b).astype(object)
         product, total = exact_a @ exact_b, np.abs(exact_a) @ np.abs(exact_b)
-    # Some order of the summation reaches the sum of the positive products, some the sum of the negative ones.
+    # Some order of summation reaches the sum of the positive products, and some order the sum of the negative products.
     if product.size and (((product + total) // 2).max() > high or ((product - total) // 2).min() < low):
         raise GeneratorError(
             "KHR-MAD-10", "the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)"
@@ -105,7 +106,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     """Compute ``a`` x ``b`` + ``c`` for integers: the low-order bits of the exact value, or saturated.
 
     Raises:
-        GeneratorError: a saturating one that the specification leaves undefined.
+        GeneratorError: the specification leaves a saturating result undefined.
     """
     for operand in (a, b):
         operand.check_operand()

@@ -12,10 +12,10 @@ from generators.program.invocations import PerInvocation
 
 
 def per_invocation(state: State, operation: PerInvocation) -> None:
-    """Run the body in all invocations, each with what it computed in earlier regions.
+    """Run the body in all invocations, each with its results from earlier regions.
 
     Raises:
-        GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has, or some of them
+        GeneratorError: the shape of the program's workgroups does not give the number of invocations in a scope instance, or some of them
             return before the end of the program.
     """
     shape = state.program.shape
@@ -33,13 +33,13 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         )
     for name, tree in inside.variables.items():
         if tree is not given.get(name):
-            # What each invocation has written is its own: no value of the scope instance is left.
+            # Each invocation has written its own value, so the scope instance has no common value any more.
             state.set_variable(name, None)
     state.invocations = inside
 
 
 def lanes_of(state: State, size: int) -> State:
-    """Return a state of all invocations, ``size`` in each scope instance, with the values of their instances and what they have computed in
+    """Return a state of all invocations, ``size`` in each scope instance, with the values of their instances and their own results from
     earlier regions."""
     own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
     of = np.repeat(np.arange(len(state.instances)), size)

@@ -1,7 +1,7 @@
 """The elements of matrices after a chain of conversions (Vulkan, "Cooperative Vectors").
 
-A layout moves elements and changes none. A conversion between component types rounds to the nearest number, ties to even; the text says
-nothing of numbers beyond the largest, of NaN and of the sign of zeros (F-CV-8).
+A layout moves elements and changes none. A conversion between component types rounds to the nearest number, ties to even; the text does not
+define the results for numbers beyond the largest, for NaN and for the sign of zeros (F-CV-8).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Elements:
     Attributes:
         component: their type.
         expected: bits, unsigned, (matrices, rows, columns).
-        permitted: further bits that are permitted, each of that shape.
-        free: where everything is permitted, bool, of that shape.
-        rounded: whether a conversion between types was among what made them.
-        edited: whether something else than conversions was.
+        permitted: further permitted bits, each of the same shape.
+        free: where everything is permitted, bool, of the same shape.
+        rounded: whether a conversion between types contributed to them.
+        edited: whether an operation other than a conversion did.
     """
 
     component: ComponentType
@@ -45,7 +45,7 @@ class Elements:
 
     @property
     def expectation(self) -> Expectation:
-        """Return what the elements are judged by."""
+        """Return the expectation by which the elements are judged."""
         requirement = _ELEMENTS if self.edited else _ROUNDING if self.rounded else _LAYOUT
         if not self.rounded and not self.edited:
             return one_set(Exact(self.component, self.expected), Authority(requirement))
@@ -54,7 +54,7 @@ class Elements:
 
 
 def evaluate(conversion: LayoutConversion) -> tuple[Elements, ...]:
-    """Return what the elements of the matrices are in each form; the first ones are given."""
+    """Return the elements of the matrices in each form; the first form is given."""
     found = Elements(conversion.forms[0].component, conversion.data, (), np.zeros(conversion.data.shape, bool))
     all_ = [found]
     for place, form in enumerate(conversion.forms[1:]):
@@ -69,7 +69,7 @@ def evaluate(conversion: LayoutConversion) -> tuple[Elements, ...]:
 
 
 def converted(elements: Elements, component: ComponentType) -> Elements:
-    """Return what elements are after a conversion to another type, or to the same one."""
+    """Return elements after a conversion to another type, or to the same type."""
     if component is elements.component:
         return elements
     expected, *further = _rounded(elements.expected, elements.component, component)
@@ -81,7 +81,7 @@ def converted(elements: Elements, component: ComponentType) -> Elements:
 
 
 def _rounded(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> list[np.ndarray]:
-    """Return the bits of the nearest numbers, and those with the largest number in place of what is beyond it."""
+    """Return the bits of the nearest numbers, and the bits with values beyond the largest number replaced by it."""
     numbers = values(bits, source)
     with np.errstate(invalid="ignore"):
         rounded = nearest(destination, numbers)
@@ -103,12 +103,12 @@ def _doubled(elements: Elements) -> Elements:
 
 
 def placed(elements: Elements, form: MatrixForm, what: str, array: str) -> Iterator[Placed]:
-    """Yield what each matrix is to be in memory of its own, in a row-major or column-major form.
+    """Yield the expectation of each matrix in its own memory, in a row-major or column-major form.
 
     Args:
         elements: of all matrices.
-        form: as it is stored.
-        what, array: names, for messages; the number of a matrix follows where there are several.
+        form: the stored form.
+        what, array: names, for messages; the index of a matrix follows if there are several.
     """
     matrices, rows, columns = elements.expected.shape
     offsets = form.offsets(rows, columns)[None]

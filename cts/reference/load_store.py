@@ -24,7 +24,7 @@ _BOUNDS_CHECKED = Authority("KHR-MEM-02", quality="F-KHR-38")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a load or store finds its matrix: ``first`` and ``stride`` for each scope instance, in elements of ``array``."""
+    """The address of a load or store: ``first`` and ``stride`` for each scope instance, in elements of ``array``."""
 
     array: Array
     first: Sequence[int]
@@ -33,7 +33,7 @@ class Place:
 
 
 def place(state: State, operation: MatrixLoad | MatrixStore) -> Place:
-    """Return the place that the operands name."""
+    """Return the place that the operands address."""
     first, stride = state.scalar(operation.first), state.scalar(operation.stride)
     return Place(operation.array, first.tolist(), stride.tolist(), layout_value(operation.layout))
 
@@ -49,11 +49,12 @@ def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -
 
 
 def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets, and which of them are in the range of the buffer. With robustBufferAccess2 what is beyond gives zero and is not
-    written (Vulkan, "Robust Buffer Access 2"; facts.md D.5: matrix accesses only with cooperativeMatrixRobustBufferAccess).
+    """Return offsets, and which of them are in the range of the buffer. With robustBufferAccess2, loads beyond the range return zero and
+    stores beyond it have no effect (Vulkan, "Robust Buffer Access 2"; facts.md D.5: matrix accesses only with
+    cooperativeMatrixRobustBufferAccess).
 
     Raises:
-        GeneratorError: the array is none that a descriptor bounds.
+        GeneratorError: no descriptor bounds the array.
     """
     if at.array.storage is not StorageClass.STORAGE_BUFFER:
         raise GeneratorError(
@@ -64,7 +65,7 @@ def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndar
 
 
 def _cut(inside: np.ndarray) -> np.ndarray:
-    """Return which elements in the range belong to matrices of which another part is beyond it. A device may check any part of a matrix at
+    """Return which elements in the range belong to matrices that are partly beyond it. A device may check any part of a matrix at
     once, and an access is out of bounds if any part of it is (F-KHR-38)."""
     return np.asarray(inside & ~inside.all(axis=(1, 2), keepdims=True))
 
@@ -119,7 +120,7 @@ def load(state: State, operation: MatrixLoad) -> None:
 
 
 def store(state: State, operation: MatrixStore) -> None:
-    """Write each element to its place and nothing else (KHR-STORE-01).
+    """Write each element to its address and nothing else (KHR-STORE-01).
 
     Raises:
         GeneratorError: the stride is 0 (KHR-STORE-02), or elements overlap (F-KHR-1).

@@ -1,4 +1,4 @@
-"""The arrays of a program while it is evaluated: bytes, what is known of them, and the stores that are still visible."""
+"""The arrays of a program during evaluation: bytes, their status, and the stores that are still visible."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from generators.program.memory import Array
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
 UNDEFINED, INITIAL, STORED, UNCERTAIN = 0, 1, 2, 3
-"""What is known of a byte: nothing; its value from before; its value from a store; a store of more than one allowed value."""
+"""Status of a byte: unknown; known from before; known from a store; or from a store with more than one allowed value."""
 
 
 @dataclass
 class Terms:
-    """What atomic additions have added to floats in memory: which sums they may be in between, in any order.
+    """The terms of atomic additions to floats in memory, which bound the intermediate sums in any order.
 
     Attributes:
         quantum: by the byte offset of an element, the exponent of the smallest quantum of the element's terms, int32.
         magnitude: the sum of the terms' absolute values, float64.
-        counted: which elements have terms, bool; of the others nothing has been added.
+        counted: which elements have terms, bool.
     """
 
     quantum: np.ndarray
@@ -33,15 +33,15 @@ class Terms:
 
 @dataclass
 class Memory:
-    """One array, or for workgroup memory one copy of it for each workgroup, one after the other.
+    """One array, or for workgroup memory one copy of it for each workgroup, one after another.
 
     Attributes:
         array: its declaration.
         copies: 1 for a buffer.
         contents: uint8, ``copies`` * ``array.bytes``.
-        status: of every byte, or None where all are known and stay so (an input).
+        status: of every byte, or None if all are known and do not change (an input).
         placed: visible stores of matrices, in order; their offsets count from the start of the first copy.
-        background: what plain copies wrote to a buffer and no matrix covers.
+        background: bytes that plain copies wrote to a buffer and no matrix covers.
         terms: of sums that invocations accumulate; None before the first.
     """
 
@@ -54,7 +54,7 @@ class Memory:
     terms: Terms | None = None
 
     def outside(self, rule: str, message: str) -> None:
-        """Refuses an access that leaves the array.
+        """Refuse an access beyond the array.
 
         Raises:
             GeneratorError: always.
@@ -62,7 +62,7 @@ class Memory:
         raise GeneratorError(rule, message)
 
     def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
-        """Return where elements of ``size`` bytes at byte ``offsets`` of the array are in its contents, which may be windows of it.
+        """Return the positions in the contents, which may be windows, of elements of ``size`` bytes at byte ``offsets`` of the array.
 
         Raises:
             GeneratorError: no window holds an element.
@@ -79,10 +79,10 @@ class Memory:
         return np.where(lost, len(self.contents) + size, found)
 
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
-        """Bits of the elements at ``offsets``.
+        """Return the bits of the elements at ``offsets``.
 
         Raises:
-            GeneratorError: of some byte more or less than one value is possible.
+            GeneratorError: some byte has no single possible value.
         """
         if self.status is not None:
             known = self.status[byte_offsets(offsets, component.bytes)]
@@ -152,7 +152,7 @@ class Memory:
             hit = touched[byte_offsets(earlier.offsets, earlier.component.bytes)]
             if hit.any() and not hit.all():
                 if self.array.storage is StorageClass.WORKGROUP and isinstance(earlier.expectation.permitted, Exact):
-                    # The host sees workgroup memory through copies alone, and its bytes are known.
+                    # The host sees workgroup memory only through copies, and its bytes are known.
                     continue
                 raise GeneratorError(
                     Rule.PARTIAL_OVERLAP,
@@ -164,11 +164,11 @@ class Memory:
         self.background = [rest for earlier in self.background if (rest := _uncovered(earlier, touched)) is not None]
 
     def copy_from(self, source: Memory, backwards: bool = False) -> None:
-        """All of ``source`` is copied here, element by element, the last one first if ``backwards``.
+        """Copy all of ``source`` here, element by element, in reverse if ``backwards``.
 
         Raises:
-            GeneratorError: the arrays differ, bytes are undefined, or several workgroups write one buffer; or backwards, what was stored
-                is of another size than the array's elements.
+            GeneratorError: the arrays differ, bytes are undefined, or several workgroups write one buffer; or, in reverse, stored elements
+                have another size than the array's elements.
         """
         target = self.array
         if (target.pointee, target.count) != (source.array.pointee, source.array.count):
@@ -190,7 +190,7 @@ class Memory:
         self.status[:] = STORED if source.status is None else np.tile(np.maximum(source.status, STORED), repeat)
         visible = [replace(placed, array=target.name) for placed in source.placed]
         if repeat > 1:
-            # Several copies of one store: only its bytes go on.
+            # There are several copies of one store: keep only its bytes.
             if (self.status == UNCERTAIN).any():
                 raise GeneratorError(
                     Rule.INEXACT_MEMORY,
@@ -204,10 +204,10 @@ class Memory:
             self.background = self._rest(visible, source.array.name)
 
     def turned(self) -> Memory:
-        """Return the memory with the elements of each copy in the opposite order.
+        """Return the memory with the elements of each copy in reverse order.
 
         Raises:
-            GeneratorError: a store was of elements of another size.
+            GeneratorError: a store had elements of another size.
         """
         size = self.array.pointee.bytes
         last = self.array.count - 1
@@ -227,7 +227,7 @@ class Memory:
         return Memory(self.array, self.copies, turn(self.contents), status, placed)
 
     def _forget_rest(self) -> None:
-        """After a copy to workgroup memory: only matrices count as stores, the rest is background that they may overwrite in part."""
+        """Keep only matrices as stores after a copy to workgroup memory; the rest is background that they may overwrite in part."""
         background = np.ones(len(self.contents), bool)
         for placed in self.placed:
             background[byte_offsets(placed.offsets, placed.component.bytes)] = False
@@ -235,7 +235,7 @@ class Memory:
         self.status[background] = INITIAL
 
     def _rest(self, visible: list[Placed], source: str) -> list[Placed]:
-        """Return what a copy wrote besides the elements of ``visible``."""
+        """Return the bytes that a copy wrote besides the elements of ``visible``."""
         component = self.array.pointee.component
         covered = np.zeros(len(self.contents), bool)
         for placed in visible:
@@ -253,7 +253,8 @@ class Memory:
 
 
 def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
-    """Return the elements of ``placed`` of which no byte is ``touched`` (bool, by byte), in one row; all of it unchanged, or None.
+    """Return in one row the elements of ``placed`` without a ``touched`` byte (bool, by byte); ``placed`` itself if all remain, None if
+    none does.
 
     Raises:
         GeneratorError: a part of an element is touched.
@@ -286,12 +287,12 @@ def part_of(expectation: Expectation, where: np.ndarray, what: str) -> Expectati
 
 
 def stored(expectation: Expectation, requirement: str) -> Expectation:
-    """Return the expectation of a value when an instruction stores it: values that were only moved rest on its ``requirement``."""
+    """Return the expectation of a value when an instruction stores it: the basis of values that were only moved is its ``requirement``."""
     return expectation if expectation.authority.requirement else replace(expectation, authority=Authority(requirement))
 
 
 def buffer(array: Array, data: np.ndarray | None) -> Memory:
-    """Return the memory of a buffer before the program runs; ``data`` is what an input or inout array holds.
+    """Return the memory of a buffer before the program runs; ``data`` are the contents of an input or inout array.
 
     Raises:
         GeneratorError: the data are missing or of the wrong size.

@@ -19,10 +19,10 @@ APPLIED = Authority("CM2-PE-03")
 
 
 def per_element(state: State, operation: PerElement) -> None:
-    """Replace every element with what the function returns for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
+    """Replace every element with the function's result for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
 
     Raises:
-        GeneratorError: see ``applied``; or types are not those that the instruction takes (CM2-PE-01, CM2-PE-02).
+        GeneratorError: see ``applied``; or the instruction does not accept the types (CM2-PE-01, CM2-PE-02).
     """
     apply(state, operation, arguments(state, operation))
 
@@ -39,7 +39,7 @@ def arguments(state: State, operation: PerElement) -> list[Argument]:
 
 
 def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> None:
-    """Give the result what the function returns for the arguments ``given``. Raises GeneratorError as ``per_element``."""
+    """Set the result to the function's result for the arguments ``given``. Raises GeneratorError as ``per_element``."""
     type_, function = operation.matrix.type, operation.function
     assert is_scalar(function.returned), "the function of an operation on elements returns a scalar"
     if operation.result.type != type_ or function.returned.type is not type_.component:

@@ -1,4 +1,4 @@
-"""Pointers as values: which array each scope instance points into, and to which of its elements."""
+"""Pointers as values: the array and the element to which each scope instance points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from generators.program.values import Pointer, PointerType, literal
 from generators.types import COMPONENT_TYPES
 
 _ZERO = literal(COMPONENT_TYPES["u32"], 0)
-"""An operand that the places of this module stand for."""
+"""A placeholder operand: this module supplies the places itself."""
 
 
 def element_pointer(state: State, operation: ElementPointer) -> None:
@@ -40,14 +40,14 @@ def element_pointer(state: State, operation: ElementPointer) -> None:
 
 
 def point(state: State, result: Pointer, arrays: tuple[Array, ...], which: np.ndarray, index: np.ndarray) -> None:
-    """Give ``result`` the element ``index`` of ``arrays[which]``, both uint64 of shape (instances,)."""
+    """Make ``result`` point to the element ``index`` of ``arrays[which]``, both uint64 of shape (instances,)."""
     known = state.pointed
     numbers = np.array([known.setdefault(array, len(known)) for array in arrays], np.uint64)
     state.aggregates[result.name] = (numbers[which.astype(np.int64)], index)
 
 
 def parts_of(state: State, pointer: Pointer) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the arrays that a pointer leads into, and of their elements: uint64, (instances,)."""
+    """Return the indices of the arrays that a pointer leads into, and of the elements: uint64, (instances,)."""
     which, index = state.aggregates[pointer.name]
     return which, index
 
@@ -61,7 +61,7 @@ def pointer_select(state: State, operation: PointerSelect) -> None:
 
 
 def pointer_moved(state: State, operation: PointerMoved) -> None:
-    """Go on by elements (SPIR-V, OpPtrAccessChain)."""
+    """Advance by elements (SPIR-V, OpPtrAccessChain)."""
     which, index = parts_of(state, operation.pointer)
     distance = state.scalar(operation.elements)
     define(state, operation.result.name, (which, index + distance))
@@ -90,7 +90,7 @@ Parts = list[tuple[np.ndarray, Place]]
 
 
 def places(state: State, operation: PointerLoad | PointerStore) -> Parts:
-    """Return where the matrices are. An array has the pointee of the pointer, and its unit of strides."""
+    """Return the places of the matrices. Each array has the pointer's pointee and unit of strides."""
     which, index = parts_of(state, operation.pointer)
     stride = state.scalar(operation.stride)
     arrays = list(state.pointed)

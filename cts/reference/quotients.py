@@ -16,7 +16,7 @@ DIVISION_ULP = 2.5
 
 @dataclass(frozen=True)
 class Quotients:
-    """What quotients may be, float64 arrays of one shape.
+    """Bounds of quotients, float64 arrays of one shape.
 
     Attributes:
         rounded: the quotient in float64.
@@ -39,7 +39,7 @@ class Quotients:
 
 
 def check_divisors(component: ComponentType, y: np.ndarray) -> None:
-    """Raise GeneratorError where a divisor is outside of the range that the bound is for."""
+    """Raise GeneratorError if a divisor is outside the range of the bound."""
     exponent = 14 if component.bits == 16 else 126
     if not ((np.abs(y) >= 2.0**-exponent) & (np.abs(y) <= 2.0**exponent)).all():
         raise GeneratorError(
@@ -49,7 +49,7 @@ def check_divisors(component: ComponentType, y: np.ndarray) -> None:
 
 
 def quotients(component: ComponentType, x: np.ndarray, y: np.ndarray) -> Quotients:
-    """Return what ``x`` / ``y`` may be: within 2.5 ULP of ``component``.
+    """Return the bounds of ``x`` / ``y``: within 2.5 ULP of ``component``.
 
     Args:
         component: the type of the operation.

@@ -23,7 +23,7 @@ from generators.types import ComponentType, ReduceMode
 COMBINED = Authority("CM2-RED-08")
 
 _ORDERS = 3
-"""Orders in which a group is combined, which must agree: forwards in runs, backwards in pairs, and one more."""
+"""Number of different orders in which a group is combined; their results must agree: forwards in runs, backwards in pairs, and one more."""
 
 _SHAPES = MappingProxyType({ReduceMode.ROW: "CM2-RED-04", ReduceMode.COLUMN: "CM2-RED-05", ReduceMode.TWO_BY_TWO: "CM2-RED-03"})
 """The requirement on the shape of the result, by mode."""
@@ -34,7 +34,7 @@ def reduce(state: State, operation: Reduce) -> None:
     equal (CM2-RED-10).
 
     Raises:
-        GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05), or the order of combination decides.
+        GeneratorError: the shapes do not match (CM2-RED-03 to CM2-RED-05), or the result depends on the order of combination.
     """
     source, target = operation.matrix.type, operation.result.type
     groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
@@ -75,7 +75,7 @@ def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
 
 
 def spread(operation: Reduce, combined: np.ndarray) -> np.ndarray:
-    """Give one value of each group to all elements of the result that are to have it, (instances, rows, columns)."""
+    """Copy the value of each group to all elements of the result that it determines, (instances, rows, columns)."""
     shape = len(combined), *operation.result.type.shape
     match operation.mode:
         case ReduceMode.COLUMN:
@@ -113,7 +113,7 @@ def in_order(state: State, function: Function, groups: np.ndarray) -> np.ndarray
 
 
 def _in_runs(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
-    """Combine runs of each group from first element to last, then what they give from first to last. Runs of about the square root of a
+    """Combine runs of each group from first element to last, then their results from first to last. Runs of about the square root of a
     group's length need the fewest calls."""
     run = math.isqrt(groups.shape[-1])
     whole = groups.shape[-1] // run * run
@@ -135,7 +135,7 @@ def _in_pairs(state: State, function: Function, groups: np.ndarray) -> np.ndarra
 
 
 def _check_sums(groups: np.ndarray, function: Function, component: ComponentType) -> None:
-    """Raise GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
+    """Raise GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the lowest bit."""
     sums = (one for one in flattened(function.body) if isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract"))
     if not any(one.result.type.is_float for one in sums):
         return

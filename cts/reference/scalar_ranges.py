@@ -1,6 +1,6 @@
-"""Scalars of which the specification leaves a range: what functions with bounds give, and what is computed with it.
+"""Scalars with a range of permitted values: results of functions with bounds, and values computed from them.
 
-Such a scalar is a MatrixValue of one row and one column, in ``State.matrices`` under the scalar's name. Operations that do not take
+Such a scalar is a MatrixValue of one row and one column, in ``State.matrices`` under the scalar's name. Operations that do not accept
 ranges refuse it, because ``State.scalar`` does.
 """
 
@@ -24,7 +24,7 @@ from generators.program.values import Scalar, ScalarValue
 from generators.types import ComponentType
 
 _LOST = 2.0**-50
-"""What float64 loses of a sum or product, relative to it."""
+"""Relative error of a sum or product in float64."""
 
 _OPERATORS: Mapping[ScalarOperator, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
     {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
@@ -37,7 +37,7 @@ def has_range(state: State, *scalars: ScalarValue) -> bool:
 
 
 def define_scalar(state: State, result: Scalar, value: MatrixValue) -> None:
-    """Give a scalar its value, a range or not."""
+    """Define a scalar, whose value may be a range."""
     if value.is_certain:
         state.scalars[result.name] = value.bits.reshape(-1).astype(np.uint64)
     else:
@@ -68,20 +68,20 @@ def _elements(component: ComponentType, ends: Bounds, name: str) -> MatrixValue:
 
 
 def _each(function: Callable[..., np.ndarray], *given: Bounds) -> Bounds:
-    """Return what a function gives for the low ends, the high ends and the true values."""
+    """Return the results of a function for the low ends, the high ends and the true values."""
     lows, highs, centers = zip(*((one.low, one.high, one.center) for one in given), strict=True)
     return Bounds(function(*lows), function(*highs), function(*centers))
 
 
 def bounded(state: State, result: Scalar, function: BoundedFunction, operands: Sequence[ScalarValue]) -> None:
-    """Give ``result`` what a function with bounds leaves. Raises GeneratorError as ``within_bounds``."""
+    """Set ``result`` to the bounds of a function. Raises GeneratorError as ``within_bounds``."""
     define_scalar(state, result, within_bounds(function, [elements(state, one) for one in operands], NO_AUTHORITY))
 
 
 def combined(state: State, result: Scalar, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> None:
-    """Give ``result`` every value that the operator may give, rounded in any direction.
+    """Set ``result`` to every possible result of the operator, rounded in any direction.
 
-    This holds what a contraction gives: it does not round the number that is combined here.
+    This includes the result of a contraction, which does not round the number that is combined here.
 
     Raises:
         GeneratorError: the operator has no ranges, or a result may overflow.
@@ -98,7 +98,7 @@ def combined(state: State, result: Scalar, operator: ScalarOperator, left: Scala
 
 
 def chosen(state: State, result: Scalar, which: ExtendedName, operands: Sequence[ScalarValue]) -> None:
-    """Give ``result`` the minimum, maximum or clamped value of operands of which one has a range.
+    """Set ``result`` to the minimum, maximum or clamped value of operands, one of which has a range.
 
     Raises:
         GeneratorError: it is another instruction, or a lower bound may be above the upper one.
@@ -117,6 +117,6 @@ def chosen(state: State, result: Scalar, which: ExtendedName, operands: Sequence
 
 
 def chosen_range(state: State, result: Scalar, taken: np.ndarray, then: ScalarValue, otherwise: ScalarValue) -> None:
-    """Give ``result`` the value of ``then`` where ``taken`` holds and of ``otherwise`` elsewhere; one of them has a range."""
+    """Set ``result`` to the value of ``then`` where ``taken`` holds and of ``otherwise`` elsewhere; one of them has a range."""
     ends = _each(lambda one, other: np.asarray(np.where(taken, one, other)), bounds(state, then), bounds(state, otherwise))
     define_scalar(state, result, _elements(result.type, ends, result.name))

@@ -1,4 +1,4 @@
-"""Scalar instructions: integers modulo two to the width, floats where they are exact."""
+"""Scalar instructions: integers modulo two to the width, and floats if they are exact."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from generators.types import ComponentType, Scope
 
 
 def instance_index(state: State, operation: InstanceIndex) -> None:
-    """Give each scope instance its number."""
+    """Give each scope instance its index."""
     state.scalars[operation.result.name] = state.scope_instances.astype(np.uint64)
 
 
 def built_in(state: State, operation: BuiltInScalar) -> None:
-    """Read a number that the environment gives to each scope instance, or to each invocation where the state has one in each lane.
+    """Read a number that the environment supplies to each scope instance, or to each invocation if the lanes are invocations.
 
     Raises:
-        GeneratorError: the specification leaves open what it is.
+        GeneratorError: the specification leaves the number open.
     """
     found = _built_in(state, operation.which)
     if found is None:
@@ -70,7 +70,7 @@ def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
 
 
 def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return the numbers that uint64 bits stand for: float64 for floats, and for integers their own dtype, whose arithmetic wraps as the
+    """Return the numbers that uint64 bits represent: float64 for floats, and for integers their own dtype, whose arithmetic wraps as the
     specification says (facts.md C8)."""
     return formats.values(bits.astype(component.bits_dtype), component)
 
@@ -81,7 +81,7 @@ def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
 
 
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
-    """Compute with integers modulo two to the width, with floats where the result is exact, so no rounding or order decides, or with
+    """Compute with integers modulo two to the width, with floats if the result is exact, so rounding and order have no effect, or with
     floats that have a range of values.
 
     Raises:
@@ -128,7 +128,7 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
 
 
 def scalar_convert(state: State, operation: ScalarConvert) -> None:
-    """Convert where the result is exact, or truncate an integer.
+    """Convert if the result is exact, or truncate an integer.
 
     Raises:
         GeneratorError: a float result is not exact, or an integer cannot hold the number (C11).

@@ -64,7 +64,7 @@ def _compared(state: State, condition: Condition) -> tuple[np.ndarray, np.ndarra
 
 
 def select(state: State, operation: Select) -> None:
-    """Choose by the condition, a whole value in each invocation. Where both values of numbers are equal, nobody needs to know it.
+    """Choose a whole value in each invocation by the condition. If both numbers are equal, the condition may be unknown.
 
     Raises:
         GeneratorError: see ``holds``.
@@ -97,8 +97,7 @@ def _select_values(state: State, operation: Select) -> None:
 
 
 def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:
-    """Run ``arms[taken[i]]`` in the i-th executing instance, and merge what they computed. What else an arm computes is not known after
-    it."""
+    """Run ``arms[taken[i]]`` in the i-th executing instance, and merge their results. Other values of an arm are unknown after it."""
     parts = []
     for number, body in enumerate(arms):
         positions = np.flatnonzero(taken == number)
@@ -121,7 +120,7 @@ def branch(state: State, operation: Branch) -> None:
 
 
 def chosen_arm(state: State, operation: Switch) -> np.ndarray:
-    """Return the number of the arm that each instance takes; the number of the default comes after the others."""
+    """Return the index of the arm that each instance takes; the default has the last index."""
     selector = state.scalar(operation.selector)
     taken = np.full(len(selector), len(operation.arms))
     for number, arm in enumerate(operation.arms):
@@ -130,5 +129,5 @@ def chosen_arm(state: State, operation: Switch) -> np.ndarray:
 
 
 def switch(state: State, operation: Switch) -> None:
-    """Take the arm whose literals have the selector, else the default."""
+    """Take the arm whose literals include the selector, otherwise the default."""
     take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)

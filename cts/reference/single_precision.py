@@ -1,4 +1,4 @@
-"""What operations on f64 are permitted to give: "the precision of double-precision instructions is at least that of single precision"
+"""Permitted results of operations on f64: "the precision of double-precision instructions is at least that of single precision"
 (Vulkan, "Precision and Operation of SPIR-V Instructions"; F-KHR-13).
 
 Operands and results may each be rounded to the significand of f32, in any direction; exponents keep the range of f64.
@@ -25,16 +25,16 @@ _BITS = COMPONENT_TYPES["f32"].precision
 _DIVISION_ULP = 2.5
 
 Ends = tuple[np.ndarray, np.ndarray]
-"""The least and the greatest number that each element may be, float64."""
+"""The smallest and the largest permitted number of each element, float64."""
 
 
 def is_wider(value: MatrixValue) -> bool:
-    """Return whether single precision permits more of a value than is expected of it."""
+    """Return whether single precision permits more values than the expected ones."""
     return value.component is _DOUBLE and isinstance(value.permitted, Range)
 
 
 def _ends(value: MatrixValue) -> Ends:
-    """Return what an operand may be, also after it was rounded."""
+    """Return the range of an operand, including its rounding."""
     if isinstance(value.permitted, Range):
         ends = value.permitted.low, value.permitted.high
     else:
@@ -62,7 +62,7 @@ def _quotient(left: Ends, right: Ends) -> Ends:
 
 
 def permitted(expected: MatrixValue, operator: str, left: MatrixValue, right: MatrixValue) -> MatrixValue:
-    """Return ``expected``, what ``left`` (operator) ``right`` should be, with what it may be; unchanged if it is not f64."""
+    """Return ``expected``, the expected value of ``left`` (operator) ``right``, with its permitted values; unchanged if it is not f64."""
     if expected.component is not _DOUBLE:
         return expected
     x, y = _ends(left), _ends(right)
@@ -81,14 +81,14 @@ def permitted(expected: MatrixValue, operator: str, left: MatrixValue, right: Ma
 
 
 def negated(expected: MatrixValue, value: MatrixValue) -> MatrixValue:
-    """Return ``expected``, the negation of ``value``, with what it may be: negation is exact in any precision."""
+    """Return ``expected``, the negation of ``value``, with its permitted values: negation is exact in any precision."""
     if not isinstance(value.permitted, Range):
         return expected
     return widened(expected, (-value.permitted.high, -value.permitted.low))
 
 
 def converted(expected: MatrixValue, integers: np.ndarray) -> MatrixValue:
-    """Return ``expected``, floats that integers of any width were converted to, with what they may be; unchanged if they are not f64."""
+    """Return ``expected``, floats converted from integers of any width, with their permitted values; unchanged if they are not f64."""
     if expected.component is not _DOUBLE:
         return expected
     toward, away = neighbours_of_integers(integers, COMPONENT_TYPES["f32"])
@@ -96,7 +96,7 @@ def converted(expected: MatrixValue, integers: np.ndarray) -> MatrixValue:
 
 
 def widened(expected: MatrixValue, ends: Ends) -> MatrixValue:
-    """Return a value of f64 that may be any number between ``ends``, where that is more than what is expected."""
+    """Return an f64 value for which any number between ``ends`` is permitted, if these are more than the expected values."""
     numbers = [values(bits, _DOUBLE) for bits in expected.expected_bits] if not isinstance(expected.known, Range) else []
     if isinstance(expected.known, Range):
         numbers = [expected.known.low, expected.known.high]

@@ -1,4 +1,4 @@
-"""What a program has computed so far, in all scope instances at once."""
+"""The state of a program during evaluation, in all scope instances at once."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Activation:
     Attributes:
         parameters: by name of a parameter that is a pointer, the name of the caller's variable that it points to.
         own: names of the function's variables, which end with it.
-        gone: numbers of the scope instances that have returned.
-        returned: what they returned, each with their numbers, where they returned something.
+        gone: indices of the scope instances that have returned.
+        returned: the returned values, each with the indices of its instances; empty for void.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -42,20 +42,20 @@ class State:
     """The values of a program's names.
 
     Attributes:
-        program, subcase: what is evaluated.
-        perform: does one operation: what the specification says, or another reading of the program.
-        instances: numbers of the scope instances that execute, ascending, int64; every value has one entry for each.
+        program, subcase: the program and its data.
+        perform: performs one operation, as the specification states or in another reading of the program.
+        instances: indices of the executing scope instances, ascending, int64; every value has one entry for each.
         activation: the function that is running.
         outside: the state that this one is a part of, None for the program's own.
-        memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
-            numbers in two's complement of the scalar's own width. One of which the specification leaves a range is a matrix of one
-            element (cts.reference.scalar_ranges).
-        owners: where the state is of calls for single elements, each a lane: the scope instances that they belong to; ``instances`` then
-            numbers the lanes. None elsewhere.
-        invocations: what single invocations have computed so far, a lane for each.
+        memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative numbers in
+            two's complement of the scalar's own width. A scalar with a range of permitted values is a matrix of one element
+            (cts.reference.scalar_ranges).
+        owners: if each lane of the state is a call for a single element, the scope instances to which the calls belong; ``instances`` then
+            numbers the lanes. Otherwise None.
+        invocations: values that single invocations have computed so far, one lane for each.
         blocks: memories by the name of a pointer to a block, whose byte offset is among the scalars.
-        pointed: the arrays that pointers lead into, each with its number. A pointer is an aggregate: that number, and the element's.
-        variables, aggregates: by name, as cts.reference.trees has them; None where nothing has been written.
+        pointed: the arrays that pointers lead into, each with its index. A pointer is an aggregate: that index, and the element's.
+        variables, aggregates: by name, as in cts.reference.trees; None if nothing has been written.
     """
 
     program: Program
@@ -76,12 +76,12 @@ class State:
 
     @property
     def scope_instances(self) -> np.ndarray:
-        """Numbers of the scope instances that execute, or that the lanes belong to."""
+        """Indices of the scope instances that execute, or to which the lanes belong."""
         return self.instances if self.owners is None else self.owners
 
     def part(self, positions: np.ndarray) -> State:
-        """Return the state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
-        what they write to variables is known outside as well, but they compute values of their own."""
+        """Return the state of some of the executing instances, with ascending ``positions``. They share memory with the others, and their
+        writes to variables are visible outside, but they compute their own values."""
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
         scalars = self.scalars if everyone else {name: value[positions] for name, value in self.scalars.items()}
@@ -98,7 +98,7 @@ class State:
         )
 
     def _invocations_of(self, positions: np.ndarray) -> State | None:
-        """Return what the invocations of some instances have computed."""
+        """Return the values that the invocations of some instances have computed."""
         before = self.invocations
         if before is None:
             return None
@@ -114,7 +114,7 @@ class State:
             self.drop_returned()
 
     def undefined(self, rule: str, message: str) -> None:
-        """Refuses to go on where the specification leaves a result undefined.
+        """Refuse a result that the specification leaves undefined.
 
         Raises:
             GeneratorError: always.
@@ -128,11 +128,11 @@ class State:
         scalars: Mapping[str, np.ndarray] = MappingProxyType({}),
         aggregates: Mapping[str, Any] = MappingProxyType({}),
     ) -> State:
-        """Return a state of lanes in which a function runs, or code of single invocations: with the same memory, and values of their own.
+        """Return a state of lanes for a function or for code of single invocations: with the same memory, but its own values.
 
         Args:
-            lanes: their numbers, ascending, int64.
-            owners: numbers of the scope instances that they belong to; None if nothing in the lanes depends on it.
+            lanes: their indices, ascending, int64.
+            owners: indices of the scope instances to which they belong; None if the lanes do not depend on them.
             scalars, aggregates: values that the lanes have.
         """
         return replace(
@@ -150,13 +150,13 @@ class State:
         )
 
     def narrow(self, positions: np.ndarray) -> None:
-        """Goes on with some of the executing instances only."""
+        """Continue with only some of the executing instances."""
         remaining = self.part(positions)
         self.instances, self.matrices, self.scalars = remaining.instances, remaining.matrices, remaining.scalars
         self.variables, self.aggregates, self.owners = remaining.variables, remaining.aggregates, remaining.owners
 
     def drop_returned(self) -> None:
-        """Goes on without the instances that have returned from the function."""
+        """Continue without the instances that have returned from the function."""
         gone = self.activation.gone
         if len(gone):
             stay = ~np.isin(self.instances, gone)
@@ -164,11 +164,11 @@ class State:
                 self.narrow(np.flatnonzero(stay))
 
     def positions(self, instances: np.ndarray) -> np.ndarray:
-        """Where ``instances``, all of which execute here, are among those that do."""
+        """Return the positions of ``instances``, all of which execute here, among the executing instances."""
         return np.searchsorted(self.instances, instances)
 
     def set_variable(self, name: str, tree: Tree | None) -> None:
-        """Write a variable, here and in all that this state is a part of."""
+        """Write a variable, here and in all states that contain this one."""
         self.variables[name] = tree
         if self.outside is None:
             return
@@ -193,15 +193,15 @@ class State:
         return self.scalars[value.name]
 
     def has_range(self, value: ScalarValue) -> bool:
-        """Return whether the specification leaves a range of the scalar, which is among the matrices then."""
+        """Return whether the scalar has a range of permitted values; it is then among the matrices."""
         return not isinstance(value, Operand) and value.name in self.matrices
 
     def operand(self, operand: Operand) -> int:
-        """Return the value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their
-        elements.
+        """Return the value of an operand as a non-negative number: in two's complement of its width. The pitch of opaque matrices is the
+        size of their elements.
 
         Raises:
-            GeneratorError: the subcase does not give it.
+            GeneratorError: the subcase does not supply it.
         """
         value = operand.value if operand.source in ("literal", "specialization") else self.subcase.operands.get(operand.name)
         if value is None:
@@ -211,22 +211,22 @@ class State:
         return value % (1 << operand.type.bits)
 
     def copy_offsets(self, memory: Memory) -> np.ndarray:
-        """Where the copy of workgroup memory begins that each scope instance sees, int64, (instances, 1, 1)."""
+        """Return the offset of the copy of workgroup memory that each scope instance sees, int64, (instances, 1, 1)."""
         return self.copies(memory)[:, None, None]
 
     def copies(self, memory: Memory) -> np.ndarray:
-        """As ``copy_offsets``, (instances,)."""
+        """Return the same offsets as ``copy_offsets``, (instances,)."""
         instances = self.scope_instances
         workgroup = instances // self.program.subgroups if self.program.scope is Scope.SUBGROUP else instances
         return np.asarray(workgroup * memory.array.bytes)
 
 
 Perform = Callable[[State, Operation], None]
-"""Does one operation in a state."""
+"""A function that performs one operation in a state."""
 
 
 def check_aliases(program: Program) -> None:
-    """Refuse aliases that are not inside of the array whose bytes they have.
+    """Refuse aliases that are not inside the array whose bytes they share.
 
     Raises:
         GeneratorError: there is one.

@@ -42,7 +42,7 @@ _WORD_BITS = 32
 
 
 def of_subgroups(state: State, operation: SubgroupOperation) -> None:
-    """Perform an operation: in the lanes of the state, or where it has scope instances in all of their invocations, whose common result
+    """Perform an operation in the lanes of the state; if these are scope instances, in all of their invocations, and the common result
     becomes a value of the instance.
 
     Raises:
@@ -73,7 +73,7 @@ def of_subgroups(state: State, operation: SubgroupOperation) -> None:
 
 
 def groups_of(state: State) -> Iterator[np.ndarray]:
-    """Yield the positions of the active lanes of each subgroup, by their number."""
+    """Yield the positions of the active lanes of each subgroup, by index."""
     owners = state.scope_instances
     for instance in np.unique(owners):
         yield np.flatnonzero(owners == instance)
@@ -87,7 +87,8 @@ def _lane_numbers(state: State) -> np.ndarray:
 
 
 def _in_groups(state: State, function: Callable[[np.ndarray], Any], like: np.ndarray) -> np.ndarray:
-    """Return what ``function`` says of the positions of each group, a number or one for each of them; the dtype is ``like``'s."""
+    """Return the result of ``function`` on the positions of each group, one number for the group or one for each position; the dtype is the
+    one of ``like``."""
     result = np.zeros(len(state.instances), like.dtype)
     for group in groups_of(state):
         result[group] = function(group)
@@ -118,7 +119,7 @@ def _identity(operator: SubgroupOperator, component: ComponentType) -> Any:
 
 
 def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
-    """Combine values; floats where no order of additions rounds.
+    """Combine values; floats only if no order of additions rounds.
 
     Raises:
         GeneratorError: an order of additions may round.
@@ -161,7 +162,7 @@ def subgroup_ballot(state: State, operation: SubgroupBallot) -> None:
 
 
 def _bits(state: State, ballot: str) -> np.ndarray:
-    """Return for each lane which bits of its ballot are set, below the size of a subgroup: bool, (lanes, size)."""
+    """Return for each lane which bits of its ballot, below the subgroup size, are set: bool, (lanes, size)."""
     size = state.program.shape.subgroup_size
     assert size is not None, "of_subgroups has seen to it"
     words = np.stack(state.aggregates[ballot], axis=-1)
@@ -191,7 +192,7 @@ def ballot_find(state: State, operation: BallotFind) -> None:
 
 
 def subgroup_vote(state: State, operation: SubgroupVote) -> None:
-    """Ask the condition of all active lanes."""
+    """Combine the condition of all active lanes."""
     held = holds(state, operation.condition)
     decide = np.all if operation.which == "all" else np.any
     state.scalars[operation.result.name] = _in_groups(state, lambda group: decide(held[group]), np.zeros(0, np.uint64))
@@ -212,7 +213,7 @@ def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
 
 
 def subgroup_elect(state: State, operation: SubgroupElect) -> None:
-    """Choose the active lane of the lowest number."""
+    """Choose the active lane with the lowest index."""
     state.scalars[operation.result.name] = _in_groups(state, lambda group: group == group[0], np.zeros(0, np.uint64))
 
 
@@ -268,4 +269,4 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         SubgroupShuffle: subgroup_shuffle,
     }
 )
-"""What each of them does in lanes."""
+"""The lane-wise implementation of each operation."""

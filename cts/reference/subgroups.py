@@ -1,4 +1,4 @@
-"""What invocations know of their subgroup (Vulkan, Built-In Variables)."""
+"""Built-ins that describe an invocation's subgroup (Vulkan, Built-In Variables)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from generators.types import COMPONENT_TYPES
 
 
 def subgroups_stored(state: State, operation: SubgroupsStored) -> None:
-    """Let the element of each place in each subgroup say which it is. All subgroups are full: the local size in x is a multiple of the
-    subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
+    """Store to the element of each place in each subgroup its subgroup and place. All subgroups are full: the local size in x is a multiple
+    of the subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
     program, u32 = state.program, COMPONENT_TYPES["u32"]
     places = program.workgroup_count * program.subgroups * operation.subgroup_size
     subgroup, lane = np.divmod(np.arange(places), operation.subgroup_size)

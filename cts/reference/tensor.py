@@ -1,4 +1,5 @@
-"""The state of tensor layouts and views, and what each instruction sets (SPV_NV_tensor_addressing, Tensor Layout and View Instructions)."""
+"""The state of tensor layouts and views, and the effect of each instruction (SPV_NV_tensor_addressing, Tensor Layout and View
+Instructions)."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def view_create(state: State, operation: ViewCreate) -> None:
 
 
 def _unsigned(state: State, operands: tuple[ScalarValue, ...]) -> np.ndarray:
-    """Return the operands, int64, (instances, operands), not negative: 32 bits of either signedness are taken as unsigned."""
+    """Return the operands, int64, (instances, operands), as non-negative numbers: 32 bits of either signedness are read as unsigned."""
     return np.stack([(state.scalar(operand) & np.uint64(0xFFFFFFFF)).astype(np.int64) for operand in operands], axis=1)
 
 
@@ -79,7 +80,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
     """Copy the layout and change one setting (TA-CPY-01).
 
     Raises:
-        GeneratorError: the operands are not as many as the setting needs, or a stride is less than the next dimension takes.
+        GeneratorError: the number of operands is wrong for the setting, or a stride is less than the extent of the next dimension.
     """
     before, name = layout_state(state, operation.layout), operation.result.name
     values = _unsigned(state, operation.operands)
@@ -92,7 +93,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
         )
     match operation.setting:
         case "dimension":
-            # Offsets become zero and strides count adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
+            # Offsets become zero and strides count adjacent blocks, rounded up (TA-DIM-01 to TA-DIM-03, F-TA-13).
             stride = row_major(-(-values // before.block_size))
             after = replace(before, dimension=values, span=values, offset=np.zeros_like(values), stride=stride)
         case "stride":
@@ -117,7 +118,7 @@ def view_set(state: State, operation: ViewSet) -> None:
     """Copy the view and change one setting.
 
     Raises:
-        GeneratorError: the operands are not as many as the setting needs.
+        GeneratorError: the number of operands is wrong for the setting.
     """
     before, name = view_state(state, operation.view), operation.result.name
     values = _unsigned(state, operation.operands)
@@ -126,7 +127,7 @@ def view_set(state: State, operation: ViewSet) -> None:
         raise GeneratorError("TA-VOP-01", f"{name}: {operation.setting} of this view needs {needed} operands (TA-VOP-01)")
     match operation.setting:
         case "dimension":
-            # In the order of the dimensions before permutation (TA-VDM-01).
+            # Strides are in the order of the dimensions before permutation (TA-VDM-01).
             after = replace(before, dimension=values, stride=row_major(values))
         case "stride":
             after = replace(before, stride=values)
@@ -136,7 +137,7 @@ def view_set(state: State, operation: ViewSet) -> None:
 
 
 def row_major(sizes: np.ndarray) -> np.ndarray:
-    """Return the strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
+    """Return the strides of adjacent elements: 1 for the last dimension, otherwise the product of the sizes after it."""
     stride = np.ones_like(sizes)
     for dimension in range(sizes.shape[1] - 2, -1, -1):
         stride[:, dimension] = stride[:, dimension + 1] * sizes[:, dimension + 1]

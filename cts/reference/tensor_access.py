@@ -22,7 +22,7 @@ _EITHER_FUNCTION = Authority("DV-SEM-01")
 
 
 def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
-    """Return what the operation's layout and view give."""
+    """Return the addresses from the operation's layout and view."""
     store = isinstance(operation, TensorStore)
     type_ = moved_matrix(operation).type
     view = operation.view
@@ -39,12 +39,12 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor is in its array.
+    """The position of a tensor in its array.
 
     Attributes:
-        start: byte of its first element, int64, (instances,).
-        unit: bytes that addresses count.
-        group_unit: bytes that addresses count for the vector decode function; 0 without one.
+        start: byte offset of its first element, int64, (instances,).
+        unit: unit of addresses in bytes.
+        group_unit: unit of addresses in bytes for the vector decode function; 0 without one.
     """
 
     start: np.ndarray
@@ -53,7 +53,7 @@ class Place:
 
 
 def place(state: State, operation: TensorLoad | TensorStore) -> Place:
-    """Return where the operation's tensor is.
+    """Return the position of the operation's tensor.
 
     Raises:
         GeneratorError: the pointer is not aligned.
@@ -70,10 +70,10 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
 
 def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place, size: int) -> np.ndarray:
     """Return the byte offsets in the array, int64, (instances, rows, columns); for elements that are not accessed, the offset of the
-    tensor's beginning.
+    tensor's start.
 
     Args:
-        size: bytes that are accessed for an element.
+        size: number of bytes accessed for an element.
 
     Raises:
         GeneratorError: an element is beyond the array.
@@ -96,7 +96,8 @@ def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Address
 
 
 def tensor_load(state: State, operation: TensorLoad) -> None:
-    """Move elements in memory; those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there (CM2-VW-01).
+    """Move elements in memory; elements out of bounds take the clamp value's low bits (F-TA-16), and clipped ones keep their previous
+    values (CM2-VW-01).
 
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
@@ -154,11 +155,11 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
 
 
 def _either(value: MatrixValue, by_groups: np.ndarray | None, whole: np.ndarray) -> MatrixValue:
-    """Return a matrix each of whose elements may also be what the vector decode function gives (DV-SEM-01, DV-SEM-02). Where the matrix
-    has only a part of the element's group, this is permitted and not expected (F-DV-2).
+    """Return a matrix whose elements may also be the results of the vector decode function (DV-SEM-01, DV-SEM-02). ¶ If the matrix has only
+    a part of the element's group, such a result is permitted but not expected (F-DV-2).
 
     Args:
-        by_groups: bits that the vector function gives; None where both functions agree on all elements.
+        by_groups: bits from the vector function; None if both functions agree on all elements.
         whole: whether the matrix has all of an element's group.
     """
     if by_groups is None:

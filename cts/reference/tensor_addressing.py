@@ -1,4 +1,4 @@
-"""Where tensor addressing finds each element of a matrix (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
+"""The addresses of a matrix's elements by tensor addressing (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from generators.program.values import TensorLayoutType, TensorViewType, extent
 from generators.types import ClampMode
 
 LIMIT = 1 << 31
-"""What coordinates and the index in a view stay below: whether they are signed decides nothing then (F-TA-6, F-TA-7)."""
+"""Limit of coordinates and of the index in a view: below it, their signedness has no effect (F-TA-6, F-TA-7)."""
 
 ENDLESS = 0xFFFFFFFF
-"""An outermost dimension without an upper end in modes that compare coordinates with it and take no remainder (F-TA-6)."""
+"""Size of an outermost dimension that counts as unbounded, in modes that compare coordinates with it but take no remainder (F-TA-6)."""
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """What addressing gives for every element, each of shape (instances, rows, columns).
+    """The addresses of every element, each of shape (instances, rows, columns).
 
     Attributes:
-        index: in units of the component, or of a block's struct; int64. Where nothing is accessed it is 0.
-        clipped: whether the view's clip window leaves the element out.
-        outside: whether a coordinate is out of bounds and the mode does not move it inside: a load takes the clamp value, a store
-            discards the element. No element is both this and clipped.
-        block: the number of the element's block in each dimension, int64, (instances, rows, columns, rank).
+        index: in units of the component, or of a block's struct; int64. It is 0 for elements that are not accessed.
+        clipped: whether the view's clip window excludes the element.
+        outside: whether a coordinate is out of bounds and the mode does not move it inside: a load takes the clamp value, a store discards
+            the element. No element is both outside and clipped.
+        block: the index of the element's block in each dimension, int64, (instances, rows, columns, rank).
         within: the place in the block, of the same shape.
         span: the coordinate in the slice, of the same shape; 0 where clipped.
     """
@@ -42,12 +42,12 @@ class Addresses:
 
     @property
     def accessed(self) -> np.ndarray:
-        """Which elements are in memory."""
+        """Whether each element is in memory."""
         return np.asarray(~(self.clipped | self.outside))
 
 
 Undefined = Callable[[str, str], None]
-"""Gets the rule, and what is undefined, in words; goes on if it returns."""
+"""A function that gets the broken rule and a description of the undefined behaviour; evaluation continues if it returns."""
 
 
 def refuse(rule: str, message: str) -> None:
@@ -64,13 +64,13 @@ def addresses(
     store: bool,
     undefined: Undefined = refuse,
 ) -> Addresses:
-    """Return what the addressing function gives for all elements at once.
+    """Return the addresses of all elements at once.
 
     Args:
         shape: rows and columns of the matrix.
-        layout_type, layout, view_type, view: as the access has them.
+        layout_type, layout, view_type, view: of the access.
         store: whether elements are written.
-        undefined: is told that elements leave the tensor in mode Undefined.
+        undefined: is called if elements leave the tensor in mode Undefined.
 
     Raises:
         GeneratorError: the specification leaves a result undefined, or it depends on the width of integers.
@@ -98,7 +98,7 @@ def slice_addresses(
     store: bool,
     undefined: Undefined,
 ) -> Addresses:
-    """Return the addresses of elements with these numbers in the slice, (instances, rows, columns); the rest is as for ``addresses``."""
+    """Return the addresses of elements with these indices in the slice, (instances, rows, columns); the rest is as for ``addresses``."""
     dimension = layout.dimension.copy()
     if layout_type.clamp_value not in (ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED):
         dimension[:, 0] = np.where(dimension[:, 0] == ENDLESS, LIMIT - 1, dimension[:, 0])
@@ -115,7 +115,7 @@ def slice_addresses(
     for place in range(rank - 1, -1, -1):
         size = per_instance(layout.span[:, place])
         span[..., place] = index % size
-        # What is left over goes on to the next dimension; the outermost one wraps as well (F-TA-11).
+        # The quotient goes to the next dimension; the outermost one wraps too (F-TA-11).
         index = index // size
     block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store, undefined)
     numbers = (block * layout.stride[:, None, None, :]).sum(axis=-1)
@@ -133,8 +133,8 @@ def _bounded(values: np.ndarray, what: str) -> None:
 
 
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
-    elements are outside of it."""
+    """Return the index in the clip window, whose lines are ``min(columns, span)`` wide even if the window exceeds the matrix (F-TA-9), and
+    which elements are outside it."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
         raise GeneratorError("F-TA-8", "a clip window ends beyond 2^32, so the width of integers decides; give a smaller span (F-TA-8)")
@@ -166,7 +166,7 @@ def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layo
 def _in_tensor(
     span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, undefined: Undefined
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return blocks, places in the blocks, and which elements are outside of the tensor."""
+    """Return blocks, places in the blocks, and which elements are outside the tensor."""
     coordinate = span + layout.offset[:, None, None, :]
     size = layout.dimension[:, None, None, :]
     if (np.abs(coordinate) >= LIMIT).any():
@@ -179,7 +179,7 @@ def _in_tensor(
             "CM2-CL-01", "elements are outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice"
         )
     if mode is not ClampMode.UNDEFINED and (store or mode is ClampMode.CONSTANT):
-        # A store discards what is out of bounds in every mode but Undefined (CM2-CL-07, F-TA-18).
+        # A store discards elements out of bounds in every mode except Undefined (CM2-CL-07, F-TA-18).
         outside = out.any(axis=-1)
         moved = coordinate
     else:
@@ -190,7 +190,7 @@ def _in_tensor(
 
 
 def _clamped(coordinate: np.ndarray, size: np.ndarray, mode: ClampMode, out: np.ndarray) -> np.ndarray:
-    """Return what a coordinate out of bounds becomes. Remainders have the sign of the divisor (F-TA-4), as Python's have."""
+    """Return the replacement of a coordinate out of bounds. Remainders have the sign of the divisor (F-TA-4), as in Python."""
     match mode:
         case ClampMode.CLAMP_TO_EDGE:
             return np.asarray(np.clip(coordinate, 0, size - 1))

@@ -1,4 +1,4 @@
-"""Tiles that all invocations of a workgroup copy together: elements move, and beyond the limits are zeros or nothing."""
+"""Tiles that all invocations of a workgroup copy together: elements move; beyond the limits, reads give zero and writes have no effect."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tile_copied(state: State, operation: TileCopied) -> None:
 
 
 def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which elements are inside of the limits, and the byte offsets of all, (workgroups, …)."""
+    """Return which elements are inside the limits, and the byte offsets of all, (workgroups, …)."""
     array, memory = window.array, state.memories[window.array.name]
     y, x = _uniform(state, window.row) + row, _uniform(state, window.column) + column
     inside = np.ones(y.shape, bool)

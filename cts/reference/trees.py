@@ -1,4 +1,4 @@
-"""Trees: what variables and aggregates hold in every scope instance, also where only some instances have written."""
+"""Trees: the values of variables and aggregates in every scope instance, even if only some instances have written."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Partial:
     """A matrix or scalar that only some scope instances have.
 
     Attributes:
-        value: of those instances alone, in their order.
-        defined: which they are, bool, (instances,); some, and not all.
+        value: of these instances alone, in their order.
+        defined: a mask of the instances, bool, (instances,); some, but not all.
     """
 
     value: MatrixValue | np.ndarray
@@ -38,7 +38,7 @@ def is_defined(tree: Tree | None) -> bool:
 
 
 def selected(tree: Tree | None, positions: np.ndarray) -> Tree | None:
-    """Return the tree in some of the instances, ``positions`` of which are ascending."""
+    """Return the tree in some of the instances, with ascending ``positions``."""
     if isinstance(tree, tuple):
         return tuple(selected(part, positions) for part in tree)
     if isinstance(tree, Partial):
@@ -49,14 +49,15 @@ def selected(tree: Tree | None, positions: np.ndarray) -> Tree | None:
 
 
 def taken(tree: Tree | None, positions: np.ndarray) -> Tree | None:
-    """Return the tree with a lane for each of ``positions``, in any order, also repeated; a part that only some instances have is None."""
+    """Return the tree with a lane for each of ``positions``, in any order and possibly repeated; a part that only some instances have is
+    None."""
     if isinstance(tree, tuple):
         return tuple(taken(part, positions) for part in tree)
     return None if tree is None or isinstance(tree, Partial) else _leaf(tree, positions)
 
 
 def replaced(old: Tree | None, positions: np.ndarray, new: Tree | None, count: int) -> Tree | None:
-    """Return the tree ``old`` of ``count`` instances with ``new`` in those at ``positions``, of which alone ``new`` is."""
+    """Return the tree ``old`` of ``count`` instances with ``new`` at ``positions``; ``new`` has only these instances."""
     if len(positions) == count:
         return new
     if isinstance(old, tuple) or isinstance(new, tuple):
@@ -97,7 +98,7 @@ def _parts(tree: Tree | None, length: int) -> tuple[Tree | None, ...]:
 
 
 def component(vector: Tree, index: int) -> Tree:
-    """Component ``index`` of a cooperative vector.
+    """Return component ``index`` of a cooperative vector.
 
     Raises:
         GeneratorError: the specification allows several values of it.
@@ -110,7 +111,7 @@ def component(vector: Tree, index: int) -> Tree:
 
 
 def _single(scalar: np.ndarray, type_: ComponentType) -> MatrixValue:
-    """Return a scalar beside others of which the specification leaves a range."""
+    """Return a scalar in the form of scalars with a range of permitted values."""
     return MatrixValue(type_, scalar.astype(type_.bits_dtype)[:, None, None])
 
 

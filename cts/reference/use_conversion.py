@@ -1,6 +1,6 @@
 """OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
 
-Neither is on Vulkan's list of operations that preserve bits, so a denormal may be taken for zero, and a zero may lose its sign.
+Neither is on Vulkan's list of bit-preserving operations, so a denormal may be flushed to zero, and a zero may lose its sign.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXTENDED, BACK = Authority("M1-USE-01"), Authority("M1-USE-02", position="F-CM2-
 
 
 def use_convert(state: State, operation: UseConvert) -> None:
-    """Keep the elements, and make the use A or B (CM2-CVT-03), or that of an accumulator (M1-USE-02).
+    """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02).
 
     Raises:
         GeneratorError: the types differ in more than the use, or the program's extension does not have this change.
@@ -68,7 +68,7 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
 
 
 def _with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
-    """Return ``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
+    """Return ``value``, also allowing zero for denormals (C17, C29), and either sign for zeros (C7, C16)."""
     value = replace(value, authority=replace(authority, quality=value.authority.quality))
     if not value.component.is_float or not isinstance(value.known, Certain | Choice):
         return value

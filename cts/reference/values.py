@@ -1,4 +1,4 @@
-"""Values of the reference model: matrices over all scope instances at once, with what is known of each element."""
+"""Values of the reference model: matrices over all scope instances at once, with the allowed values of each element."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Choice:
     """A rule of the specification allows several values of each element.
 
     Attributes:
-        others: what is allowed besides the bits of the value, each unsigned and of their shape; at least one, or ``free``.
-        free: where anything at all is allowed, bool; None for nowhere.
+        others: allowed alternatives to the bits of the value, each unsigned and of the same shape; at least one, or ``free``.
+        free: where any value is allowed, bool; None for nowhere.
     """
 
     others: tuple[np.ndarray, ...]
@@ -41,8 +41,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Range:
-    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true one. (instances, rows, columns) of
-    float64, or of integers that are read as ``signed`` says."""
+    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true value. The arrays have shape
+    (instances, rows, columns), of float64 or of integers read according to ``signed``."""
 
     low: np.ndarray
     high: np.ndarray
@@ -52,11 +52,11 @@ class Range:
 
 @dataclass(frozen=True)
 class Envelope:
-    """A float result is not proved exact, and the suite's envelope holds it; float64, (instances, rows, columns).
+    """A float result is not proved exact, and the suite's envelope bounds it; float64, (instances, rows, columns).
 
     Attributes:
         center: the true value, rounded to float64.
-        bound: how far a result may be from ``center``, what ``center`` lost to rounding included; 0 where the result is proved.
+        bound: the maximum distance of a result from ``center``, including the rounding error of ``center``; 0 if the result is proved.
         magnitude: S, the sum of the absolute values of all terms, for messages.
         nan: where NaN is allowed, bool; None for nowhere.
     """
@@ -73,10 +73,10 @@ CERTAIN = Certain()
 
 @dataclass(frozen=True)
 class Origin:
-    """What a rounded value was rounded from: the number that an implementation may go on with.
+    """The number before rounding, with which an implementation may continue.
 
-    Vulkan lets an implementation evaluate an expression with another number of roundings (facts.md C5, "Evaluation of Expressions"): a
-    conversion to a narrower float and on to another type may be made in one.
+    Vulkan lets an implementation evaluate an expression with a different number of roundings (facts.md C5, "Evaluation of Expressions"): a
+    conversion to a narrower float and then to another type may be a single conversion.
 
     Attributes:
         component, bits: as in MatrixValue. ``signed``: how integers are read.
@@ -93,14 +93,14 @@ class MatrixValue:
 
     Attributes:
         component: of the elements.
-        bits: unsigned, (instances, rows, columns); the most usual ones of several, those nearest to the center of a range.
+        bits: unsigned, (instances, rows, columns); the most usual of several values; for a range, the values nearest to its center.
         computed: whether float arithmetic made the elements and the sign of a zero is free (facts.md C7).
-        known: what else the elements may be.
+        known: the other allowed values of the elements.
         history: the terms that a float result has summed so far.
-        origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
-        authority: what says that the elements are these.
+        origins: for a float that a conversion has rounded, the numbers that further conversions may take instead of the elements.
+        authority: the basis of the elements.
         nan_kept: whether a NaN should keep its bits: the elements were only moved (F-KHR-33).
-        permitted: what else the elements may be where more is permitted than expected; None where the two are the same.
+        permitted: further values of the elements if more is permitted than expected; None if the two are the same.
     """
 
     component: ComponentType
@@ -114,10 +114,10 @@ class MatrixValue:
     permitted: Knowledge | None = None
 
     def check_operand(self) -> None:
-        """Refuse elements that an operation takes and would be blamed for.
+        """Refuse operands whose deviations would be blamed on the operation that uses them.
 
         Raises:
-            GeneratorError: more is permitted of them than expected.
+            GeneratorError: more values are permitted than expected.
         """
         if self.permitted is not None:
             raise GeneratorError(
@@ -128,7 +128,7 @@ class MatrixValue:
 
     @property
     def is_certain(self) -> bool:
-        """Return whether the bits are all that the elements may be."""
+        """Return whether the bits are the only allowed values of the elements."""
         return isinstance(self.known, Certain) and self.permitted is None
 
     @property
@@ -143,7 +143,7 @@ class MatrixValue:
 
     @property
     def addend(self) -> np.ndarray:
-        """Return the elements as C of a float multiply-add, which goes on with what is permitted of them; else as ``numbers``.
+        """Return the elements as C of a float multiply-add, which continues with their permitted values; otherwise as ``numbers``.
 
         Raises:
             GeneratorError: a rule allows several values.
@@ -163,17 +163,17 @@ class MatrixValue:
         """Return the allowed bits of each element, the most usual first.
 
         Raises:
-            GeneratorError: they are not a few, or more is permitted.
+            GeneratorError: the allowed bits are a range, or more values are permitted than expected.
         """
         self.check_operand()
         return self.expected_bits
 
     @property
     def free(self) -> np.ndarray:
-        """Return where anything at all is permitted, bool; then the rest has ``expected_bits``.
+        """Return where any value is permitted, bool; the other elements have ``expected_bits``.
 
         Raises:
-            GeneratorError: more is permitted than expected, and not anything.
+            GeneratorError: more is permitted than expected, but not every value.
         """
         if isinstance(self.permitted, Choice) and self.permitted.free is not None:
             return self.permitted.free
@@ -182,10 +182,10 @@ class MatrixValue:
 
     @property
     def expected_bits(self) -> tuple[np.ndarray, ...]:
-        """Return the bits that are expected of each element, the most usual first.
+        """Return the expected bits of each element, the most usual first.
 
         Raises:
-            GeneratorError: they are not a few.
+            GeneratorError: they are a range.
         """
         match self.known:
             case Certain():
@@ -195,7 +195,7 @@ class MatrixValue:
         raise GeneratorError(Rule.VALUE_RANGE, "an operation takes floats that have a range of values; use exact data, or store them")
 
     def expectation(self) -> Expectation:
-        """Return what memory may hold after this matrix was stored."""
+        """Return the allowed contents of memory after a store of this matrix."""
         every = expected = self._allowed(self.known)
         if self.nan_kept and isinstance(expected, Exact) and expected.any_nan.any():
             expected = replace(expected, nan_bits=True)
@@ -212,14 +212,14 @@ class MatrixValue:
             case Range(low=low, high=high, center=center, signed=signed):
                 return Interval(self.component, self.bits, low, high, center, signed=signed)
             case Envelope(center=center, bound=bound, magnitude=magnitude, nan=nan):
-                # The subtraction rounds: one step outward keeps the ends honest.
+                # The subtraction rounds: one step outward keeps the ends valid.
                 low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
                 high = np.where(bound == 0, center, np.nextafter(center + bound, np.inf))
                 return Interval(self.component, self.bits, low, high, center, ErrorBound(bound, magnitude), nan=nan)
 
 
 class UndefinedMatrix(MatrixValue):
-    """A value that may be handed on, for example by a loop, and not looked at."""
+    """A value that may be passed on, for example by a loop, but not read."""
 
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "name", name)
@@ -236,12 +236,12 @@ def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
 
 
 def reshaped(value: MatrixValue, shape: tuple[int, ...]) -> MatrixValue:
-    """Return the value with its elements, in their order, in an array of another shape."""
+    """Return the value with its elements, in order, in an array of another shape."""
     return _each_array(value, lambda array: array.reshape(shape))
 
 
 def _each_array(value: MatrixValue, change: Callable[[np.ndarray], np.ndarray]) -> MatrixValue:
-    """Return the value with a change made to everything that it has for each element."""
+    """Return the value after a change to every per-element array in it."""
     history = value.history
     return replace(
         value,
@@ -269,12 +269,12 @@ def _changed(known: Knowledge, change: Callable[[np.ndarray], np.ndarray]) -> Kn
 
 
 def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
-    """Return one value from those of parts of the instances, of one component type and shape.
+    """Return one value from the values of parts of the instances, of one component type and shape.
 
-    Where some parts were computed and others moved, the whole counts as computed, and what was moved has the history of a single term.
+    If some parts were computed and others moved, the whole counts as computed, and moved values have the history of a single term.
 
     Raises:
-        GeneratorError: a rule allows several values of some elements and a range of others, or more is permitted of them than expected.
+        GeneratorError: a rule allows several values for some elements and a range for others, or more is permitted than expected.
     """
     if len(parts) == 1:
         return parts[0][1]
@@ -311,11 +311,11 @@ def _joined_authority(joined: Sequence[MatrixValue]) -> Authority:
 
 
 Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
-"""Puts arrays of parts together, in the order of the instances."""
+"""A function that joins arrays of parts, in the order of the instances."""
 
 
 def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> MatrixValue:
-    """Return one value of parts of some of which a rule allows several values, or a range.
+    """Join parts into one value; for some of them, a rule allows several values or a range.
 
     Raises:
         GeneratorError: both, an envelope, or more is permitted than expected.
@@ -351,7 +351,7 @@ def _single(value: MatrixValue) -> Range:
 
 
 def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
-    """Return what is known of a value whose parts have an only value or an envelope."""
+    """Join the allowed values of parts that each have a single value or an envelope."""
     if any(isinstance(value.known, Envelope) for value in joined):
         return _joined_envelopes([value.known for value in joined], joined, gathered)
     proofs = [value.known.proof if isinstance(value.known, Certain) else None for value in joined]
@@ -364,7 +364,7 @@ def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
 
 
 def _joined_envelopes(known: Sequence[Knowledge], joined: Sequence[MatrixValue], gathered: Gathered) -> Envelope:
-    """Return one envelope of what is known of each of ``joined``, of whose elements some have an only value."""
+    """Return one envelope for all parts in ``joined``, some of which have single values."""
     found = [one if isinstance(one, Envelope) else _certain(value) for one, value in zip(known, joined, strict=True)]
     nan = None
     if any(e.nan is not None for e in found):

@@ -1,4 +1,4 @@
-"""Variables of Function and Private storage: trees of values, with None where nothing has been written (KHR-TYPE-05, KHR-TYPE-06,
+"""Variables of Function and Private storage: trees of values, with None for parts that have not been written (KHR-TYPE-05, KHR-TYPE-06,
 CV-COMP-01)."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Index = np.ndarray
 
 
 def value_of(state: State, value: AnyValue | Operand) -> Tree:
-    """Return what a name stands for."""
+    """Return the value of a name."""
     if is_matrix(value) or (is_scalar(value) and state.has_range(value)):
         return state.matrices[value.name]
     # A cooperative vector is an aggregate until all of its components are defined.
@@ -47,7 +47,7 @@ def value_of(state: State, value: AnyValue | Operand) -> Tree:
 
 
 def define(state: State, name: str, tree: Tree) -> None:
-    """Give a name its value, which every scope instance has: only variables may hold less."""
+    """Define a name. Every scope instance must have a value: only variables may be partly undefined."""
     assert not isinstance(tree, Partial)
     if isinstance(tree, MatrixValue):
         state.matrices[name] = tree
@@ -59,7 +59,8 @@ def define(state: State, name: str, tree: Tree) -> None:
 
 
 def merge(state: State, name: str, parts: Iterable[tuple[np.ndarray, Tree]]) -> None:
-    """Give a name what parts of the instances have; each part with the positions of its instances, which together are all of them."""
+    """Define a name from the values of parts of the instances, each with the positions of its instances; together they are all
+    instances."""
     merged: Tree | None = None
     for positions, tree in parts:
         merged = replaced(merged, positions, tree, len(state.instances))
@@ -68,7 +69,7 @@ def merge(state: State, name: str, parts: Iterable[tuple[np.ndarray, Tree]]) -> 
 
 
 def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scalar]) -> list[Index]:
-    """Return a path in numbers.
+    """Return a path with numeric indices.
 
     Raises:
         GeneratorError: an index is beyond the array, or the path leads into a matrix.
@@ -90,7 +91,7 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
 
 
 def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
-    """Return what ``path`` leads to; None if it is undefined."""
+    """Return the part that ``path`` leads to; None if it is undefined."""
     if not path or tree is None:
         return tree
     at, rest = path[0], path[1:]
@@ -109,7 +110,7 @@ def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
 
 
 def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tree) -> Tree:
-    """Return the tree with ``new`` where ``path`` leads to."""
+    """Return the tree with ``new`` at the place that ``path`` leads to."""
     if not path:
         return new
     assert isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType)
@@ -130,7 +131,8 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
 
 
 def whole(type_: ValueType, tree: Tree | None) -> Tree | None:
-    """Return the tree with a value in place of the components of each cooperative vector that were written one by one; all are defined."""
+    """Return the tree with each cooperative vector that was written component by component replaced by one value; all components are
+    defined."""
     if isinstance(type_, CooperativeVectorType) and isinstance(tree, tuple):
         return assembled(type_.component, [one for one in tree if isinstance(one, np.ndarray)])
     if isinstance(type_, ArrayType | StructType) and isinstance(tree, tuple):
@@ -139,7 +141,7 @@ def whole(type_: ValueType, tree: Tree | None) -> Tree | None:
 
 
 def initialize(state: State, variables: Sequence[Variable]) -> None:
-    """Give every variable what its initializer says (OpVariable: the initial value of its contents)."""
+    """Set every variable to its initializer (OpVariable: the initial value of its contents)."""
     for variable in variables:
         if variable.initializer is not None:
             state.set_variable(variable.name, _initial(state, variable.type, variable.initializer))

@@ -1,8 +1,8 @@
-"""Functions of GLSL.std.450 on the components of cooperative vectors (CV-ARI-04, facts.md C28): what Vulkan's "Precision of GLSL.std.450
-Instructions" leaves of each result.
+"""Functions of GLSL.std.450 on the components of cooperative vectors (CV-ARI-04, facts.md C28): the results that Vulkan's "Precision of
+GLSL.std.450 Instructions" permits.
 
-A component has one value where the table says "correct result" (minimum, maximum, clamp) or a rounding that nothing needs (step), a few
-where a denormal may be flushed, and else a range (cts.reference.function_bounds).
+A component has one value if the table says "correct result" (minimum, maximum, clamp) or a rounding that is never needed (step), a few
+values if a denormal may be flushed, and otherwise a range (cts.reference.function_bounds).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def function_of(function: VectorFunction, arguments: Sequence[MatrixValue], mode
     """Return ``function`` of ``arguments``, all of one component type and shape, component by component.
 
     Args:
-        modes: what execution modes say of floats of this type.
+        modes: the execution modes for floats of this type.
 
     Raises:
-        GeneratorError: the specification leaves a result undefined, nothing is promised of it, or an argument has a range of values.
+        GeneratorError: the specification leaves a result undefined, nothing is promised about it, or an argument has a range of values.
     """
     component = arguments[0].component
     if any(one.component is not component or one.bits.shape != arguments[0].bits.shape for one in arguments):
@@ -80,7 +80,7 @@ def _undefined_clamp(function: str) -> GeneratorError:
     return GeneratorError(Rule.CLAMP_BOUNDS, f"{function} has a minimum above its maximum, of which the result is undefined; exchange them")
 
 
-# Floats of which one is chosen
+# Functions that choose one of several floats
 
 
 _SELECTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
@@ -99,7 +99,7 @@ def _clamped(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return what is one of the arguments, or 0 or 1: each argument may be taken for zero where it is denormal, and so may the result."""
+    """Return a result that is one of the arguments, or 0 or 1: a denormal argument may be flushed to zero, and so may the result."""
     component = arguments[0].component
     if function == "Step" and modes.denormals == "kept":
         # DenormPreserve does not name it.
@@ -130,16 +130,16 @@ def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> 
 _OF_DENORMALS: Mapping[str, Authority] = MappingProxyType({"flushed": Authority("CV-FC-04"), "kept": Authority("CV-FC-05")})
 
 UNNAMED = "F-CV-19"
-"""Position on which it rests that functions give what GLSL.std.450 says of NaN, infinities and zeros."""
+"""Position that functions treat NaN, infinities and zeros as GLSL.std.450 states."""
 
 
 def _chosen(second: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return ``y`` where ``second`` says so, else ``x``; the other one where one is NaN."""
+    """Return ``y`` where ``second`` holds, otherwise ``x``; if one is NaN, return the other."""
     return np.where(np.isnan(x) | (second & ~np.isnan(y)), y, x)
 
 
 def _smaller(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
-    """Return the minimum, of equal arguments the last one if ``last``."""
+    """Return the minimum; for equal arguments, the last one if ``last``."""
     return _chosen((y <= x) if last else (y < x), x, y)
 
 
@@ -148,9 +148,9 @@ def _greater(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
 
 
 def _special(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return what GLSL.std.450 says of minimum, maximum and clamp with NaN, infinities and both zeros: a number wins over NaN in the N
-    functions, and of two zeros either one is the result. No list of Vulkan's names these functions, so where an argument is NaN or
-    infinite anything is permitted, and any sign of a zero (F-CV-19).
+    """Return the GLSL.std.450 results of minimum, maximum and clamp with NaN, infinities and both zeros: a number wins over NaN in the N
+    functions, and either of two zeros may be the result. ¶ None of Vulkan's lists names these functions, so if an argument is NaN or
+    infinite, any result is permitted, and so is any sign of a zero (F-CV-19).
 
     Raises:
         GeneratorError: the result is undefined: NaN in another function, a minimum above the maximum; or arguments are denormal where
@@ -201,8 +201,9 @@ def _distinct(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
 
 
 def _fused(arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return a * b + c under a mode of denormals, where neither product nor sum rounds: so the formula that it is inherited from gives one
-    value, except that denormals inside of it may be flushed unless they are kept, and are in the result if they must be.
+    """Return a * b + c under a denormal mode, with a product and a sum that do not round. So the formula from which its precision is
+    inherited has one value, except that intermediate denormals may be flushed unless they are kept, and denormal results are flushed if
+    they must be.
 
     Raises:
         GeneratorError: a product or a sum rounds.
@@ -226,7 +227,7 @@ def _fused(arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
 
 
 def _flushed_or_not(component: ComponentType, numbers: np.ndarray, modes: Modes) -> Iterator[np.ndarray]:
-    """Yield numbers inside of a formula, and those with denormals taken for zero where that is allowed."""
+    """Yield intermediate numbers of a formula, and the same numbers with denormals flushed to zero if that is allowed."""
     yield numbers
     tiny = denormals(numbers, component)
     if tiny.any() and modes.denormals != "kept":

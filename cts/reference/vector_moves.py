@@ -1,9 +1,9 @@
-"""Moves of float components in cooperative vectors: what Vulkan's "Precision and Operation of SPIR-V Instructions" leaves of NaN,
-infinities, zeros and denormals (CV-FC-01, CV-FC-03, F-CV-21).
+"""Moves of float components in cooperative vectors: the treatment of NaN, infinities, zeros and denormals that Vulkan's "Precision and
+Operation of SPIR-V Instructions" permits (CV-FC-01, CV-FC-03, F-CV-21).
 
 Composite instructions, OpLoad and OpStore are bit-preserving operations. OpCooperativeVectorLoadNV, OpCooperativeVectorStoreNV and
-OpBitcast are not on that list: the suite expects the same bits of them, and permits what the text does. Where a program has no execution
-modes, its data have no such values, except in types of 8 bits, for which there are no modes.
+OpBitcast are not on that list: the suite expects them to keep bits, but permits all results that the text permits. If a program has no
+execution modes, its data have no such values, except in types of 8 bits, for which there are no modes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from generators.numerics.formats import denormals, sign_bit, smallest_normal, va
 from generators.types import ComponentType
 
 UNLISTED = "F-CV-21"
-"""Position on which it rests that instructions keep bits which are not among the bit-preserving operations."""
+"""Position that instructions outside the list of bit-preserving operations keep bits."""
 
 _MOVED, _UNFLUSHED = Authority("CV-FC-01", "F-KHR-33"), Authority("CV-FC-03")
 
@@ -32,7 +32,7 @@ def has_rules(state: State, component: ComponentType) -> bool:
 
 
 def kept(state: State, value: MatrixValue) -> MatrixValue:
-    """Return a vector that a composite instruction made of components: it has their bits."""
+    """Return a vector that a composite instruction made from components: it has their bits."""
     component = value.component
     if not has_rules(state, component):
         return value
@@ -50,7 +50,7 @@ def kept(state: State, value: MatrixValue) -> MatrixValue:
 
 
 def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = False) -> MatrixValue:
-    """Return what a load or a store of a whole vector leaves of it.
+    """Return a whole vector after a load or a store.
 
     Args:
         requirement: of the instruction.
@@ -75,7 +75,8 @@ def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = 
 
 
 def recast(state: State, value: MatrixValue, target: ComponentType) -> MatrixValue:
-    """Return the same bits as numbers of ``target``, of the same width (CV-CVT-02): denormals stay (CV-FC-03), and all else should."""
+    """Return the same bits as numbers of ``target``, of the same width (CV-CVT-02): denormals must stay (CV-FC-03), and all other bits
+    should."""
     source = _loosened(value, flushes=False) if has_rules(state, value.component) else value
     expected = source.expected_bits
     known = Choice(expected[1:]) if len(expected) > 1 else Certain()
@@ -85,7 +86,7 @@ def recast(state: State, value: MatrixValue, target: ComponentType) -> MatrixVal
 
 
 def _loosened(value: MatrixValue, flushes: bool) -> MatrixValue:
-    """Return the value with what is permitted of it where its NaN, infinities and signs of zeros may be ignored, and denormals flushed if
+    """Return the value with further permitted values: its NaN, infinities and signs of zeros may be ignored, and denormals flushed if
     ``flushes``."""
     component = value.component
     sign = component.bits_dtype.type(sign_bit(component))

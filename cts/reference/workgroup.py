@@ -1,4 +1,4 @@
-"""Memory that invocations hand to each other: copies, barriers, and the last workgroup."""
+"""Data passed between invocations through memory: copies, barriers, and the last workgroup."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from generators.types import Scope
 
 
 def stated(state: State, operation: Stated) -> None:
-    """Perform the effect, and not the code."""
+    """Perform the stated effect instead of the code."""
     state.perform(state, operation.effect)
 
 
 def copied(state: State, operation: Copied) -> None:
-    """Copy every element of the source, to the same place in the target, or to the place as far from its end.
+    """Copy every element of the source, to the same place in the target, or in reverse order.
 
     Raises:
         GeneratorError: not all invocations execute it, so some elements are not copied.
@@ -63,14 +63,14 @@ def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarra
 
 
 def barrier(state: State, operation: Barrier) -> None:
-    """Do nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
+    """Do nothing: the model executes every operation in all invocations before the next. Only a device can reveal missing barriers."""
 
 
 def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     """Run the body in the scope instances of one workgroup, once the counter has counted every workgroup.
 
     Raises:
-        GeneratorError: the counter does not start with 0.
+        GeneratorError: the counter does not start at 0.
     """
     counter, program = operation.counter.pointee.component, state.program
     memory = state.memories[operation.counter.name]

@@ -1,9 +1,9 @@
-"""Blocks of the full tier: cases that begin with the same labels, how many there are, and the cases of one block.
+"""Blocks of the full tier: groups of cases whose ids begin with the same labels.
 
-The full tier has millions of cases. ``golden/full/<family>.tsv`` names the blocks of a family and counts their cases, so a run can count,
-share out and begin the tier, and enumerates only the blocks that it judges. The first line names the outline of the family
-(generators.casebook.tiers) that the counts are of. Each further line is a block: its count, then the labels that its cases begin with.
-Blocks are in the order of the full tier, and have all of its cases.
+The full tier has millions of cases. ``golden/full/<family>.tsv`` names the blocks of a family and counts their cases. With it a run can
+count the tier, divide it into shards and start at once: it enumerates only the blocks that it judges. The first line names the outline of
+the family (generators.casebook.tiers) for which the cases were counted. Each further line is a block: its count, then the labels that its
+cases begin with. Blocks are in the order of the full tier, and together contain all of its cases.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from generators.casebook.tiers import home, outline, remedy
 from generators.errors import CasebookError
 
 FOLDER = Path("golden", "full")
-"""Of the files, in a checkout."""
+"""Folder of the files in a checkout."""
 
 MOST = 1000
-"""Cases that a block has at most, unless they differ in nothing that could divide them."""
+"""Maximum number of cases in a block, unless no parameter is left to divide them by."""
 
 _OUTLINE = "outline"
 
@@ -35,9 +35,9 @@ class Block:
 
     Attributes:
         family: its name.
-        labels: of the first parameters, by ``name:label``; empty for the whole family.
-        count: of its cases.
-        row: a property row that only a device has: the block then has all cases on it, and no other labels.
+        labels: of the first parameters, as ``name:label``; empty for the whole family.
+        count: number of its cases.
+        row: a property row that only a device lists; the block then has all cases on that row, and no other labels.
     """
 
     family: str
@@ -47,7 +47,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """Name the block in node ids and messages: it is the same in every process, and no case has it as its id."""
+        """Name the block in node ids and messages. The name is the same in every process and is never the id of a case."""
         return f"{self.family}{{{self.row or '/'.join(self.labels)}}}"
 
 
@@ -61,8 +61,8 @@ def divided(family: Family, full: Sequence[Row], most: int = MOST) -> tuple[Bloc
 
     Args:
         family: the family.
-        full: its cases by label number, in order and each once.
-        most: cases that a block may have.
+        full: its cases by label number, in order, each once.
+        most: the maximum number of cases in a block.
     """
     return tuple(_divided(family, full, (), most))
 
@@ -85,10 +85,10 @@ def blocks_text(family: Family, blocks: Sequence[Block]) -> str:
 
 @cache
 def pinned_blocks(family: Family) -> tuple[Block, ...] | None:
-    """Return the blocks that are pinned of a family; None if none are.
+    """Return the pinned blocks of a family; None if there are none.
 
     Raises:
-        CasebookError: they were counted for another outline, or a line has another form; the message says which command to run.
+        CasebookError: they were counted for another outline, or a line is malformed; the message says which command to run.
     """
     path = block_file(home(family), family.name)
     try:
@@ -117,7 +117,7 @@ def block_cases(family: Family, block: Block) -> list[Case]:
     """Return the cases of a block, in the order of the full tier.
 
     Raises:
-        CasebookError: they are not as many as the block says, or it has labels that the family does not have.
+        CasebookError: the number of cases differs from the block's count, or the family lacks one of its labels.
     """
     found = cases_on_row(family, block.row) if block.row else _begun(family, block)
     if len(found) != block.count:

@@ -1,4 +1,4 @@
-"""All families together, and a case by its id."""
+"""All families together, and the lookup of a case by its id."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\
 
 @dataclass(frozen=True)
 class Casebook:
-    """What the suite tests.
+    """Everything that the suite tests.
 
     Attributes:
         root: the folder of cases.
-        families: by name, in the order of their files.
+        families: families by name, in the order of their files.
         requirements: by id.
         positions: by id.
         unfinished: specification -> why its requirements may be open.
@@ -40,7 +40,7 @@ class Casebook:
     provisional: Mapping[str, str]
 
     def resting_on(self, position: str) -> tuple[str, ...]:
-        """Return the names of the families whose verdicts rest on that position."""
+        """Return the names of the families whose verdicts depend on that position."""
         return tuple(family.name for family in self if position in family.positions)
 
     def __iter__(self) -> Iterator[Family]:
@@ -88,15 +88,15 @@ def load_casebook(root: Path) -> Casebook:
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:
-    """Return the case that ``id_`` names, found without expanding its family. It need not be in a product, but the constraints must allow
-    it.
+    """Return the case that ``id_`` names, found without expanding its family. The case need not be in a product, but the constraints must
+    allow it.
 
     Args:
         casebook: all families.
-        id_: ``family[name:label/…]``, with or without ``path.yaml::`` before it; the order is free, and defaults may be there.
+        id_: ``family[name:label/…]``, with or without ``path.yaml::`` before it; the order is free, and defaults may be included.
 
     Raises:
-        CasebookError: the id has another form, names an unknown family or label, or a case that a constraint forbids.
+        CasebookError: the id is malformed, or names an unknown family, an unknown label, or a case that a constraint forbids.
     """
     match = _ID.fullmatch(id_.strip())
     if match is None:

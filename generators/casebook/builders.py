@@ -1,4 +1,4 @@
-"""The modules that turn a case's values into what a device judges, and the kinds of case that they make."""
+"""The modules that build a shader, a query or a conversion from a case's values, and the kinds of case that they build."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ PACKAGE = "generators.families"
 
 
 class CaseKind(enum.StrEnum):
-    """What a case asks of a device. The functions of a family's builder decide which kind its cases are."""
+    """What a case asks a device to do. The functions of a family's builder decide the kind of its cases."""
 
     KERNEL = "kernel"
-    """It runs a shader."""
+    """The device runs a shader."""
     STATIC = "static"
-    """It accepts or rejects a module."""
+    """A validator accepts or rejects a module."""
     QUERY = "query"
-    """Its property commands answer."""
+    """The device answers a property query."""
     CONVERSION = "conversion"
-    """It converts matrices between layouts and component types."""
+    """The device converts matrices between layouts and component types."""
 
 
 FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
@@ -40,13 +40,13 @@ FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
         CaseKind.CONVERSION: ("conversion",),
     }
 )
-"""What a builder of each kind defines besides PREDICATES and Parameters. The first name is no other kind's, and tells the kind."""
+"""Names that a builder of each kind defines besides PREDICATES and Parameters. The first name is unique to its kind and identifies it."""
 
 
 class Builder(Protocol):
-    """What every module of ``generators.families`` offers.
+    """The interface of every module in ``generators.families``.
 
-    It may also have ``SubcaseParameters``, a class derived from ``Parameters``, where cases have several subcases.
+    It may also have ``SubcaseParameters``, a class derived from ``Parameters``, if its cases have several subcases.
     """
 
     @property
@@ -56,8 +56,8 @@ class Builder(Protocol):
 
     @property
     def PREDICATES(self) -> Mapping[str, Callable[[Any], bool]]:  # noqa: N802 (a module's constant)
-        """Named conditions for the family's constraints: functions of the parameters of a subcase, or of a case where there are none. Each
-        must depend on the parameters that it reads and on nothing else."""
+        """Named conditions for the family's constraints: functions of the parameters of a subcase, or of a case if subcases have no
+        parameters. Each must depend on the parameters that it reads and on nothing else."""
         ...
 
 
@@ -73,15 +73,15 @@ class StaticBuilder(Builder, Protocol):
     """Makes cases that a validator judges."""
 
     def module(self, parameters: Any) -> ModuleCheck:
-        """Build the module of a case, and say what a validator must make of it."""
+        """Build the module of a case, and say whether a validator must accept it."""
         ...
 
 
 class QueryBuilder(Builder, Protocol):
-    """Makes cases that ask a device what it supports."""
+    """Makes cases that query a device's supported properties."""
 
     def query(self, parameters: Any) -> PropertyQuery:
-        """Return what a case asks, and the rule that the answer keeps."""
+        """Return the query of a case, and the rule that the answer must keep."""
         ...
 
 
@@ -97,12 +97,12 @@ def load_builder(name: str, specification: str) -> Builder:
     """Return the builder module of that name.
 
     Args:
-        name: the module's name, with the package of another specification before it and a point between them where it is not there, as
+        name: the module's name; if the module is in another specification's package, the name begins with that package and a dot, as in
             ``nv_cooperative_matrix2.reduce``.
-        specification: the name of the package that the families of its specification are in, as ``khr_cooperative_matrix``.
+        specification: the name of the package with the families of its specification, such as ``khr_cooperative_matrix``.
 
     Raises:
-        CasebookError: there is none, or something is missing in it.
+        CasebookError: no module has this name, or it lacks a required name.
     """
     qualified = f"{PACKAGE}.{name}" if "." in name else f"{PACKAGE}.{specification}.{name}"
     if not all(part.isidentifier() for part in name.split(".")) or not _is_there(qualified):
@@ -137,10 +137,10 @@ class DeclaredTypes:
 
 
 def declared_types(builder: Builder) -> DeclaredTypes:
-    """Return the types that the builder declares its parameters by."""
+    """Return the dataclasses in which the builder declares its parameters."""
     return DeclaredTypes(builder.Parameters, getattr(builder, "SubcaseParameters", builder.Parameters))
 
 
 def kind_of(builder: Builder) -> CaseKind:
-    """Return the kind of the cases that ``builder`` makes: a kernel's, if nothing says otherwise."""
+    """Return the kind of the cases that ``builder`` makes; by default, kernel."""
     return next((kind for kind, functions in FUNCTIONS.items() if hasattr(builder, functions[0])), CaseKind.KERNEL)

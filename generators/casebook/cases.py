@@ -1,4 +1,4 @@
-"""Cases of a family: those of a tier, and the program and subcases of each."""
+"""Cases of a family: the cases of a tier, and the program and subcases of each."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Case:
 
     @property
     def id(self) -> str:
-        """``family[name:label/name:label/…]``, without parameters that have their default."""
+        """``family[name:label/name:label/…]``, without parameters that have their default value."""
         return f"{self.definition.name}[{named_labels(self.definition.parameters, self.labels)}]"
 
     @property
     def named(self) -> dict[str, str]:
-        """Label of each parameter that the case has, by name, also of those that have their default."""
+        """Label of each parameter that the case has, by name, including defaults."""
         values = self.parameters
         labelled = zip(self.definition.parameters, self.labels, strict=True)
         return {parameter.name: label for parameter, label in labelled if parameter.applies(values)}
@@ -71,7 +71,7 @@ class Case:
 
     @property
     def parameters(self) -> Any:
-        """The values as the family's builder takes them: an object of its class ``Parameters``."""
+        """The values in the form that the family's builder takes: an object of its class ``Parameters``."""
         return make_parameters(self.definition.declared.case, self.values)
 
     @property
@@ -121,7 +121,7 @@ class Case:
 
 
 def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
-    """Return the family with further rows at the end of its parameter of property rows; the family itself if it has none.
+    """Return the family with further rows at the end of its parameter of property rows; the family itself if it has no such parameter.
 
     Raises:
         CasebookError: a label is not a property row.
@@ -145,7 +145,8 @@ def _with_row(family: Family, label: str) -> Family:
 
 
 def _assigned(family: Family, labels: Sequence[str]) -> tuple[Family, Assignment]:
-    """Return the family, with the row that a device added if ``labels`` have one, and ``labels`` as an assignment of its parameters."""
+    """Return the family and ``labels`` as an assignment of its parameters. If ``labels`` contain a row that a device added, the family has
+    it."""
     row = family.row_parameter
     if row is not None and labels[row] not in family.parameters[row].values:
         family = _with_row(family, labels[row])
@@ -165,16 +166,16 @@ def violated(case: Case) -> str:
 
 
 def product_choices(family: Family, product: Product) -> list[Sequence[int]]:
-    """For each parameter of the family the labels that the product has, by number; none for the parameters of subcases."""
+    """For each parameter of the family, the numbers of the product's labels; none for the parameters of subcases."""
     return [*product.choices, *(() for _ in family.subcase_parameters)]
 
 
 @cache
 def check_covers(family: Family) -> None:
-    """See that a case of each cover and of each dispute of the family is in a product.
+    """Check that each cover and each dispute of the family has a case in a product.
 
     Raises:
-        CasebookError: none is.
+        CasebookError: one has no such case.
     """
     subcases = family.subcase_choices[len(family.parameters) :]
     products = [[*product.choices, *subcases] for product in family.products]
@@ -199,22 +200,23 @@ def full_rows(family: Family) -> list[Row]:
         if not chosen:
             raise CasebookError(f"{product.place}: the constraints leave no case of the product '{product.name}'")
         found += chosen
-    # Each product's rows are in order: to sort them, duplicates and all, takes hardly longer than to look at them
+    # Each product's rows are in order, so sorting them with their duplicates takes hardly longer than reading them
     return list(dict.fromkeys(sorted(found)))
 
 
 def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None, wanted: Callable[[str], bool] | None = None) -> list[Case]:
-    """Return the cases of a tier, in the order of the full tier. Every tier has those of the smaller tiers; smoke and nightly are pinned.
+    """Return the cases of a tier, in the order of the full tier. Every tier contains the smaller tiers; smoke and nightly are pinned.
 
     Args:
         family: the family.
         tier: ``smoke``, ``nightly`` or ``full``.
-        extra: property rows (labels) that a device has, of every kind; those that the family does not name, of the kind
-            that it has, come after the others, from the products that take all rows.
-        wanted: tells from the id of a pinned case whether it is asked for; by default all are. All other cases are returned.
+        extra: property rows (labels) of every kind that a device lists. Rows of the family's kind that the family does not name come after
+            the others, from the products that take all rows.
+        wanted: tells from the id of a pinned case whether the caller wants it; by default all are wanted. Cases that are not pinned are
+            always returned.
 
     Raises:
-        CasebookError: unknown tier, a row of another form, a product that the constraints leave empty, or tiers that are not pinned.
+        CasebookError: the tier is unknown or not pinned, a row is malformed, or the constraints leave a product empty.
     """
     try:
         tier = Tier(tier)
@@ -227,11 +229,11 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None,
 
 
 def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]:
-    """Yield the ids of the full tier, in its order. Some families have a million, so no case is made of them.
+    """Yield the ids of the full tier, in its order. Some families have a million, so this makes no Case objects.
 
     Args:
         family: the family.
-        full: its cases by label number, where they are known.
+        full: its cases by label number, if they are known.
 
     Raises:
         CasebookError: a product that the constraints leave empty.
@@ -244,7 +246,7 @@ def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]
 
 
 def cases_on_row(family: Family, label: str) -> list[Case]:
-    """Return the cases that the full tier has on a row that only a device has."""
+    """Return the cases of the full tier on a row that only a device lists."""
     return [Case(family, labels) for labels in _labels_on_row(family, label, Tier.FULL)]
 
 
@@ -259,10 +261,10 @@ def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
 
 
 def added_rows(family: Family, extra: Sequence[str]) -> list[str]:
-    """Return the property rows of a device, ``extra``, that the family does not name, of the kind that it has.
+    """Return the rows among ``extra``, a device's property rows, that are of the family's kind and that it does not name.
 
     Raises:
-        CasebookError: a row of another form.
+        CasebookError: a row is malformed.
     """
     if family.row_parameter is None:
         return []
@@ -275,8 +277,9 @@ def added_rows(family: Family, extra: Sequence[str]) -> list[str]:
 
 
 def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ...]]:
-    """Return the cases of a row that only a device has. The full tier has all of the products that take all rows. The other tiers have
-    the pinned cases of one listed row, the first that has any and is most like this one, with the row replaced."""
+    """Return the cases of a row that only a device lists. The full tier has all such cases of the products that take all rows. The other
+    tiers take the pinned cases of one listed row and replace the row: of the rows with pinned cases, the first of those most like this
+    one."""
     place = family.row_parameter
     assert place is not None
     products = [product for product in family.products if place in product.whole]
@@ -292,7 +295,7 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
     for model in by_likeness(label, family.parameters[place].labels):
         moved = _moved(family, products, place, model, label, pinned.nightly)
         if moved and tier is Tier.SMOKE:
-            # The same row in both tiers, so nightly has the cases of smoke
+            # Both tiers use the same row, so nightly contains the cases of smoke
             chosen = [product for product in products if product.smoke] or products
             return _moved(family, chosen, place, model, label, pinned.smoke)
         if moved:
@@ -303,9 +306,9 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
 def _moved(
     family: Family, products: Sequence[Product], place: int, model: str, label: str, pinned: Iterable[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Return the pinned cases of the row ``model``, the label of parameter ``place``, with ``label`` instead of it.
+    """Return the pinned cases of the row ``model``, a label of parameter ``place``, with ``label`` instead.
 
-    A product has them, and the constraints allow them.
+    Every returned case is in a product, and the constraints allow it.
     """
     found = []
     for labels in pinned:
@@ -324,21 +327,21 @@ def _within(family: Family, product: Product, labels: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class BuiltCase:
-    """A kernel case and what its family's builder made of it, once."""
+    """A kernel case and the program that its family's builder made from it, built once."""
 
     case: Case
     built: Built
 
     @property
     def program(self) -> Program:
-        """What the shader does."""
+        """The shader's program."""
         return self.built.program
 
     def subcases(self, program: Program | None = None) -> list[Subcase]:
-        """Draw the dispatches. Random data depend on the case's id and the subcase's name.
+        """Draw the data of the dispatches. Random data depend on the case's id and the subcase's name.
 
         Args:
-            program: one of the program's ``others``, whose label then follows each subcase's name; the program itself by default.
+            program: by default the program itself; or one of its ``others``, whose label then follows each subcase's name.
         """
         program = program or self.program
         id_ = self.case.id
@@ -355,12 +358,12 @@ def build(case: Case) -> BuiltCase:
 
 
 def build_module(case: Case) -> ModuleCheck:
-    """Return the module of a static case, and what a validator must make of it."""
+    """Return the module of a static case, and whether a validator must accept it."""
     return cast(StaticBuilder, case.definition.builder).module(case.parameters)
 
 
 def build_query(case: Case) -> PropertyQuery:
-    """Return what a query case asks of a device."""
+    """Return the query that a case asks a device."""
     return cast(QueryBuilder, case.definition.builder).query(case.parameters)
 
 

@@ -1,4 +1,4 @@
-"""What the YAML of a family says of its parameters' labels: the conditions of constraints, and constraints as written there."""
+"""The constraints and conditions on parameter labels, as a family's YAML states them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.parameters.declaration import Declaration, declarations
 
 @dataclass(frozen=True)
 class ConstraintText:
-    """A constraint as the family states it: labels by parameter and label name, so it holds for any set of further labels.
+    """A constraint as the family states it: by names of parameters and labels, so it stays valid when labels are added.
 
     Attributes:
         exclusions: each forbids the cases that have one of the labels (or, where ``inside`` is false, none of them) on every
@@ -32,7 +32,7 @@ class ConstraintText:
 
 
 class _Observed:
-    """Parameters of which each is taken from a mapping when it is read."""
+    """An object whose attributes are parameters, each taken from a mapping when it is read."""
 
     observed: Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def _read(name: str) -> property:
 
 
 def observing(parameters: type) -> Callable[[Mapping[str, Any]], Any]:
-    """Return what makes an object that looks like ``parameters`` and takes each parameter from a mapping when it is read."""
+    """Return a function that makes objects like ``parameters`` that take each parameter from a mapping when it is read."""
     return type(
         parameters.__name__, (_Observed, parameters), {one.attribute: _read(name) for name, one in declarations(parameters).items()}
     )
@@ -54,12 +54,12 @@ def observing(parameters: type) -> Callable[[Mapping[str, Any]], Any]:
 def compile_constraints(
     constraints: Sequence[ConstraintText], parameters: Sequence[Parameter], view: Callable[[Mapping[str, Any]], Any]
 ) -> tuple[Constraint, ...]:
-    """Compile constraints to parameters and labels by number.
+    """Compile constraints, replacing names of parameters and labels by numbers.
 
     Args:
         constraints: as the family states them.
-        parameters: of its cases, then of subcases.
-        view: makes what predicates are given.
+        parameters: the parameters of its cases, then the parameters of subcases.
+        view: makes the object that predicates are given.
     """
     numbers = MappingProxyType({parameter.name: number for number, parameter in enumerate(parameters)})
     values = tuple(tuple(parameter.values.values()) for parameter in parameters)
@@ -81,7 +81,7 @@ def compile_constraints(
 
 
 def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
-    """Return a constraint for each parameter that need not apply: a case to which it does not has the default."""
+    """Return a constraint for each parameter that may not apply: a case to which the parameter does not apply has its default."""
 
     def constraint(one: Declaration, applies: Callable[[Any], bool]) -> ConstraintText:
         default = one.default_value
@@ -95,7 +95,7 @@ def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
 
 
 class ConditionReader:
-    """Reads what refers to parameters, to their labels and to the builder's predicates."""
+    """Reads references to parameters, their labels and the builder's predicates."""
 
     def __init__(
         self, parameters: Sequence[Parameter], subcase_parameters: Sequence[Parameter], builder: Builder, builder_name: str
@@ -131,7 +131,7 @@ class ConditionReader:
         return conditions
 
     def predicate(self, element: Element) -> tuple[str, Callable[[Any], bool]]:
-        """Name and function of a predicate of the builder."""
+        """Return the name and function of a predicate of the builder."""
         name = element.text("the name of a predicate")
         if name not in self._predicates:
             known = ", ".join(self._predicates) or "none"

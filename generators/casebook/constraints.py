@@ -1,4 +1,4 @@
-"""Constraints between parameters, decided on cases whose values are known only in part.
+"""Constraints between parameters, decided on partial cases.
 
 An assignment is a list with the number of a label for each parameter, or UNASSIGNED. A constraint looks at it and answers ALLOWED,
 FORBIDDEN, or the parameter that it needs to know next. That is enough to enumerate the allowed cases without visiting the others,
@@ -27,7 +27,7 @@ class Constraint(Protocol):
 
     @property
     def because(self) -> str:
-        """Why the rule is there."""
+        """Why the rule exists."""
         ...
 
     def decide(self, assignment: Assignment) -> int:
@@ -89,7 +89,7 @@ class _Observed(Mapping[str, Any]):
 
 @dataclass(slots=True)
 class _Question:
-    """A node of a predicate's decision tree: the parameter to ask for, and what follows from each label."""
+    """A node of a predicate's decision tree: the parameter to ask for, and the next node for each label."""
 
     parameter: int
     answers: dict[int, _Question | bool] = field(default_factory=dict)
@@ -99,16 +99,16 @@ class _Question:
 class Predicate:
     """Forbids the cases for which a function of the values is false.
 
-    The function must depend on nothing but the values that it reads. What it read, and what it said, is kept as a decision tree,
-    so it runs once for each combination of the values that matter to it.
+    The function must depend on nothing but the values that it reads. A decision tree keeps the values that it read and its answers, so it
+    runs once for each combination of the values that matter to it.
 
     Attributes:
         name: for messages.
-        function: gets the values, as ``view`` shows them.
+        function: gets the object that ``view`` makes of the values.
         numbers: parameter name -> number.
         values: by parameter and label number.
         place: file, line and key, for messages; may be empty.
-        view: makes what the function is given of the values by name.
+        view: makes the function's argument from the values by name.
     """
 
     name: str
@@ -168,7 +168,7 @@ def for_one_case(constraints: Sequence[Constraint]) -> list[Constraint]:
 
 
 Choices = Sequence[Sequence[int]]
-"""For each parameter the numbers of the labels to choose from; empty for a parameter that stays unassigned."""
+"""For each parameter, the numbers of the labels to choose from; empty for a parameter that stays unassigned."""
 
 
 def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices: Choices) -> list[tuple[int, Constraint]] | None:
@@ -188,7 +188,7 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
 
     Args:
         constraints: a constraint that asks for a parameter without choices is left undecided.
-        choices: what to enumerate.
+        choices: the labels to enumerate.
         assignment: parameters assigned beforehand, which have no choices.
     """
     found: list[Row] = []
@@ -236,7 +236,8 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
 
 
 def _is_idle(constraint: Constraint, choices: Choices) -> bool:
-    """Tell whether the constraint forbids nothing, because on one of its parameters no label that it names is to choose from."""
+    """Tell whether the constraint forbids nothing because, for one of its parameters, the choices contain none of the labels that it
+    names."""
     return isinstance(constraint, Exclusion) and any(
         choices[parameter] and labels.isdisjoint(choices[parameter]) for parameter, labels in constraint.labels
     )
@@ -248,12 +249,12 @@ class Completion:
     def __init__(self, constraints: Sequence[Constraint], choices: Choices) -> None:
         self._choices = choices
         known = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
-        # Most constraints of a family say nothing of one product's labels
+        # Most constraints of a family do not concern the labels of one product
         self._constraints = [rule for rule in constraints if rule.decide(known) != ALLOWED and not _is_idle(rule, choices)]
         self._known: dict[Row, bool] = {}
 
     def possible(self, assignment: Assignment) -> bool:
-        """Tell whether an allowed row contains ``assignment``."""
+        """Tell whether some allowed row contains ``assignment``."""
         key = tuple(assignment)
         known = self._known.get(key)
         if known is None:

@@ -1,10 +1,10 @@
 """Covering arrays: few rows in which every allowed combination of ``strength`` labels occurs.
 
-The array is covertable's. It gets one constraint: that a partial row can still be completed. So it never runs into a dead end,
-and a combination that it drops is one that no allowed row contains. Its order depends on a hash of its own, not on Python's,
-and is the same on every machine.
+The package covertable computes the array. It gets one constraint: a partial row must be possible to complete. So it never reaches a dead
+end, and drops only combinations that no allowed row contains. Its order depends on its own hash, not on Python's, and is the same on every
+machine.
 
-No run computes one: only ``cts golden --update`` does, and needs covertable.
+A run never computes an array: only ``cts golden --update`` does, and needs covertable.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
 
     Args:
         constraints: on the rows.
-        choices: for each parameter the labels; parameters with one label are fixed, parameters with none stay unassigned.
-        strength: 0 asks for nothing; as many as there are free parameters or more asks for every allowed row.
-        given: rows that are part of the result whatever they cover.
+        choices: the labels of each parameter; a parameter with one label is fixed, and one without labels stays unassigned.
+        strength: 0 asks for nothing; the number of free parameters, or more, asks for every allowed row.
+        given: rows that are always part of the result.
     """
     if strength == 0:
         return sorted(set(given))

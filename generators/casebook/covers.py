@@ -1,5 +1,5 @@
-"""Which requirements a case exercises and which positions dispute it: entries of ``covers`` and ``disputed``, each for every case of the
-family or for those that it says."""
+"""The requirements that a case exercises and the positions that dispute it, from the entries of ``covers`` and ``disputed``. An entry
+concerns every case of the family, or the cases that meet its conditions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from generators.casebook.parameters import Parameter
 from generators.casebook.requirements import Requirement
 
 _NAMED = "requirement"
-"""Key of a parameter's value that names the requirement of the cases that have it."""
+"""Key, in a parameter's value, whose entry names the requirement of the cases with that value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Cover:
 
     Attributes:
         id: of the requirement or position.
-        when: alternatives, of which a case meets one: what holds of it, stated as constraints. A single empty one is met by every case.
+        when: alternatives, stated as constraints; a case must meet one of them. Every case meets a single empty alternative.
         place: file, line and key, for messages.
     """
 
@@ -34,7 +34,7 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What an entry's id is of, for messages."""
+    """The kind of object that an entry's id names, for messages."""
 
     name: str
     home: str
@@ -45,11 +45,11 @@ _REQUIREMENT, _POSITION = _Kind("requirement", "cases/requirements"), _Kind("pos
 
 @dataclass(frozen=True, slots=True)
 class CompiledCover:
-    """A cover on parameters and labels by number.
+    """A cover whose parameters and labels are numbers.
 
     Attributes:
         id: of the requirement or position.
-        when: alternatives, each of constraints that all hold.
+        when: alternatives, each a set of constraints that must all hold.
         place: file, line and key, for messages.
     """
 
@@ -58,13 +58,13 @@ class CompiledCover:
     place: str
 
     def holds(self, rules: Sequence[Constraint], choices: Choices, assignment: Assignment) -> bool:
-        """Tell whether the cover is of a row that the rules allow and that completes ``assignment``.
+        """Tell whether the cover applies to some row that the rules allow and that completes ``assignment``.
 
         Args:
             rules: of the family.
-            choices: for each parameter that ``assignment`` leaves open its labels. A case leaves open the labels of its
-                subcases, all of which run.
-            assignment: what is known of the row.
+            choices: the labels of each parameter that ``assignment`` leaves open. A case leaves the labels of its subcases open, since all
+                of them run.
+            assignment: the known part of the row.
         """
         return any(_met(needs, rules, choices, assignment) for needs in self.when)
 
@@ -77,14 +77,14 @@ def _met(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choi
             return False
         if parameter >= 0:
             open_.append(need)
-    # The rules have let the case be; only where a parameter is open may they forbid what is left
+    # The rules allow the case itself; they can forbid a completion only if a parameter is open
     return not open_ or Completion((*rules, *open_), choices).possible(assignment)
 
 
 def compile_covers(
     covers: Sequence[Cover], parameters: Sequence[Parameter], view: Callable[[Mapping[str, Any]], Any]
 ) -> tuple[CompiledCover, ...]:
-    """Compile covers to parameters and labels by number; ``view`` makes what predicates are given."""
+    """Compile covers, replacing names of parameters and labels by numbers; ``view`` makes the object that predicates are given."""
     return tuple(
         CompiledCover(cover.id, tuple(compile_constraints(needs, parameters, view) for needs in cover.when), cover.place)
         for cover in covers
@@ -92,12 +92,12 @@ def compile_covers(
 
 
 def never(cover: CompiledCover, rules: Sequence[Constraint], products: Sequence[Choices]) -> bool:
-    """Tell whether the cover is of no case of the products, which are given by the choices of all parameters."""
+    """Tell whether the cover applies to no case of the products, each given as the choices of all parameters."""
     return not any(_possible(needs, rules, choices) for needs in cover.when for choices in products)
 
 
 def _possible(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choices) -> bool:
-    # Labels that a need alone forbids are left out beforehand: most products have none of those that are needed, or few
+    # Remove labels that a single need forbids beforehand: most products have few or none of the needed labels
     narrowed = list(choices)
     for need in needs:
         parameter = need.decide([UNASSIGNED] * len(choices))

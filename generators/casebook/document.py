@@ -1,4 +1,4 @@
-"""YAML whose every value knows its place, so an error can name file, line and key.
+"""YAML in which every value knows its place, so an error can name the file, line and key.
 
 Scalars follow the core schema of YAML 1.2: ``on``, ``off``, ``yes`` and ``no`` are text.
 """
@@ -23,22 +23,24 @@ else:
 
 
 _DEPTH = 100
-"""Levels of nesting. No document needs them, and libyaml's loader, which recurses in C, crashes the process at some tens of thousands."""
+"""Maximum nesting depth. No document needs more, and libyaml's loader, which recurses in C, crashes the process at some tens of thousands
+of levels."""
 
 _SHOWN = 40
-"""Characters of a wrong value that a message quotes."""
+"""Number of characters of a wrong value that a message quotes."""
 
 _MOST_BYTES = 4 << 20
-"""Of a file. The longest document of the suite has 40 thousand."""
+"""Maximum size of a file. The longest document of the suite has 40 thousand."""
 
 _MOST_NODES = 200_000
-"""Values of a document, counted once for each place where an alias puts them. A page of nested aliases stands for more than any memory."""
+"""Maximum number of values in a document, counted once for each place where an alias puts them. One page of nested aliases can expand to
+more than any memory holds."""
 
 _MOST_KEY = 200
-"""Characters of a key."""
+"""Maximum number of characters in a key."""
 
 _MOST_PROBLEM = 2_000
-"""Characters of a message, which may list all that is known."""
+"""Maximum number of characters in a message, which may list every known name."""
 
 
 class _CoreLoader(_Base):
@@ -68,8 +70,8 @@ for _tag, _pattern, _first in (
 
 
 def _construct_scalar(loader: _CoreLoader, node: yaml.Node) -> Any:
-    """Return what PyYAML makes of a scalar whose tag is written out or resolved; its own errors for a text that does not fit are not
-    YAML's."""
+    """Construct a scalar whose tag is written out or resolved. PyYAML raises errors other than YAMLError for a text that does not fit its
+    tag."""
     try:
         return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
     except (ValueError, KeyError, AttributeError):
@@ -97,10 +99,10 @@ class Element:
     """A value of a document.
 
     Attributes:
-        node: what the parser saw, with its marks.
+        node: the parser's node, with its marks.
         path: the file.
         key: the path of keys from the top, for messages (``parameters.stride.tight``).
-        line: of the key, or of the value where there is none; counted from 1.
+        line: of the key, or of the value if there is no key; counted from 1.
     """
 
     node: yaml.Node
@@ -114,8 +116,8 @@ class Element:
         return f"{self.path}:{self.line}: {self.key}" if self.key else f"{self.path}:{self.line}"
 
     def error(self, problem: str) -> CasebookError:
-        """Return an error at this place, to be raised."""
-        # It may quote what the file says, on however many lines that is.
+        """Return an error that names this place; the caller raises it."""
+        # The message may quote text from the file that spans several lines.
         return CasebookError(f"{self.place}: {_short(' '.join(problem.split()), _MOST_PROBLEM)}")
 
     def _expected(self, what: str) -> CasebookError:
@@ -136,7 +138,7 @@ class Element:
         return Element(value, self.path, f"{self.key}.{key}" if self.key else key, _line(key_node))
 
     def entries(self, what: str = "a mapping") -> dict[str, Element]:
-        """Return the entries of a mapping with any keys, in order. ``what`` it is, for the message."""
+        """Return the entries of a mapping with any keys, in order. ``what`` describes the mapping in messages."""
         if not isinstance(self.node, yaml.MappingNode):
             raise self._expected(what)
         entries: dict[str, Element] = {}
@@ -164,7 +166,7 @@ class Element:
         return entries
 
     def items(self, what: str) -> list[Element]:
-        """Return the items of a list of ``what``."""
+        """Return the items of a list; ``what`` describes them in messages."""
         if not isinstance(self.node, yaml.SequenceNode):
             raise self._expected(f"a list of {what}")
         return [Element(node, self.path, f"{self.key}[{index}]", _line(node)) for index, node in enumerate(self.node.value)]
@@ -204,15 +206,15 @@ class Element:
         except yaml.constructor.ConstructorError as error:
             raise self.error(f"expected plain data: {error.problem}") from error
         except (TypeError, ValueError, OverflowError) as error:
-            # A tag may ask for what its text is not: a set of lists, a binary of letters.
+            # A tag may not fit its value: a set of lists, or binary data that are plain letters.
             raise self.error(f"expected plain data: {error}") from error
         finally:
             loader.dispose()
 
 
 def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
-    """Count how many values a node stands for, with the values of the aliases in it. ``counts`` has the counts of the nodes that were seen;
-    0 for one that is not done, and so contains itself.
+    """Count the values that a node expands to, including the values of its aliases. ``counts`` has the counts of the nodes visited so far;
+    0 marks an unfinished node, which contains itself if it is met again.
 
     Raises:
         CasebookError: there are too many, or a value contains itself.
@@ -231,7 +233,7 @@ def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
 
 
 def read_document(path: Path) -> Element:
-    """Return the top of the YAML document in ``path``.
+    """Return the top element of the YAML document in ``path``.
 
     Raises:
         CasebookError: the file cannot be read or is not one YAML document.

@@ -29,7 +29,7 @@ class Product:
     Attributes:
         name, why: for the reader.
         choices: for each parameter of the family the numbers of its labels, ascending.
-        whole: numbers of the parameters of which the product takes all labels, whichever they are.
+        whole: numbers of the parameters whose labels the product takes all, whatever they are.
         smoke, nightly: strength of the covering arrays of these tiers.
         place: file and line, for messages.
     """
@@ -45,7 +45,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Statements:
-    """What the casebook's ids stand for.
+    """The requirements and positions that the casebook's ids name.
 
     Attributes:
         requirements: by id.
@@ -61,20 +61,20 @@ class Family:
     """The cases of one behaviour.
 
     Attributes:
-        name: also the file's name, and the beginning of each case's id.
+        name: also the name of its file, and the start of each case's id.
         specification: for example ``SPV_KHR_cooperative_matrix``.
         path: the YAML file.
-        builder: the module that makes of the cases what a device judges.
-        covers: requirements, and which cases exercise each.
-        plan: in prose, what is tested and why these parameters.
-        todo: missing coverage, a line each.
-        positions: ids of the suite's positions on which verdicts of the family rest.
+        builder: the module that builds the cases.
+        covers: requirements, with the cases that exercise each.
+        plan: prose that says what the family tests and why it has these parameters.
+        todo: missing coverage, one line each.
+        positions: ids of the suite's positions that verdicts of the family depend on.
         parameters: of the cases, in the order of the labels in an id.
         subcase_parameters: of the dispatches of each case.
         constraints: on all these parameters.
-        products: whose union is the full tier.
-        statements: what ids of requirements and positions stand for.
-        disputed: positions without which the text may forbid the modules of some cases, and which.
+        products: sets of cases; their union is the full tier.
+        statements: the requirements and positions that ids name.
+        disputed: positions without which the text may forbid the modules of some cases, with those cases.
     """
 
     name: str
@@ -94,12 +94,12 @@ class Family:
 
     @cached_property
     def declared(self) -> DeclaredTypes:
-        """The types that the builder declares its parameters by."""
+        """The dataclasses in which the builder declares its parameters."""
         return declared_types(self.builder)
 
     @cached_property
     def view(self) -> Callable[[Mapping[str, Any]], Any]:
-        """Makes what predicates are given of the values by name."""
+        """Makes the argument of predicates from the values by name."""
         return observing(self.declared.subcase)
 
     @cached_property
@@ -109,27 +109,27 @@ class Family:
 
     @cached_property
     def claims(self) -> tuple[CompiledCover, ...]:
-        """What it covers by parameter and label number, as in ``rules``."""
+        """Its covers by parameter and label number, as in ``rules``."""
         return compile_covers(self.covers, (*self.parameters, *self.subcase_parameters), self.view)
 
     @cached_property
     def disputes(self) -> tuple[CompiledCover, ...]:
-        """What it disputes by parameter and label number, as in ``rules``."""
+        """Its disputes by parameter and label number, as in ``rules``."""
         return compile_covers(self.disputed, (*self.parameters, *self.subcase_parameters), self.view)
 
     @cached_property
     def subcase_choices(self) -> tuple[tuple[int, ...], ...]:
-        """The choices of a row whose case is known: none for the parameters of cases, every label for the parameters of subcases."""
+        """The choices for a row whose case is known: none for the parameters of cases, every label for the parameters of subcases."""
         return (*(() for _ in self.parameters), *(tuple(range(len(parameter.values))) for parameter in self.subcase_parameters))
 
     @cached_property
     def kind(self) -> CaseKind:
-        """Of its cases."""
+        """The kind of its cases."""
         return kind_of(self.builder)
 
     @cached_property
     def row_parameter(self) -> int | None:
-        """Number of the parameter to which a device may add rows, or None."""
+        """Number of the parameter to which devices may add rows, or None."""
         return next((number for number, parameter in enumerate(self.parameters) if parameter.rows), None)
 
 
@@ -184,11 +184,11 @@ def load_family(
 
     Args:
         path: a YAML file in a specification's folder of ``cases``.
-        requirements: what ``covers`` may name; by default those beside the specification's folder.
-        positions: what ``positions`` may name; by default those beside the specification's folder.
+        requirements: the requirements that ``covers`` may name; by default, the ones beside the specification's folder.
+        positions: the positions that ``positions`` may name; by default, the ones beside the specification's folder.
 
     Raises:
-        CasebookError: naming file, line, key and what was expected.
+        CasebookError: the file is malformed; the message names file, line, key and the expected value.
     """
     if requirements is None:
         requirements = load_requirements(path.absolute().parent.parent)

@@ -14,12 +14,12 @@ from generators.property_rows import check_row
 
 
 def family_of(id_: str) -> str:
-    """Return the name of the family that an id begins with, or the name of a block of cases."""
+    """Return the name of the family with which a case id, or the name of a block of cases, begins."""
     return id_.partition("[")[0].partition("{")[0]
 
 
 def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:
-    """Return ``name:label/name:label/…`` of the parameters whose label is not their default."""
+    """Return ``name:label/name:label/…`` for the parameters whose label is not their default."""
     named = zip(parameters, labels, strict=True)
     # A list is faster than a generator, and a run writes every id several times.
     return "/".join([f"{parameter.name}:{label}" for parameter, label in named if label != parameter.default])
@@ -36,7 +36,7 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
 
     Args:
         parameters: of the cases of a family.
-        text: as ``named_labels`` writes it; the order is free, and defaults may be there.
+        text: as ``named_labels`` writes it; the order is free, and defaults may be included.
 
     Raises:
         CasebookError: a name or a label is unknown, given twice, or missing.

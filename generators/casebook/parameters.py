@@ -15,7 +15,7 @@ from generators.parameters.declaration import Declaration, NotAValue
 from generators.property_rows import RowKind, check_row
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-"""What names a family or a parameter."""
+"""Pattern of the name of a family or a parameter."""
 
 _LABEL = re.compile(r"[^\s,:/\[\]]+")
 
@@ -27,8 +27,8 @@ class Parameter:
     Attributes:
         name: unique among the parameters of the family's cases and subcases.
         values: label -> value, in order.
-        rows: the kind of property rows that the labels are, to which a device may add; None if they are not rows.
-        declaration: what the builder declares of the parameter.
+        rows: if the labels are property rows, the kind of the rows, to which a device may add; otherwise None.
+        declaration: the builder's declaration of the parameter.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Parameter:
     rows: RowKind | None = None
 
     def value(self, label: str) -> Any:
-        """Return the value of a label; a label that the parameter does not have is a property row that a device added."""
+        """Return the value of a label. A label that the parameter lacks is a property row that a device added."""
         if label in self.values:
             return self.values[label]
         return self.declaration.value(label, label)
@@ -48,12 +48,12 @@ class Parameter:
         return self.declaration.default
 
     def applies(self, parameters: Any) -> bool:
-        """Return whether a case with these parameters has this one."""
+        """Tell whether a case with these parameters has this one."""
         return self.declaration.applies is None or self.declaration.applies(parameters)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """In order."""
+        """Its labels, in order."""
         return tuple(self.values)
 
     @cached_property
@@ -125,9 +125,9 @@ def read_parameters(element: Element, declared: Mapping[str, Declaration], taken
     """Read the parameters that ``element`` maps to their values.
 
     Args:
-        element: of the document.
+        element: the element of the document.
         taken: parameters of the case, whose names a subcase's parameters cannot have.
-        declared: what the builder declares.
+        declared: the builder's declarations.
     """
     names = {parameter.name for parameter in taken}
     parameters = []
@@ -135,7 +135,7 @@ def read_parameters(element: Element, declared: Mapping[str, Declaration], taken
         if name in names:
             raise item.error(f"'{name}' is already a parameter of the case")
         if name not in declared:
-            # It would multiply the cases and change none of them.
+            # Such a parameter would multiply the cases and change none of them.
             raise item.error(f"the builder declares no parameter '{name}'; it declares {', '.join(declared)}")
         parameters.append(_parameter(name, item, declared[name]))
     for name, declaration in declared.items():

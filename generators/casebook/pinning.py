@@ -1,7 +1,8 @@
-"""Choosing the cases of the smoke and nightly tiers, for ``cts golden --update``, and the proof that pinned ones are a good choice.
+"""Choosing the cases of the smoke and nightly tiers, for ``cts golden --update``, and checking that the pinned cases meet the tiers'
+strengths.
 
-Only choosing computes covering arrays. The proof needs none: it looks for combinations of labels that no pinned case has, and asks
-whether the constraints allow them.
+Only choosing computes covering arrays. The check needs none: it looks for combinations of labels that no pinned case has, and asks whether
+the constraints allow them.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from generators.errors import CasebookError
 
 
 def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None = None, pinned: PinnedTiers | None = None) -> PinnedTiers:
-    """Choose the cases of the family's tiers: for each product enough to have every combination of as many labels as it asks for.
+    """Choose the cases of the family's tiers: for each product, enough cases to contain every combination of as many labels as its strength
+    asks for.
 
-    Cases that are pinned already stay, so a change of a family adds cases and takes away only those that it no longer has.
+    Pinned cases stay, so a change to a family adds cases and removes only the cases that it no longer has.
 
     Args:
         family: the family.
-        digests: id -> digests that are known already.
-        pinned: the tiers so far; None chooses all cases anew.
+        digests: id -> the digests that are already known.
+        pinned: the current tiers; None chooses all cases from scratch.
 
     Raises:
         CasebookError: the constraints leave a product empty, or a cover without a case.
@@ -52,8 +54,8 @@ def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None =
 
 
 def _kept(family: Family, pinned: PinnedTiers) -> tuple[set[Row], set[Row]]:
-    """Return the rows of pinned cases that the full tier still has: the smoke rows, and all. A smoke case is in a product that asks for
-    some."""
+    """Return the rows of pinned cases that the full tier still has: the smoke rows, and all rows. A smoke case must be in a product that
+    asks for smoke cases."""
     smoke, nightly = set(), set()
     for case in pinned.cases:
         row = _row(family, case.id)
@@ -70,12 +72,12 @@ def product_rows(family: Family, part: Product, smoke: Collection[Row] = (), nig
 
     Args:
         family, part: the family, and its product.
-        smoke, nightly: rows that the tiers have already. Those of nightly are taken for smoke before others.
+        smoke, nightly: rows that the tiers already have. Smoke takes rows of nightly before any others.
     """
     there = sorted(row for row in nightly if _within(part, row))
     first = [row for row in there if row in smoke]
     for missing in uncovered(family, part, part.smoke, first):
-        # The combination may have come with a row that was taken for another one.
+        # A row that was taken for another combination may contain this one already.
         if not any(_has(family, row, missing) for row in first):
             first += [row for row in there if _has(family, row, missing)][:1]
     first = _completed(family, part, part.smoke, first)
@@ -88,7 +90,7 @@ def _has(family: Family, row: Row, labels: Mapping[str, str]) -> bool:
 
 
 def _completed(family: Family, part: Product, strength: int, given: Sequence[Row]) -> list[Row]:
-    """Return ``given`` and what a covering array adds to it."""
+    """Return ``given`` and the rows that a covering array adds to it."""
     if given and next(uncovered(family, part, strength, given), None) is None:
         return sorted(set(given))
     open_ = (UNASSIGNED,) * len(family.subcase_parameters)
@@ -102,11 +104,11 @@ def _case(family: Family, row: Row) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class TierFaults:
-    """What is wrong with the pinned tiers of a family.
+    """The faults of a family's pinned tiers.
 
     Attributes:
         lost: ids that the full tier does not have.
-        notes: everything else, a line each.
+        notes: all other faults, one line each.
     """
 
     lost: tuple[str, ...]
@@ -114,10 +116,10 @@ class TierFaults:
 
 
 def tier_faults(family: Family, tiers: PinnedTiers) -> TierFaults:
-    """Find what is wrong with the pinned tiers of ``family``.
+    """Find the faults of the pinned tiers of ``family``.
 
-    Nothing is if they were chosen for this outline of it, each case is in the full tier, in order and once, and each product has every
-    combination of labels that its strength asks for and the constraints allow.
+    There are none if the tiers were chosen for the family's current outline, each case occurs once and in the order of the full tier, and
+    each product has every combination of labels that its strength asks for and the constraints allow.
     """
     rows = {pinned.id: _row(family, pinned.id) for pinned in tiers.cases}
     nightly = [row for pinned in tiers.cases if (row := rows[pinned.id]) is not None]
@@ -153,12 +155,12 @@ def _row(family: Family, id_: str) -> Row | None:
 
 
 def uncovered(family: Family, part: Product, strength: int, rows: Sequence[Row]) -> Iterator[dict[str, str]]:
-    """Find the combinations of ``strength`` labels of a product that the constraints allow and none of ``rows`` has.
+    """Find the combinations of ``strength`` labels of a product that the constraints allow and that no row in ``rows`` has.
 
     Args:
         family: the family.
         part: one of its products.
-        strength: 0 asks for nothing; as many as there are free parameters or more asks for every allowed row.
+        strength: 0 asks for nothing; the number of free parameters, or more, asks for every allowed row.
         rows: of the product.
 
     Yields:

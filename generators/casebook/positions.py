@@ -18,13 +18,13 @@ _ID = re.compile(r"F-[A-Z0-9]+-[1-9][0-9]*")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An answer that the documents do not give, or not clearly.
+    """The suite's answer to a question that the specifications leave open or answer unclearly.
 
     Attributes:
         id: for example ``F-KHR-3``.
-        question: what the documents leave open.
-        position: what this suite holds.
-        because: why; a verdict that rests on the position is disputed here.
+        question: the question that the specifications leave open.
+        position: this suite's answer.
+        because: the reason; a verdict that depends on the position is disputed here.
     """
 
     id: str
@@ -34,13 +34,13 @@ class Position:
 
     @property
     def words(self) -> str:
-        """Return question, answer and reason in one sentence."""
+        """Return the question, answer and reason in one sentence."""
         between = "" if self.question.endswith("?") else ":"
         return f"{self.question}{between} {self.position}, because {self.because}"
 
 
 def load_positions(root: Path) -> Mapping[str, Position]:
-    """Return every position by its id, in the order of the file; none where there is no file.
+    """Return every position by its id, in file order; none if there is no file.
 
     Args:
         root: the checkout, or its folder ``cases``.

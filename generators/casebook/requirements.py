@@ -18,18 +18,18 @@ _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+-[0-9]{2}")
 class TestKind(enum.StrEnum):
     """How a requirement is tested."""
 
-    __test__ = False  # pytest must not take it for a class of tests
+    __test__ = False  # Keep pytest from collecting it as a test class
 
     DYNAMIC = "dynamic"
-    """By running a shader and judging values."""
+    """Tested by running a shader and judging values."""
     STATIC = "static"
-    """By a module that a validator must accept or reject."""
+    """Tested by a module that a validator must accept or reject."""
     API = "api"
-    """By calls of the host API."""
+    """Tested by calls to the host API."""
     UNDEFINED = "undefined"
-    """Not at all: breaking it is undefined behaviour, so it constrains what the suite generates."""
+    """Not tested: breaking it is undefined behaviour, so it constrains the modules that the suite generates."""
     NOT_TESTABLE = "not_testable"
-    """Not at all: nothing that a test could observe depends on it."""
+    """Not tested: nothing that a test could observe depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Requirement:
         id: for example ``KHR-MAD-06``.
         specification: the extension that states it.
         text: the statement, a sentence.
-        place: section of the specification, by name, with its number if it has one.
-        kinds: how it is tested; several where it has several sides.
-        validator: what spirv-val 2026.4 makes of a violation or of the legal form; empty if unknown.
-        note: what to look at, or why it cannot be tested; may be empty.
+        place: name of the specification's section, with its number if it has one.
+        kinds: how it is tested; several if it has several aspects.
+        validator: how spirv-val 2026.4 judges a violation or the legal form; empty if unknown.
+        note: a hint for the tests, or the reason why it cannot be tested; may be empty.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Requirement:
 
     @property
     def testable(self) -> bool:
-        """Whether a case could show that an implementation breaks it."""
+        """Whether a case could show that an implementation violates it."""
         return any(kind not in (TestKind.UNDEFINED, TestKind.NOT_TESTABLE) for kind in self.kinds)
 
     @property
@@ -121,8 +121,8 @@ def _files(root: Path) -> Iterator[tuple[str, Mapping[str, Element]]]:
 
 
 def load_unfinished(root: Path) -> Mapping[str, str]:
-    """Return specification -> why its requirements may be open; the requirements of every other must be covered, or have a reason why no
-    case can test them.
+    """Return specification -> why its requirements may be open. In every other specification, each requirement must be covered or have a
+    reason why no case can test it.
 
     Args:
         root: the checkout, or its folder ``cases``.
@@ -134,7 +134,7 @@ def load_unfinished(root: Path) -> Mapping[str, str]:
 
 
 def load_provisional(root: Path) -> Mapping[str, str]:
-    """Return specification -> why its requirements may not say what its own text says.
+    """Return specification -> why its requirements may differ from its own text.
 
     Args:
         root: the checkout, or its folder ``cases``.
@@ -146,7 +146,7 @@ def load_provisional(root: Path) -> Mapping[str, str]:
 
 
 def _reasons(root: Path, key: str) -> Mapping[str, str]:
-    """Return specification -> the reason that its file gives under a key."""
+    """Return specification -> the reason in its file under a key."""
     return MappingProxyType({name: fields[key].text("a reason") for name, fields in _files(root) if key in fields})
 
 

@@ -1,8 +1,8 @@
 """The pinned tiers: which cases the smoke and nightly tiers of a family have, read from ``golden/tiers/<family>.tsv``.
 
 A run reads these files and never computes a tier; ``cts golden --update`` writes them (generators.casebook.pinning). The first line
-names the outline of the family that the cases were chosen for, so a run notices when the YAML has changed since. Each further line is a
-case of the nightly tier: the first tier that has it, its id, and digests of what it is made of, if they have been computed.
+names the outline of the family that the cases were chosen for, so a run notices later changes to the YAML. Each further line is a
+case of the nightly tier: the first tier that has it, its id, and digests of its module, inputs and results, if they have been computed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from generators.digests import digest
 from generators.errors import CasebookError
 
 FOLDER = Path("golden", "tiers")
-"""Of the files, in a checkout."""
+"""Folder of the files in a checkout."""
 
 COLUMNS = ("tier", "id", "spirv", "inputs", "expected")
 _OUTLINE = "outline"
 
 
 class Tier(enum.StrEnum):
-    """How much of a family runs. Each tier has the cases of those before it."""
+    """How much of a family runs. Each tier contains the tiers before it."""
 
     SMOKE = "smoke"
     NIGHTLY = "nightly"
@@ -50,17 +50,17 @@ class PinnedCase:
 
     @property
     def line(self) -> str:
-        """The line of the file."""
+        """Its line in the file."""
         return "\t".join((self.tier, self.id, *self.digests))
 
 
 @dataclass(frozen=True, slots=True)
 class PinnedTiers:
-    """A family's file.
+    """The contents of a family's file.
 
     Attributes:
-        outline: of the family, when its cases were chosen.
-        cases: of the nightly tier, in the order of the full tier.
+        outline: the family's outline when its cases were chosen.
+        cases: the nightly tier, in the order of the full tier.
     """
 
     outline: str = ""
@@ -73,15 +73,15 @@ def pinned_file(root: Path, name: str) -> Path:
 
 
 def home(family: Family) -> Path:
-    """Return the checkout that has the family."""
+    """Return the checkout that contains the family."""
     return family.path.absolute().parents[2]
 
 
 def read_tiers(path: Path) -> PinnedTiers:
-    """Return what ``path`` pins; nothing if there is no such file.
+    """Return the tiers that ``path`` pins; none if there is no such file.
 
     Raises:
-        CasebookError: a line has another form.
+        CasebookError: a line is malformed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -115,16 +115,16 @@ def write_tiers(path: Path, tiers: PinnedTiers) -> None:
 
 
 def outline(family: Family) -> str:
-    """Return a digest of what decides the family's tiers: its labels, constraints and products, whatever their reasons say.
+    """Return a digest of the inputs that decide the family's tiers: its labels, constraints and products, without their reasons.
 
-    The values of labels, and the code of predicates, are not in it: ``cts golden --check`` sees whether they changed something.
+    It leaves out the values of labels and the code of predicates: ``cts golden --check`` notices whether they changed a case.
     """
     return digest(part.encode() for part in _outline(family))
 
 
 def _outline(family: Family) -> Iterator[str]:
     for parameter in (*family.parameters, *family.subcase_parameters):
-        # The word is part of the digest that pinned tiers have.
+        # The word is part of the digest in pinned tiers.
         yield f"axis {parameter.name} {parameter.rows is not None} {parameter.rows == 'flexible'}"
         yield from parameter.labels
     for constraint in family.constraints:
@@ -141,11 +141,11 @@ def _outline(family: Family) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PinnedLabels:
-    """The pinned cases of a family: for each the labels of its parameters.
+    """The pinned cases of a family: the parameter labels of each.
 
     Attributes:
         nightly: in the order of the full tier.
-        smoke: the ones that are in the smoke tier.
+        smoke: the cases that are also in the smoke tier.
     """
 
     nightly: tuple[tuple[str, ...], ...]
@@ -165,7 +165,7 @@ def pinned_digests(family: Family) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _checked(family: Family) -> tuple[PinnedCase, ...]:
-    """Return the pinned cases of ``family``, which were chosen for its outline."""
+    """Return the pinned cases of ``family``, after checking that they were chosen for its current outline."""
     pinned = _pinned(family)
     if not pinned.outline or (not pinned.cases and any(product.nightly for product in family.products)):
         raise CasebookError(f"{family.path}: no cases of '{family.name}' are pinned: {remedy(family)}")
@@ -178,12 +178,12 @@ def _checked(family: Family) -> tuple[PinnedCase, ...]:
 
 
 def chosen_labels(family: Family, tier: Tier, wanted: Callable[[str], bool] | None = None) -> list[tuple[str, ...]]:
-    """Return the pinned cases of the smoke or the nightly tier, in the order of the full tier: for each the labels of its parameters.
+    """Return the parameter labels of each pinned case of the smoke or the nightly tier, in the order of the full tier.
 
     Args:
         family: the family.
         tier: smoke or nightly.
-        wanted: tells from an id whether its case is asked for; by default all are. The labels of others are never read.
+        wanted: tells from an id whether the caller wants its case; by default all are wanted. The labels of other cases are never read.
 
     Raises:
         CasebookError: none are pinned, or they were chosen for another outline; the message says which command to run.
@@ -212,7 +212,7 @@ def pinned_labels(family: Family) -> PinnedLabels:
 
 @cache
 def _defaults(family: Family) -> tuple[Mapping[str, int], tuple[str | None, ...]]:
-    """Return the place of each parameter by its name, and the default of each."""
+    """Return the index of each parameter by its name, and the default of each."""
     return (
         {parameter.name: place for place, parameter in enumerate(family.parameters)},
         tuple(parameter.default for parameter in family.parameters),
@@ -220,7 +220,7 @@ def _defaults(family: Family) -> tuple[Mapping[str, int], tuple[str | None, ...]
 
 
 def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
-    """Return the labels in ``id_``; None if it is not the id of a case of the family."""
+    """Return the labels in ``id_``; None if it is not the id of one of the family's cases."""
     name, _, rest = id_.partition("[")
     if name != family.name or not rest.endswith("]"):
         return None
@@ -237,5 +237,5 @@ def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
 
 
 def remedy(family: Family) -> str:
-    """Tell what to do about tiers that do not fit the family."""
+    """Tell the user which command updates tiers that do not fit the family."""
     return f"run 'cts golden --update --tiers --family {family.name}'"

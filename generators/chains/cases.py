@@ -25,12 +25,12 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout, StorageClass
 
 DecidingSource = Literal["literal", "specialization", "push_constant", "buffer", "workgroup", "subgroup"]
-"""Where the number that decides comes from: an operand, or the number of the workgroup or of the subgroup."""
+"""Sources of the deciding number: an operand, or the index of the workgroup or the subgroup."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChainParameters(Scoped):
-    """The parameters of a case whose program is a chain of multiply-adds, in which a number n decides."""
+    """The parameters of a case whose program is a chain of multiply-adds that depends on a number n."""
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     workgroups: int = parameter("workgroups of the dispatch", default=1)
@@ -44,13 +44,13 @@ class ChainParameters(Scoped):
 
     @property
     def n_comes_at_run_time(self) -> bool:
-        """Tell whether each subcase gives n."""
+        """Tell whether n comes from the subcase at run time."""
         return self.source in ("push_constant", "buffer")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberParameters:
-    """The parameters of a subcase that gives n."""
+    """The parameters of a subcase that supplies n."""
 
     number: int = parameter(
         "n, where it comes at run time", default=3, applies=lambda parameters: parameters.n_decides and parameters.n_comes_at_run_time
@@ -64,7 +64,7 @@ class CallForm:
     Attributes:
         write: writes the chain.
         decides: whether n decides something.
-        any_storage: whether the variables that pointers point to can be of any storage class; if not, the form says what they are.
+        any_storage: whether the variables that pointers point to can be of any storage class; if not, the form fixes their class.
     """
 
     write: Callable[[PointerWriter], None]
@@ -101,11 +101,11 @@ ROW_FITS: Mapping[str, Callable[[ChainParameters], bool]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Decider:
-    """The number that decides, unless it is a built-in.
+    """The deciding number, unless it is a built-in.
 
     Attributes:
         component: its type.
-        value: its value, where a program has it as a literal or a specialization constant.
+        value: its value, if the program has it as a literal or a specialization constant.
         default: of the specialization constant, in the module.
     """
 
@@ -116,12 +116,12 @@ class Decider:
 
 @dataclass(frozen=True)
 class ChainCase:
-    """A case whose program has begun.
+    """A case whose program is under construction.
 
     Attributes:
         builder: of the program.
         writer: writes the chain.
-        n: the number that decides.
+        n: the deciding number.
     """
 
     builder: ProgramBuilder
@@ -132,7 +132,7 @@ class ChainCase:
         """Finish the program. Its subcases have data that differ in every tile.
 
         Args:
-            number: returns n, from the parameters of a subcase, where it comes at run time.
+            number: returns n from the parameters of a subcase, if n comes at run time.
         """
 
         def draw(name: str, parameters: Any, program: Program, rng: np.random.Generator) -> Subcase:
@@ -143,7 +143,7 @@ class ChainCase:
 
 
 def begin(parameters: ChainParameters, n: Decider = Decider(), storage: StorageClass = StorageClass.STORAGE_BUFFER) -> ChainCase:
-    """Begin the program of a case: its arrays, which are in ``storage``, and the number that decides."""
+    """Begin the program of a case: its arrays, which are in ``storage``, and the deciding number."""
     scope, source = parameters.scope, parameters.source
     builder = ProgramBuilder(scope, subgroups=parameters.subgroups, workgroups=parameters.workgroups)
     match source:

@@ -1,4 +1,4 @@
-"""Branches and loops on a number and a relation."""
+"""Branches and loops that depend on a number and a relation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Decisions:
 
     Attributes:
         writer: of the program.
-        n: the number that decides.
+        n: the deciding number.
         relation: how ``condition`` compares it.
         hint: of branches and loops.
     """
@@ -42,7 +42,7 @@ class Decisions:
         return self.writer.builder.literal(value, self.n.type)
 
     def result(self, source: Chosen) -> Flowing:
-        """Make a value for a merge, of the type of one of its sources."""
+        """Make the value of a merge, with the type of one of its sources."""
         return Value(self.writer.name("chosen"), source.type)
 
     def choose(self, then: Callable[[], Values], otherwise: Callable[[], Values], condition: Condition | None = None) -> list[Flowing]:
@@ -65,8 +65,8 @@ class Decisions:
     def repeat(
         self, trips: ScalarValue | int, initial: Sequence[Matrix], body: Callable[[Scalar, Sequence[Matrix]], Sequence[Matrix]]
     ) -> list[Matrix]:
-        """Write a loop. ``body`` gets the index and the carried matrices, and returns the ones of the next iteration; return the ones after
-        the loop."""
+        """Write a loop. ``body`` gets the index and the carried matrices, and returns the matrices of the next iteration. Return the
+        matrices after the loop."""
         writer = self.writer
         index = Value(writer.name("i"), U32)
         current = [Value(writer.name("carried"), matrix.type) for matrix in initial]

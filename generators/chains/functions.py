@@ -26,7 +26,7 @@ class FunctionWriter:
         self.control = control
 
     def parameters(self, *kinds: str) -> list[Matrix]:
-        """Make a matrix parameter for each operand that is named."""
+        """Make a matrix parameter for each named operand."""
         return [Value(self.writer.name(f"parameter_{kind}"), self.writer.type(kind)) for kind in kinds]
 
     def scalars(self, *names: str) -> list[Scalar]:
@@ -36,7 +36,8 @@ class FunctionWriter:
     def function(
         self, name: str, parameters: Sequence[Parameter], body: Callable[[], Matrix | None], variables: Sequence[Variable] = ()
     ) -> Function:
-        """Write a function. ``body`` writes its operations and gives the matrix that it returns; ``variables`` are its own."""
+        """Write a function. ``body`` writes its operations and returns the matrix that the function returns; ``variables`` are local to the
+        function."""
         with self.writer.builder.arm() as operations:
             returned = body()
         return Function(self.writer.name(name), tuple(parameters), tuple(operations), returned, self.control, tuple(variables))
@@ -57,5 +58,5 @@ class FunctionWriter:
         return self.function("multiply", [a, b, c], lambda: self.writer.muladd(a, b, c))
 
     def tiles(self, tile: int) -> tuple[Matrix, Matrix]:
-        """Load a tile of A and the same one of B."""
+        """Load a tile of A and the tile of B with the same number."""
         return self.writer.load("a", tile), self.writer.load("b", tile)

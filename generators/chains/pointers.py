@@ -1,4 +1,4 @@
-"""Writes functions that take pointers, and the variables that these point to."""
+"""Writes functions that take pointers, and the variables that the pointers point to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PointerWriter(FunctionWriter):
         self.storage = storage
 
     def variable(self, kind: str, tile: int | None = None, storage: Storage | None = None) -> Variable:
-        """Declare a variable of an operand's type, which holds one of its tiles or nothing yet."""
+        """Declare a variable of an operand's type. It holds one of the operand's tiles, or no value yet."""
         variable = self.writer.builder.variable(self.writer.name(f"variable_{kind}"), self.writer.type(kind), storage or self.storage)
         if tile is not None:
             self.set(variable, self.writer.load(kind, tile))
@@ -39,15 +39,15 @@ class PointerWriter(FunctionWriter):
         return [self.variable(kind, tile) for kind in kinds]
 
     def own(self, type_: MatrixType, initializer: Initializer | None = None) -> Variable:
-        """Make a variable for a function to have."""
+        """Make a variable that a function may own."""
         return Variable(self.writer.name("own"), type_, "function", initializer)
 
     def pointer(self, kind: str, direction: Direction = "inout", storage: Storage | None = None) -> PointerParameter:
-        """Make a parameter that is a pointer to a matrix of an operand's type."""
+        """Make a pointer parameter to a matrix of an operand's type."""
         return self.pointer_to(self.writer.type(kind), f"pointer_{kind}", direction, storage)
 
     def pointer_to(self, type_: ValueType, name: str, direction: Direction = "inout", storage: Storage | None = None) -> PointerParameter:
-        """Make a parameter that is a pointer to a variable of ``type_``."""
+        """Make a pointer parameter to a variable of ``type_``."""
         return PointerParameter(Variable(self.writer.name(name), type_, storage or self.storage), direction)
 
     def get(self, holder: Variable | PointerParameter, *path: int) -> Matrix:

@@ -1,8 +1,8 @@
-"""Operands for programs that choose at run time what they multiply: every scope instance has eight tiles of A and of B, two of C, and
+"""Operands for programs that choose their factors at run time: every scope instance has eight tiles of A and of B, two of C, and
 two outputs, and any sum in which each tile occurs once is exact.
 
-Tiles are squares of the larger dimension, all of which holds data of the operand's kind, so an access in the other layout, with
-another stride or to another tile is defined and gives another matrix.
+Each tile is a square with the larger dimension as its side. All of it holds data of the operand's kind, so an access in the other layout,
+with another stride or to another tile is defined and gives another matrix.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _STEPS = {"a": STEPS, "b": STEPS, "c": 2, "d": 1}
 
 
 def fits(row: PropertyRow) -> bool:
-    """Return whether sums of ``STEPS`` products can be carried, and exact ones have bits enough: C has Result's type, a float has at least
+    """Return whether sums of ``STEPS`` products can be carried and have enough bits to be exact: C has Result's type, a float has at least
     eleven bits of significand, and nothing saturates."""
     return row.c is row.result and not row.saturating and (not row.result.is_float or row.result.precision >= 11)
 
 
 def square_tiles(type_: MatrixType, layout: Layout, count: tuple[int, int]) -> Tiles:
-    """Return tiles that each fill a square. Lines are padded, and aligned to 16 bytes, enough for any layout."""
+    """Return tiles that each fill a square. Lines are padded and aligned to 16 bytes, which suffices for any layout."""
     side = max(type_.shape)
     square = tiled(replace(type_, rows=side, columns=side), layout, True, count, granule=granule_of(type_.component))
     return replace(square, type=type_)
@@ -82,7 +82,7 @@ class ChainWriter:
         return name
 
     def name(self, what: str) -> str:
-        """Make a name that nothing else has."""
+        """Make a unique name."""
         self._count += 1
         return f"{what}_{self._count}"
 
@@ -91,7 +91,7 @@ class ChainWriter:
         return self.tiles[operand].type
 
     def first(self, operand: str, tile: int | ScalarValue) -> ScalarValue:
-        """Compute the element at which a tile of this instance begins."""
+        """Compute the index of the first element of a tile of this instance."""
         builder, pitch = self.builder, self.tiles[operand].pitch
         if isinstance(tile, int):
             step: ScalarValue = builder.literal(tile * pitch)
@@ -118,7 +118,7 @@ class ChainWriter:
         return self.builder.muladd(self.name("sum"), self.type("d"), a, b, c, operands)
 
     def add(self, tile: int | ScalarValue, c: Matrix) -> Matrix:
-        """Add the product of a tile of A and the same one of B to ``c``."""
+        """Add the product of a tile of A and the tile of B with the same number to ``c``."""
         return self.muladd(self.load("a", tile), self.load("b", tile), c)
 
     def store(self, matrix: Matrix, output: str = "d0", layout: Layout | None = None) -> None:
@@ -126,7 +126,7 @@ class ChainWriter:
         self.arrays[output].store(matrix, self.first("d", 0), layout=layout)
 
     def inputs(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Draw the contents of a, b and c as uint8: floats whose sums are exact, integers with all bits random."""
+        """Draw the contents of a, b and c as uint8: floats with exact sums, integers with all bits random."""
         row = self.row
         chain = Chain(row, self.builder.instances, STEPS)
         drawn = products.exact(chain, rng) if row.result.is_float else integers.wrapping(chain, rng)

@@ -1,1 +1,1 @@
-"""Functions that instructions call for elements."""
+"""Functions that instructions call for each element."""

@@ -1,4 +1,4 @@
-"""Functions for operations on elements, in which no two arguments can be exchanged unseen."""
+"""Functions for operations on elements. Exchanging any two arguments changes the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Callback:
     """A function and the operands after the matrix.
 
     Attributes:
-        adds: whether it computes sums, so floats have to be whole numbers that fit their significand; else it chooses or scales.
+        adds: whether it computes sums, so floats have to be whole numbers that fit their significand; otherwise it chooses or scales.
         rest: the sum of the absolute values of all terms except matrices and tables, for floats.
         shares: the weights of matrices and tables in the sum besides the element's own, which is 1.
     """
@@ -36,8 +36,8 @@ class Callback:
     shares: float = 0
 
     def most(self, component: ComponentType, times: int) -> int | None:
-        """Return the greatest magnitude of data for which all is exact that the function computes when it is applied ``times`` times in
-        turn; None if it is for data of any magnitude."""
+        """Return the greatest magnitude of data for which ``times`` successive applications of the function are exact; None if they are
+        exact for any magnitude."""
         if not component.is_float or not self.adds:
             return None
         return int(((1 << component.precision) - times * self.rest) // (1 + times * self.shares))
@@ -51,13 +51,14 @@ def _place(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _position(writer: CallbackWriter, _: int) -> Callback:
-    """Return the place alone, whatever the element."""
+    """Return the place alone, independent of the element."""
     result = writer.arithmetic.weighted(writer.place_terms())
     return Callback(writer.function("position", result), (), True, writer.place_most)
 
 
 def _mask(writer: CallbackWriter, _: int) -> Callback:
-    """Replace x by a number beyond a diagonal. Three columns before the first are negative or great, as the type of the row says."""
+    """Replace x by a number unless column - 3 is less than row. In the first three columns the difference is negative if the type is
+    signed, and a large number if it is unsigned."""
     type_ = writer.row.type
     column: Expression = writer.column if writer.column.type is type_ else Converted(type_, writer.column)
     inside = Binary("less", Binary("subtract", column, constant(type_, 3)), writer.row)
@@ -86,7 +87,7 @@ _WEIGHTS = (2, 3, 4, 5, 7)
 
 
 class _Sum:
-    """A sum of x and of terms that operands give, each with another weight."""
+    """A sum of x and terms from operands, each with a different weight."""
 
     def __init__(self, writer: CallbackWriter) -> None:
         self.writer = writer
@@ -94,7 +95,7 @@ class _Sum:
         self.rest, self.shares = 0.0, 0.0
 
     def add(self, term: Expression, magnitude: float | None) -> None:
-        """Add a term of a magnitude, None for the elements of a matrix or a table."""
+        """Add a term with a magnitude; None for the elements of a matrix or a table."""
         weight = _WEIGHTS[len(self.terms) - 1]
         self.terms.append((weight, term))
         if magnitude is None:
@@ -122,13 +123,13 @@ def _scalars(writer: CallbackWriter, order: int) -> Callback:
 
 
 def _vector(writer: CallbackWriter, order: int) -> Callback:
-    """Choose a component of a vector of 2 to 4 by the place, or x."""
+    """Choose x or, by the place, a component of a vector of 2 to 4 components."""
     lanes = 2 + order % 3
     vector = Value("vector", VectorType(writer.component, lanes))
     operand = VectorOperand(
         tuple(writer.around.scalar(f"lane_{i}", writer.component, bits_of(writer.component, _small(writer, i))) for i in range(lanes))
     )
-    # Eight or sixteen rows or columns further the place chooses otherwise.
+    # Eight or sixteen rows or columns further, the place chooses another component.
     by_row = Binary("multiply", writer.unsigned(writer.row), constant(U32, 37))
     by_column = Binary("multiply", writer.unsigned(writer.column), constant(U32, 11))
     which = Binary("and", Binary("shift_right", Binary("add", by_row, by_column), constant(U32, 3)), constant(U32, 7))
@@ -174,7 +175,7 @@ def _mixed(writer: CallbackWriter, order: int) -> Callback:
 
 
 def _bundled(writer: CallbackWriter, order: int) -> Callback:
-    """Add the same and a struct."""
+    """Add a scalar, a matrix, a vector, another matrix and a struct."""
     return _several(writer, order, "bundled", with_struct=True)
 
 
@@ -205,7 +206,7 @@ def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
 
 
 def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> tuple[Expression, Parameter, ExtraOperand]:
-    """Read an element of a table, ``index`` after the first one of this instance."""
+    """Read the element of a table that is ``index`` elements after the first one of this instance."""
     array, begin = writer.around.table(name, length)
     parameter = Value("begin", U32)
     return ElementRead(array, Binary("add", parameter, index)), parameter, begin
@@ -220,7 +221,7 @@ def _bias(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _table(writer: CallbackWriter, _: int) -> Callback:
-    """Add x and an element of a table of the matrix's shape, which is there by columns."""
+    """Add x and an element of a table of the matrix's shape, stored by columns."""
     total = _Sum(writer)
     rows, columns = writer.shape
     index = Binary("add", Binary("multiply", writer.unsigned(writer.column), constant(U32, rows)), writer.unsigned(writer.row))
@@ -237,7 +238,7 @@ def _scale(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _nested(writer: CallbackWriter, _: int) -> Callback:
-    """Call another function twice, the second time with rows and columns exchanged and of what the first returned."""
+    """Call another function twice, the second time on the first result, with row and column exchanged."""
     component, arithmetic = writer.component, writer.arithmetic
     a, b = Value("a", component), Value("b", component)
     tripled = Binary("multiply", arithmetic.raised(a), arithmetic.constant(3))
@@ -249,14 +250,14 @@ def _nested(writer: CallbackWriter, _: int) -> Callback:
     by_row, by_column = writer.unsigned(writer.row), writer.unsigned(writer.column)
     first = Called(inner, (by_row, by_column, t, writer.x))
     result = Called(inner, (by_column, by_row, s, first))
-    # The two calls have the row and the column in either place.
+    # The two calls pass row and column in either order.
     places = 2 * sum(writer.steps) * (max(writer.shape) - 1)
     rest = 3 * abs(writer.number(0)) + 3 * abs(writer.number(1)) + places
     return Callback(writer.function("outer", result, s, t), (writer.given("given_s", 0), writer.given("given_t", 1)), True, rest)
 
 
 def _unused(writer: CallbackWriter, _: int) -> Callback:
-    """Take parameters of every kind that nothing reads, around two that count."""
+    """Take unused parameters of every kind, around two that are used."""
     total, component = _Sum(writer), writer.component
     s, t = Value("s", component), Value("t", component)
     total.add(s, writer.number(0))
@@ -283,7 +284,7 @@ def _unused(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _outside(writer: CallbackWriter, _: int) -> Callback:
-    """Use specialization constants in the function itself."""
+    """Use specialization constants inside the function."""
     total = _Sum(writer)
     for i in range(2):
         value = writer.around.scalar(f"constant_{i}", writer.component, bits_of(writer.component, writer.number(i)), "specialization")
@@ -296,9 +297,9 @@ class CallbackDesign:
     """A function that a case may choose, before its component type and shape are known.
 
     Attributes:
-        make: writes it; the number chooses an order of operands, or how many there are.
-        orders: how many such numbers there are, from 0 on.
-        takes_scalars: whether scalars are among its operands, which have a source.
+        make: writes it; the number chooses the order or the count of its operands.
+        orders: how many such numbers there are, from 0 up.
+        takes_scalars: whether its operands include scalars, which have a source.
         takes_matrices: whether matrices are.
         reads_memory: whether it reads a table.
     """
@@ -330,4 +331,4 @@ CALLBACKS: Mapping[str, CallbackDesign] = MappingProxyType(
         "outside": CallbackDesign(_outside, takes_scalars=False),
     }
 )
-"""By the words of the casebook."""
+"""The designs by their casebook label."""

@@ -1,4 +1,4 @@
-"""Functions that reductions and operations on elements call: arithmetic of every component type, in a type that has it."""
+"""Functions that reductions and operations on elements call: arithmetic of every component type, computed in a type that supports it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from generators.program.values import Value
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Combination = Literal["add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude"]
-"""How reductions combine two elements. ``circle`` is (a + 1) * (b + 1) - 1 of wrapping integers; ``magnitude`` the number farther from
-zero, and of two that are equally far the greater one."""
+"""How reductions combine two elements. ``circle`` is (a + 1) * (b + 1) - 1 on wrapping integers. ``magnitude`` is the number farther from
+zero; of two that are equally far, the greater one."""
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Makes expressions of one component type, computed in another where it has no arithmetic."""
+    """Makes expressions of one component type, computed in another type if it has no arithmetic."""
 
     component: ComponentType
 
@@ -30,23 +30,23 @@ class Arithmetic:
         return self.component if self.component.has_arithmetic else COMPONENT_TYPES["f32"]
 
     def raised(self, value: Expression) -> Expression:
-        """Return ``value``, of any type, in the type that computes."""
+        """Convert ``value``, of any type, to the computing type."""
         return value if value.type is self.type else Converted(self.type, value)
 
     def lowered(self, value: Expression) -> Expression:
-        """Return ``value`` in the component type."""
+        """Convert ``value`` to the component type."""
         return value if value.type is self.component else Converted(self.component, value)
 
     def constant(self, number: float) -> Expression:
-        """Return a literal in the type that computes."""
+        """Return a literal of the computing type."""
         return constant(self.type, bits_of(self.type, number))
 
     def binary(self, operator: BinaryOperator, left: Expression, right: Expression) -> Expression:
-        """Return ``left`` (operator) ``right`` in the type that computes."""
+        """Return ``left`` (operator) ``right`` in the computing type."""
         return Binary(operator, left, right)
 
     def weighted(self, terms: Sequence[tuple[float, Expression]]) -> Expression:
-        """Return the sum of the terms, each times its weight, in the type that computes."""
+        """Return the sum of the terms, each times its weight, in the computing type."""
         total: Expression | None = None
         for weight, term in terms:
             product = self.raised(term)
@@ -82,8 +82,8 @@ def _combined(arithmetic: Arithmetic, kind: Combination, a: Expression, b: Expre
 
 
 def combining(name: str, component: ComponentType, kind: Combination, nesting: int = 0, control: Hint = "none") -> Function:
-    """Build the function of two components that a reduction by ``kind`` calls; it calls another one ``nesting`` times over, and gives the
-    parameters in the other order."""
+    """Build the function of two components that a reduction by ``kind`` calls; it calls another function, nested ``nesting`` deep, and
+    passes the parameters in the other order."""
     arithmetic = Arithmetic(component)
     a, b = Value("a", component), Value("b", component)
     inner = arithmetic.lowered(_combined(arithmetic, kind, arithmetic.raised(a), arithmetic.raised(b)))

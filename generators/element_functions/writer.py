@@ -1,4 +1,4 @@
-"""Writes functions for operations on elements, with numbers that differ."""
+"""Writes functions for operations on elements, with distinct numbers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from generators.types import ComponentType
 
 
 class ProgramAround(Protocol):
-    """Gives a function the operands, matrices and arrays of the program that applies it."""
+    """Gives a function access to the operands, matrices and arrays of the program that applies it."""
 
     def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:
-        """Return a scalar of these bits; from the source of the case if none is given."""
+        """Return a scalar with these bits; from the case's source if ``source`` is not given."""
         ...
 
     def matrix(self, name: str) -> Matrix:
@@ -66,7 +66,7 @@ class CallbackWriter:
 
     @property
     def steps(self) -> tuple[int, int]:
-        """How much a further row, and a further column, add to an element."""
+        """The amounts that one more row and one more column add to an element."""
         if not self.component.is_float:
             return 37, 11
         return (5, 3) if self.component.precision < 24 else (1021, 3)
@@ -83,7 +83,7 @@ class CallbackWriter:
         return by_row * (self.shape[0] - 1) + by_column * (self.shape[1] - 1)
 
     def number(self, i: int, component: ComponentType | None = None) -> int:
-        """Return the i-th of some numbers that differ: integers of the whole width, floats that use half of their significand."""
+        """Return the i-th of a series of distinct numbers: integers of the whole width, floats that use half of their significand."""
         component = component or self.component
         if component.is_float:
             half = 1 << (component.precision // 2) if component.precision >= 11 else 0
@@ -92,6 +92,6 @@ class CallbackWriter:
         return value | 1 << (component.bits - 1) if i % 2 else value & ~(1 << (component.bits - 1))
 
     def given(self, name: str, i: int, component: ComponentType | None = None) -> ScalarValue:
-        """Return an operand with the i-th number."""
+        """Return an operand whose value is the i-th number."""
         component = component or self.component
         return self.around.scalar(name, component, bits_of(component, self.number(i, component)))

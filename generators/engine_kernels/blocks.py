@@ -1,4 +1,4 @@
-"""Define formats of quantised weights for whole kernels: a block of a scale and packed numbers, and the function that decodes one of them.
+"""Define formats of quantised weights for whole kernels: a block with a scale and packed numbers, and the function that decodes one number.
 
 Blocks have any number of elements, unlike the published formats of block_formats.py, and tiles begin and end anywhere in a block.
 Elements are so small that sums over all of K are exact.
@@ -27,8 +27,8 @@ class Format:
     """How a block of ``count`` numbers is stored.
 
     Attributes:
-        nibbles: how numbers of four bits share a byte: ``halves``, a number of the block's first half below one of its second half;
-            ``pairs``, neighbours; None for numbers of a byte each.
+        nibbles: how four-bit numbers share a byte: ``halves`` puts a number of the block's first half in the low bits and one of its second
+            half in the high bits; ``pairs`` puts neighbours together; None for numbers of a byte each.
         minimum: whether a second f16 is added to each number; without it the numbers are centred at 0.
         scaled: whether there is a scale.
     """
@@ -43,7 +43,7 @@ class Format:
         return block_of("Block", 2 if numbers else 1, *numbers, (U8, count // 2) if self.nibbles else (S8, count))
 
     def decode(self, count: int, target: ComponentType) -> Function:
-        """Return the function that decodes an element, a ``target``, from the block and the element's place in it."""
+        """Return the function that decodes an element of type ``target`` from the block and the element's index in it."""
         block = self.block(count)
         pointer = Value("block", block)
         of_block, within = Value("block_place", ArrayType(U32, 2)), Value("place", ArrayType(U32, 2))
@@ -74,7 +74,7 @@ class Format:
 
     @property
     def largest(self) -> int:
-        """Bound of the magnitude of an element, in halves."""
+        """Upper bound of an element's magnitude, in halves."""
         return 2 * ((2 * 15 + 4) if self.minimum else 2 * 8 if self.nibbles else 2 * 31)
 
     def draw(self, blocks: int, count: int, rng: np.random.Generator) -> np.ndarray:

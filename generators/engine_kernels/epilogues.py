@@ -1,4 +1,4 @@
-"""Change a finished sum before it is stored: by a bias, a scale for each row, a limit, a polynomial."""
+"""Change a finished sum before it is stored: by a bias, a scale for each row, a limit, or a polynomial."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from generators.program.values import Matrix, ScalarValue, Value
 from generators.types import ComponentType, StorageClass
 
 EpilogueKind = Literal["none", "bias", "scale", "limit", "chain", "polynomial"]
-"""Nothing; a bias for each column; a scale for each row; no less than zero; bias, limit and scale; x * x + 3 * x."""
+"""The epilogues: nothing; a bias for each column; a scale for each row; a lower limit of zero; bias, limit and scale; x * x + 3 * x."""
 
 _MARGIN = 64
-"""Elements after the last one of a bias or scale: tiles extend beyond the edges of the tensors, and read them as well."""
+"""Extra elements at the end of a bias or scale: tiles extend beyond the edges of the tensors and read them too."""
 
 
 def share(budget: int, component: ComponentType, epilogue: EpilogueKind) -> int:
-    """Return the part of ``budget`` that the sum may take if the epilogue is to be exact."""
+    """Return the part of ``budget`` that the sum may use for the epilogue to be exact."""
     if not component.is_float:
         return budget
     match epilogue:
@@ -67,7 +67,7 @@ class Epilogue:
             case "polynomial":
                 return self._polynomial(matrix)
             case "chain":
-                # Three instructions, one for each step.
+                # One instruction for each of three steps.
                 for step in ("bias", "limit", "scale"):
                     matrix = self._called(step, matrix, row0, column0)
                 return matrix
@@ -101,7 +101,7 @@ class Epilogue:
 
 
 def epilogue_data(program: Program, component: ComponentType, budget: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw the contents of ``bias`` and ``scale``, where the program has them: uint8 by name.
+    """Draw the contents of ``bias`` and ``scale``, if the program has them: uint8 by name.
 
     Floats of a bias are whole numbers up to half of ``budget``, and floats of a scale are powers of two of either sign. Integers are any
     numbers.

@@ -1,4 +1,4 @@
-"""Share parts among whole kernels: loops that accumulate, tiles of a grid, and tensors that all workgroups use."""
+"""Parts that whole kernels share: loops that accumulate, tiles of a grid, and tensors that all workgroups use."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from generators.program.values import (
 from generators.types import ClampMode, ComponentType
 
 Carry = Literal["phi", "variable", "unrolled"]
-"""What brings matrices from one iteration to the next: a loop's own values, variables, or no loop at all."""
+"""How matrices get from one iteration to the next: as values that the loop carries, in variables, or without any loop."""
 
 Tail = Literal["none", "m", "n", "k", "all"]
-"""Which sizes of a product are not multiples of what a workgroup computes."""
+"""The sizes of a product that are not multiples of a workgroup's part."""
 
 GAPS: Mapping[str, bool] = MappingProxyType({"none": False, "some": True})
-"""Whether elements of no matrix follow each line."""
+"""Whether padding follows each line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +53,14 @@ class LoopParameters:
 
 
 def workgroups_of(grid: tuple[int, int], instances: int) -> int:
-    """Return how many workgroups of ``instances`` scope instances have one instance for each tile of the grid; 0 if some have none."""
+    """Return how many workgroups of ``instances`` scope instances give each tile of the grid one instance; 0 if the tiles do not fill
+    them."""
     tiles = grid[0] * grid[1]
     return tiles // instances if tiles % instances == 0 else 0
 
 
 def with_tail(tail: Tail, m: int, n: int, k: int) -> tuple[int, int, int]:
-    """Return ``m``, ``n`` and ``k``, of which those that the tail names are smaller, each by another number."""
+    """Return ``m``, ``n`` and ``k``. Those that the tail names are smaller, each by a different number."""
     return (
         m - 3 if tail in ("m", "all") else m,
         n - 5 if tail in ("n", "all") else n,
@@ -73,11 +74,11 @@ def constant_of(value: float, component: ComponentType) -> Operand:
 
 
 class KernelWriter(TensorWriter):
-    """Writes kernels, whose numbers come from one source.
+    """Writes kernels whose numbers come from one source.
 
     Args:
         builder: gets the operations.
-        parameters: say where numbers come from, and how the loop is written.
+        parameters: give the source of the numbers and the form of the loop.
     """
 
     def __init__(self, builder: ProgramBuilder, parameters: LoopParameters) -> None:
@@ -87,7 +88,7 @@ class KernelWriter(TensorWriter):
         self._count = 0
 
     def name(self, what: str) -> str:
-        """Return a name that no other value has."""
+        """Return a unique name."""
         self._count += 1
         return f"{what}_{self._count}"
 
@@ -112,7 +113,7 @@ class KernelWriter(TensorWriter):
         return self.builder.splat(self.name(what), type_, self.builder.literal(0, type_.component))
 
     def divided(self, index: ScalarValue, width: ScalarValue, names: tuple[str, str]) -> tuple[Scalar, Scalar]:
-        """Return ``index`` divided by ``width``, and the rest: the row and the column of a tile of a grid."""
+        """Return the quotient and the remainder of ``index`` by ``width``: the row and the column of a tile in a grid."""
         builder = self.builder
         return builder.arithmetic(names[0], "divide", index, width), builder.arithmetic(names[1], "modulo", index, width)
 
@@ -135,14 +136,14 @@ class KernelWriter(TensorWriter):
         tensor.store(matrix, self.literal(tensor.first), layout)
 
     def _trip_count(self, trips: int) -> ScalarValue:
-        """Return the operand ``trips``. A specialization constant has a smaller default: with a larger one a device that ignores the
-        specialization would only add tiles beyond the matrices, which are zeros."""
+        """Return the operand ``trips``. The default of a specialization constant is smaller than its value: with a larger default, a device
+        that ignores the specialization would only add tiles beyond the matrices, which are zeros."""
         return self.number("trips", trips, signed=False, default=trips - 1 if trips else 1)
 
     def repeat(
         self, trips: int, initial: Sequence[Matrix], body: Callable[[ScalarValue, Sequence[Matrix]], Sequence[Matrix]]
     ) -> list[Matrix]:
-        """Run ``body`` ``trips`` times and return the last matrices. It gets the number of the iteration and the current matrices, and
+        """Run ``body`` ``trips`` times and return the last matrices. ``body`` gets the index of the iteration and the current matrices, and
         returns the next ones."""
         match self.carry:
             case "phi":

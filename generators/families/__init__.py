@@ -1,1 +1,1 @@
-"""From the parameters of a case to its program and subcases: one module for each family group."""
+"""Builders that make programs and subcases from the parameters of a case: one module for each family."""

@@ -20,7 +20,7 @@ from generators.program.values import ArrayType, ArrayValue, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
 
 DRAWS_PER_FORM = 10
-"""How many draws share a program."""
+"""Number of draws that share a program."""
 
 _LINE_BYTES = 32
 _PLAIN = ("u32", "s32", "f32", "f16")
@@ -38,10 +38,10 @@ class ArrayConversion:
         component, use, lines, width: of the matrix; ``width`` is the components of a line.
         subgroup_size, subgroups: of the workgroup.
         before: type of the elements in memory, which are cast if the arrays of the matrix have another one.
-        given, taken: types of the elements of the arrays that the matrix is made of and becomes.
-        after: type that elements are cast to.
-        parts: the array is cut into so many parts, one of which is stored.
-        start: the number of that part.
+        given, taken: element types of the arrays from which the matrix is made and which it becomes.
+        after: type to which elements are cast.
+        parts: number of parts into which the array is cut; one part is stored.
+        start: index of that part.
         number: decides the data.
     """
 
@@ -61,7 +61,7 @@ class ArrayConversion:
 
     @property
     def form(self) -> ArrayConversion:
-        """What decides the module: the conversion without its run-time numbers."""
+        """The input that decides the module: the conversion without its run-time numbers."""
         return replace(self, start=0, number=0)
 
     @property
@@ -82,7 +82,7 @@ class ArrayConversion:
 
 
 def draw(seed: int, index: int) -> ArrayConversion:
-    """Draw conversion ``index``; draws that follow each other share their form."""
+    """Draw conversion ``index``; consecutive draws share their form."""
     place, number = divmod(index, DRAWS_PER_FORM)
     form = _form(np.random.default_rng([seed, place]))
     start = int(np.random.default_rng([seed, place, number + 1]).integers(form.parts))
@@ -156,18 +156,18 @@ def _cast(builder: ProgramBuilder, name: str, array: ArrayValue, type_: ArrayTyp
 
 
 def data(conversion: ArrayConversion, program: Program, seed: int) -> dict[str, np.ndarray]:
-    """Draw the arrays, by name; uint8. Floats are normal numbers in every type that the elements have."""
+    """Draw the arrays, by name; uint8. Floats are normal numbers in every type of the elements."""
     rng = np.random.default_rng([seed, conversion.number])
     bits = rng.integers(0, 256, program.array("given").bytes, np.uint8)
     names = {conversion.before, conversion.given, conversion.component, conversion.taken, conversion.after}
-    # What makes a wider float normal is a bit of the fraction of a narrower one, so one pass from the narrow types on is enough.
+    # A fraction bit of a narrower float makes a wider float normal, so one pass from narrow to wide types is enough.
     for component in sorted((COMPONENT_TYPES[name] for name in names), key=lambda type_: type_.bits):
         bits = np.ascontiguousarray(normal(bits.view(component.bits_dtype), component)).view(np.uint8)
     return {"given": bits}
 
 
 def simpler(conversion: ArrayConversion) -> Iterator[ArrayConversion]:
-    """Yield candidates, the boldest first."""
+    """Yield candidates, the simplest first."""
     if conversion.parts > 1:
         yield replace(conversion, parts=1, start=0)
     if conversion.after != conversion.taken:
@@ -185,14 +185,14 @@ def simpler(conversion: ArrayConversion) -> Iterator[ArrayConversion]:
 
 
 def size(conversion: ArrayConversion) -> tuple[int, ...]:
-    """Return what shrinking makes less."""
+    """Return the measure that shrinking reduces."""
     types = (conversion.before, conversion.given, conversion.component, conversion.taken, conversion.after)
     changes = sum(one != other for one, other in pairwise(types))
     return changes, conversion.parts, conversion.subgroups, conversion.start
 
 
 def describe(conversion: ArrayConversion) -> str:
-    """Return a line for each part, for people."""
+    """Return a line for each part, for readers."""
     rows, columns = conversion.matrix.shape
     return "\n".join(
         (

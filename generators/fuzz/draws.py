@@ -1,4 +1,5 @@
-"""Draws tensor addressings from a seed. Each is defined by the specification, and stays where its readings agree (facts F-TA-*)."""
+"""Draws tensor addressings from a seed. The specification defines each of them, and they avoid the points where its readings differ (facts
+F-TA-*)."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from generators.program.values import Source
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 DRAWS_PER_FORM = 40
-"""Draws that differ in run-time numbers alone, and so share a module."""
+"""Number of draws that differ only in run-time numbers and so share a module."""
 
 _WHOLE = 0xFFFFFFFF
 _ROOM = CAPACITY - 64
-"""Elements that a tensor may span, so it may begin somewhat after the array's beginning."""
+"""Maximum number of elements that a tensor spans, so it may begin somewhat after the start of the array."""
 
 _MOST_PUSHED = 30
-"""Push-constant operands that fit in 128 bytes beside an address."""
+"""Number of push-constant operands that fit in 128 bytes beside an address."""
 
 _MATRICES: Sequence[tuple[str, int, int, Use]] = (
     ("f16", 16, 16, Use.ACCUMULATOR),
@@ -43,21 +44,21 @@ Rng = np.random.Generator
 
 
 def draw(seed: int, index: int) -> Addressing:
-    """Draw number ``index`` of ``seed``: always the same one."""
+    """Return draw number ``index`` of ``seed``, which is always the same."""
     place, number = divmod(index, DRAWS_PER_FORM)
     form = _form(np.random.default_rng([seed, place]))
     return _numbers(np.random.default_rng([seed, place, number]), form)
 
 
 def draw_groups(seed: int, index: int) -> Addressing:
-    """Draw number ``index`` of ``seed`` of the loads with a vector decode function: always the same one."""
+    """Return draw number ``index`` of ``seed`` among the loads with a vector decode function, which is always the same."""
     place, number = divmod(index, DRAWS_PER_FORM)
     rng = np.random.default_rng([seed, place, 0, 1])
     form = _form(rng)
     while form.access != "load" or not COMPONENT_TYPES[form.component].has_arithmetic:
         form = _form(rng)
     steps = [step for step in form.steps if step[0] != "block_size"]
-    # Before all dimensions, or after them: strides count blocks, or elements (F-TA-14).
+    # The block size comes before all dimensions or after them: strides count blocks or elements (F-TA-14).
     steps.insert(0 if _chance(rng, 0.7) else _last_dimension(replace(form, steps=tuple(steps))) + 1, ("block_size", (0,) * form.rank))
     groups = Groups(int(rng.choice([2, 4, 8])), _chance(rng, 0.5))
     return _numbers(np.random.default_rng([seed, place, number, 2]), replace(form, steps=tuple(steps), groups=groups))
@@ -73,7 +74,7 @@ def _between(rng: Rng, low: int, high: int) -> int:
 
 
 def _form(rng: Rng) -> Addressing:
-    """Draw what a module is made from; all numbers are zero."""
+    """Draw the inputs of a module, with all numbers zero."""
     component, rows, columns, use = _MATRICES[_between(rng, 0, len(_MATRICES) - 1)]
     load, rank = _chance(rng, 0.7), _between(rng, 1, 5)
     mode = list(ClampMode)[_between(rng, 0, len(ClampMode) - 1)]
@@ -102,7 +103,7 @@ def _form(rng: Rng) -> Addressing:
 def _view_form(rng: Rng, rank: int) -> View:
     kind = rng.random()
     own = kind < 0.5
-    # Without dimensions of its own a view has the layout's (F-TA-10).
+    # Without its own dimensions, a view has the layout's (F-TA-10).
     count = _between(rng, 1, 5) if own else rank
     settings: list[ViewSetting] = []
     if own:
@@ -110,7 +111,7 @@ def _view_form(rng: Rng, rank: int) -> View:
         if _chance(rng, 0.5):
             settings.append("stride")
     elif kind > 0.8:
-        # They are set and do not count (CM2-VW-05).
+        # They are set but have no effect (CM2-VW-05).
         settings += ["dimension", "stride"]
     if _chance(rng, 0.5):
         settings.insert(_between(rng, 0, len(settings)), "clip")
@@ -119,7 +120,7 @@ def _view_form(rng: Rng, rank: int) -> View:
 
 
 def _numbers(rng: Rng, form: Addressing) -> Addressing:
-    """Draw the numbers of one draw."""
+    """Draw the run-time numbers."""
     view, needed = form.view, form.rows * form.columns
     if view is not None:
         view, needed = _view_numbers(rng, view, form, needed)
@@ -128,7 +129,7 @@ def _numbers(rng: Rng, form: Addressing) -> Addressing:
     blocks = _blocks(rng, form)
     steps = _steps(rng, form, sizes, offsets, spans, blocks)
     if steps is None:
-        # The tensor that just holds the slice always fits.
+        # The smallest tensor that contains the slice always fits.
         sizes, offsets = spans, (0,) * form.rank
         steps = _steps(rng, form, sizes, offsets, spans, blocks, tight=True)
     assert steps is not None, f"a slice of {spans} does not fit in {CAPACITY} elements"
@@ -144,7 +145,7 @@ def _split(rng: Rng, total: int, count: int) -> list[int]:
 
 
 def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tuple[View, int]:
-    """Draw the view, and how many elements a slice needs to keep the elements of a store apart."""
+    """Draw the view, and the number of elements that a slice needs so the elements of a store do not overlap."""
     count = len(view.permutation)
     sizes: list[int] = []
     needed = elements
@@ -170,7 +171,7 @@ def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tupl
 
 
 def _view_strides(rng: Rng, sizes: Sequence[int], store: bool) -> tuple[int, ...]:
-    """Draw strides: for a load any; for a store the strides of adjacent elements in some order of the dimensions."""
+    """Draw strides: any for a load; for a store, the strides of adjacent elements in some order of the dimensions."""
     if not store and _chance(rng, 0.6):
         return tuple(_between(rng, 0, 40) for _ in sizes)
     strides, stride = [0] * len(sizes), 1
@@ -213,7 +214,7 @@ def _sizes(rng: Rng, form: Addressing, spans: tuple[int, ...]) -> tuple[tuple[in
             offset = _between(rng, 0, 2)
             sizes.append(max(2, offset + span + _between(rng, 0, 2)))
         else:
-            # One element, where mirroring divides by zero (F-TA-2), only in other modes.
+            # A single element, for which mirroring divides by zero (F-TA-2), occurs only in other modes.
             size = _between(rng, 2 if form.mode is ClampMode.REPEAT_MIRRORED else 1, span + 3)
             sizes.append(size)
             reach = 1_000_003 if far else size + span
@@ -266,7 +267,7 @@ def _steps(
                 values = _small(rng, len(none), 5)
             case "slice":
                 slices -= 1
-                # All but the last one have spans that the next one replaces.
+                # All except the last have spans that the next one replaces.
                 final = spans if not slices else _small(rng, form.rank, 9)
                 values = tuple(n for pair in zip(parts[slices], final, strict=True) for n in pair)
         steps.append((setting, values))
@@ -290,7 +291,7 @@ def _parts(rng: Rng, offsets: tuple[int, ...], count: int) -> list[tuple[int, ..
 
 
 def _strides(sizes: Sequence[int], blocks: Sequence[int], innermost: int = 1, gaps: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Draw strides in blocks, at least what TA-STR-02 asks for, and more by ``gaps``."""
+    """Draw strides in blocks: the minimum of TA-STR-02, plus ``gaps``."""
     strides = [innermost] * len(sizes)
     for dimension in range(len(sizes) - 2, -1, -1):
         inner = dimension + 1

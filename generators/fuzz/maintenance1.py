@@ -1,5 +1,5 @@
-"""A random chain of what SPV_EXT_cooperative_matrix_maintenance1 has, as data, and its program: changes of use and component, reductions,
-functions of elements, and coordinates. A matrix goes through the steps, and the last one is stored."""
+"""A random chain of the operations of SPV_EXT_cooperative_matrix_maintenance1, as data, and its program: changes of use and component,
+reductions, functions of elements, and coordinates. A matrix goes through the steps, and the last result is stored."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from generators.routines.elements import place_components
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, ReduceMode, Scope, Use
 
 DRAWS_PER_FORM = 10
-"""How many draws share a program."""
+"""Number of draws that share a program."""
 
 _SIZES = (8, 16, 32)
 _MOST_STEPS = 5
 _SMALL = 100
-"""The largest number that elements begin with, where they do not have all bits."""
+"""The largest initial number of elements that do not use all bits."""
 _LARGEST_WEIGHT = 5
 _BITWISE: Sequence[Combination] = ("and", "or", "xor")
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The integers that elements may be, both ends included. Floats go on only if none is 0: a zero has no certain sign."""
+    """The integers that elements may be, both ends included. Floats continue only if none is 0, since the sign of a zero is uncertain."""
 
     low: int
     high: int
@@ -45,7 +45,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Changed:
-    """The matrix gets a use, and components of a type."""
+    """A step that changes the use and the component type of the matrix."""
 
     component: str
     use: Use
@@ -53,7 +53,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The matrix is reduced to so many rows and columns."""
+    """A step that reduces the matrix to a number of rows and columns."""
 
     mode: ReduceMode
     combination: Combination
@@ -63,7 +63,7 @@ class Reduced:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Each element gets its row times ``row`` and its column times ``column`` added, by a function of elements."""
+    """A step that adds to each element its row times ``row`` and its column times ``column``, by a function of elements."""
 
     row: int
     column: int
@@ -71,7 +71,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Placed:
-    """Each invocation asks for the coordinates of its components."""
+    """A step in which each invocation asks for the coordinates of its components."""
 
     what: CoordinateUse
 
@@ -85,8 +85,8 @@ class Chain:
 
     Attributes:
         component, rows, columns, use: of the first matrix.
-        numbers: what its elements may be.
-        steps: what is done, in order.
+        numbers: the range of its elements.
+        steps: the operations, in order.
         layouts: of the load and of the store.
         scope, subgroups: of the matrices, and of the workgroup.
         number: decides the data.
@@ -105,7 +105,7 @@ class Chain:
 
     @property
     def form(self) -> Chain:
-        """What decides the module: the chain without its data."""
+        """The input that decides the module: the chain without its data."""
         return replace(self, number=0)
 
     @property
@@ -115,12 +115,12 @@ class Chain:
 
     @property
     def source(self) -> Tiles:
-        """Where the first matrices are."""
+        """The positions of the first matrices."""
         return tight(self.type, self.layouts[0], (self.subgroups if self.scope is Scope.SUBGROUP else 1, 1))
 
 
 def draw(seed: int, index: int) -> Chain:
-    """Draw chain ``index``; draws that follow each other share their form."""
+    """Draw chain ``index``; consecutive draws share their form."""
     return replace(_form(np.random.default_rng([seed, index // DRAWS_PER_FORM])), number=index)
 
 
@@ -136,7 +136,7 @@ def _form(rng: np.random.Generator) -> Chain:
         possible = [(step, found) for step in _candidates(type_, rng) if (found := following(type_, numbers, step)) is not None]
         if not possible:
             break
-        # By kind: otherwise the many changes of component would crowd out the kinds that occur once.
+        # Choose by kind: otherwise the many changes of component would crowd out the kinds that occur once.
         kind = str(rng.choice(sorted({_kind(type_, step) for step, _ in possible})))
         own = [one for one in possible if _kind(type_, one[0]) == kind]
         step, (type_, numbers) = own[int(rng.integers(len(own)))]
@@ -171,12 +171,12 @@ def _all_of(component: ComponentType) -> Numbers:
 
 
 def _most(component: ComponentType) -> int:
-    """Return the number up to which the type has all of them."""
+    """Return the largest n for which the type can represent all whole numbers up to n."""
     return 1 << component.precision if component.is_float else _all_of(component).high
 
 
 def _candidates(type_: MatrixType, rng: np.random.Generator) -> Iterator[Step]:
-    """Yield steps, of each kind some, that may be possible for a matrix of a type."""
+    """Yield some steps of each kind that may be possible for a matrix of a type."""
     for component in COMPONENT_TYPES:
         for use in Use:
             yield Changed(component, use)
@@ -198,8 +198,8 @@ def _candidates(type_: MatrixType, rng: np.random.Generator) -> Iterator[Step]:
 
 
 def following(type_: MatrixType, numbers: Numbers, step: Step) -> tuple[MatrixType, Numbers] | None:
-    """Return the type of the matrix after a step, and what its elements may be; None if the step is not possible, or if a result would not
-    be certain."""
+    """Return the type of the matrix after a step, and the range of its elements; None if the step is not possible or a result would be
+    uncertain."""
     component = type_.component
     if component.is_float and numbers.low < 1:
         return None
@@ -220,7 +220,7 @@ def following(type_: MatrixType, numbers: Numbers, step: Step) -> tuple[MatrixTy
 
 
 def _certain(type_: MatrixType, numbers: Numbers) -> tuple[MatrixType, Numbers] | None:
-    """Return the type with the numbers, or all of its numbers where an integer wraps; None where a float rounds."""
+    """Return the type with the numbers, or with all of its numbers if an integer wraps; None if a float rounds."""
     component = type_.component
     if component.is_float:
         return (type_, numbers) if numbers.high <= _most(component) else None
@@ -235,7 +235,7 @@ def _conversion(source: ComponentType, target: ComponentType) -> Conversion | No
 def _after_change(type_: MatrixType, numbers: Numbers, step: Changed) -> tuple[MatrixType, Numbers] | None:
     source, target = type_.component, COMPONENT_TYPES[step.component]
     result = replace(type_, component=target, use=step.use)
-    # One of both is an accumulator (M1-USE-03).
+    # One of the two uses is an accumulator (M1-USE-03).
     if step.use is not type_.use and Use.ACCUMULATOR not in (step.use, type_.use):
         return None
     if source is target:
@@ -287,7 +287,7 @@ def write(chain: Chain) -> Written:
 
 
 def _done(builder: ProgramBuilder, matrix: Matrix, step: Step, result: Matrix) -> Matrix:
-    """Add a step to a program, and return what it makes of a matrix."""
+    """Add a step to a program, and return the step's result for a matrix."""
     component = matrix.type.component
     match step:
         case Changed():
@@ -320,7 +320,7 @@ def data(chain: Chain, _: Program, seed: int) -> dict[str, np.ndarray]:
 
 
 def is_possible(chain: Chain) -> bool:
-    """Return whether each step of a chain is possible after the ones before it."""
+    """Return whether each step of a chain is possible after the steps before it."""
     type_, numbers = chain.type, chain.numbers
     for step in chain.steps:
         found = following(type_, numbers, step)
@@ -331,7 +331,7 @@ def is_possible(chain: Chain) -> bool:
 
 
 def _after_first(chain: Chain) -> Chain:
-    """Return the chain that begins with what the first step gives."""
+    """Return the chain that begins with the result of the first step."""
     found = following(chain.type, chain.numbers, chain.steps[0])
     assert found is not None, "a chain has possible steps"
     type_, numbers = found
@@ -342,7 +342,7 @@ def _after_first(chain: Chain) -> Chain:
 
 
 def simpler(chain: Chain) -> Iterator[Chain]:
-    """Yield candidates, the boldest first."""
+    """Yield candidates, the simplest first."""
     rows = Layout.ROW_MAJOR
     candidates = [
         _after_first(chain),
@@ -360,13 +360,13 @@ def simpler(chain: Chain) -> Iterator[Chain]:
 
 
 def size(chain: Chain) -> tuple[int, ...]:
-    """Return what shrinking makes less."""
+    """Return the measure that shrinking reduces."""
     other_layouts = sum(layout is not Layout.ROW_MAJOR for layout in chain.layouts)
     return len(chain.steps), chain.scope is Scope.WORKGROUP, chain.subgroups, chain.rows * chain.columns, other_layouts
 
 
 def describe(chain: Chain) -> str:
-    """Return a line for each step, for people."""
+    """Return a line for each step, for readers."""
     lines = [
         f"{chain.component} {chain.rows}x{chain.columns} use {chain.use.name}, numbers from {chain.numbers.low} to {chain.numbers.high}, "
         f"{chain.scope.name} scope, {chain.subgroups} subgroups, layouts {' and '.join(layout.name for layout in chain.layouts)}"

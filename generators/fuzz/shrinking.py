@@ -1,4 +1,4 @@
-"""Simpler addressings next to one: fewer parts first, then fewer dimensions, then smaller numbers."""
+"""Simpler neighbours of an addressing: fewer parts first, then fewer dimensions, then smaller numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COUNTS = ("dimension", "block_size")
 
 
 def simpler(addressing: Addressing) -> Iterator[Addressing]:
-    """Yield candidates, the boldest first. Whether one is defined at all is for the reference model to say."""
+    """Yield candidates, the simplest first. The reference model decides whether a candidate is defined at all."""
     yield from _without_parts(addressing)
     for dimension in range(addressing.rank):
         if addressing.rank > 1:
@@ -25,7 +25,7 @@ def simpler(addressing: Addressing) -> Iterator[Addressing]:
 
 
 def size(addressing: Addressing) -> tuple[int, int, int, int]:
-    """Return what shrinking makes less: parts, operands, what is not plain, and the sum of the numbers."""
+    """Return the measure that shrinking reduces: parts, operands, features that are not plain, and the sum of the numbers."""
     view = addressing.view
     steps = [*addressing.steps, *(() if view is None else view.steps)]
     parts = (addressing.groups is not None) + len(steps) + (0 if view is None else 1 + view.has_dimensions + len(view.permutation))
@@ -40,7 +40,7 @@ def size(addressing: Addressing) -> tuple[int, int, int, int]:
             addressing.use is not Use.ACCUMULATOR,
         )
     )
-    # A clamp value of garbage is not larger than a small one of as many operands, and neither is a sign.
+    # A garbage clamp value counts no more than a small one with as many operands, and neither does a sign.
     return parts, len(numbers), plain, sum(2 * abs(number) + (number < 0) for number in (*numbers, addressing.first))
 
 
@@ -77,7 +77,7 @@ def _without_dimension(addressing: Addressing, dimension: int) -> Addressing:
 
 
 def _merged(addressing: Addressing, dimension: int) -> Addressing:
-    """Return ``dimension`` and the one before it as one, which has the elements of both."""
+    """Merge ``dimension`` and the dimension before it into one with the elements of both."""
 
     def joined(step: Step) -> Step:
         setting, values = step
@@ -153,7 +153,7 @@ def _smaller(addressing: Addressing) -> Iterator[Addressing]:
 
 
 def _less(number: int, least: int) -> Iterator[int]:
-    """Yield numbers nearer to 0, but not nearer than ``least``: the nearest that are round, half of it, and one less."""
+    """Yield numbers nearer to 0, but not nearer than ``least``: the nearest round ones, half of it, and one less."""
     sign = -1 if number < 0 else 1
     amount = abs(number)
     seen = {amount}

@@ -1,4 +1,4 @@
-"""A random tensor addressing as data, and its program: one matrix is loaded or stored by a layout and perhaps a view."""
+"""A random tensor addressing as data, and its program: one matrix is loaded or stored through a layout and perhaps a view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from generators.program.values import ArrayType, BlockMember, BlockType, MatrixT
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Scope, StorageClass, Use
 
 CAPACITY = 8192
-"""Elements of the array that contains the tensor."""
+"""Number of elements in the array that contains the tensor."""
 
 Step = tuple[LayoutSetting, tuple[int, ...]]
 ViewStep = tuple[ViewSetting, tuple[int, ...]]
@@ -40,10 +40,10 @@ class View:
 
 @dataclass(frozen=True)
 class Groups:
-    """Two decode functions of a load, of single elements and of groups.
+    """Two decode functions of a load, one for single elements and one for groups.
 
     Attributes:
-        lanes: elements of a group: 2, 4 or 8.
+        lanes: number of elements in a group: 2, 4 or 8.
         differ: whether the functions give different elements.
     """
 
@@ -61,8 +61,8 @@ class Addressing:
         rank, mode: of the layout's type.
         steps: the layout's settings with their operands in order; negative offsets are negative here.
         view: None for none.
-        first: where the tensor begins, in units of the pointer's alignment.
-        source: where the shader gets all numbers from at run time.
+        first: the start of the tensor, in units of the pointer's alignment.
+        source: the run-time source of all numbers in the shader.
         storage: of the array that contains the tensor.
         groups: the decode functions of a load; None for none.
     """
@@ -83,7 +83,7 @@ class Addressing:
 
     @property
     def form(self) -> Addressing:
-        """What decides the module: the addressing without its run-time numbers."""
+        """The input that decides the module: the addressing without its run-time numbers."""
         view = None
         if self.view is not None:
             view = replace(self.view, steps=tuple((setting, (0,) * len(values)) for setting, values in self.view.steps))
@@ -126,7 +126,7 @@ def write(addressing: Addressing) -> Written:
 
 
 def _functions(component: ComponentType, rank: int, groups: Groups) -> tuple[Function, Function]:
-    """Return two functions of the hash of an element's coordinates and of its block, which has the size of a component."""
+    """Return two functions that hash an element's coordinates and its block, which has the size of a component."""
     unsigned = COMPONENT_TYPES[f"u{component.bits}"]
     block = BlockType("Unit", (BlockMember(unsigned, 0),), unsigned.bytes)
 
@@ -162,7 +162,7 @@ def subcase(name: str, written: Written, inputs: Mapping[str, np.ndarray]) -> Su
 
 
 def describe(addressing: Addressing) -> str:
-    """Return a line for each part, for people: the operands that the shader takes from outside."""
+    """Return a line for each part, for readers: the operands that the shader takes from outside."""
     lines = [
         f"{addressing.access} of {addressing.component} {addressing.rows}x{addressing.columns} use {addressing.use.name}, "
         f"clamp mode {addressing.mode.name}, {addressing.storage.value}, tensor at {addressing.first * POINTER_ALIGNMENT} bytes",

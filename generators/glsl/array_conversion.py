@@ -31,7 +31,7 @@ def emit_extract_sub_array(shader: Shader, operation: ExtractSubArray) -> None:
     """Write a call of extractSubArrayQCOM.
 
     Raises:
-        NotExpressible: the result has 4 bytes, which glslang 16.6 takes for an error ("the byte size of the target array must be 32").
+        NotExpressible: the result has 4 bytes, which glslang 16.6 rejects ("the byte size of the target array must be 32").
     """
     type_ = operation.result.type
     assert isinstance(type_.element, ComponentType), "arrays of invocations have scalars"
@@ -41,7 +41,7 @@ def emit_extract_sub_array(shader: Shader, operation: ExtractSubArray) -> None:
 
 
 def _call(shader: Shader, function: str, result: AnyValue, *arguments: str) -> None:
-    """Declare the result where it is not declared yet, and write a call that writes it."""
+    """Declare the result unless it is declared already, and write a call that assigns it."""
     shader.require(
         "GL_KHR_cooperative_matrix",
         "GL_KHR_memory_scope_semantics",

@@ -28,7 +28,7 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
 
 
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
-    """Write ``atomicOr``, without an order."""
+    """Write ``atomicOr`` without memory order."""
     shader.require("GL_KHR_memory_scope_semantics")
     order = f"{SCOPES[MemoryScope.QUEUE_FAMILY]}, gl_StorageSemanticsNone, gl_SemanticsRelaxed"
     result = operation.result

@@ -10,7 +10,7 @@ from generators.types import COMPONENT_TYPES
 
 
 def reference(shader: Shader, block: BlockType) -> str:
-    """Return the name of a buffer reference, which is declared the first time."""
+    """Return the name of a buffer reference; declare it the first time."""
     name = identifier(block.name)
     shader.require("GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout")
     members = []
@@ -30,13 +30,13 @@ def emit_block_load(shader: Shader, load: BlockLoad) -> None:
 
 
 def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
-    """Write a reference made of an address."""
+    """Write a reference made from an address."""
     type_, u64 = reference(shader, operation.result.type), shader.scalar_type(COMPONENT_TYPES["u64"])
     address = f"{u64}({identifier(operation.array.name)}) + {u64}({shader.text(operation.offset)})"
     shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({address});")
 
 
 def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
-    """Write a reference made of another one."""
+    """Write a reference made from another reference."""
     type_ = reference(shader, operation.result.type)
     shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({identifier(operation.pointer.name)});")

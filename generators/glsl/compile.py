@@ -1,4 +1,4 @@
-"""From GLSL to SPIR-V by glslang, where it is installed."""
+"""Compile GLSL to SPIR-V with glslang, if it is installed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from generators.program.shape import LATEST, Version
 from generators.stages import Stage
 
 TIMEOUT_SECONDS = 60
-"""A compilation takes about 0.05 s; one that takes longer than this does not end."""
+"""Time limit in seconds. A compilation takes about 0.05 s, so one that takes longer than the limit hangs."""
 
 _TESTED = "16.6"
-"""The version that the suite is tested with. Older ones lack some of the extensions that shaders use."""
+"""The version that the suite is tested with. Older versions lack some of the extensions that shaders use."""
 
 FILE_ENDINGS: Mapping[Stage, str] = MappingProxyType({"compute": "comp", "fragment": "frag", "vertex": "vert"})
-"""By stage, how glslang has the names of its shaders end."""
+"""By stage, the suffix that glslang expects in file names."""
 
 _ERROR = re.compile(r"^ERROR: \S*?:(\d+): (.*)$", re.MULTILINE)
 _CONTEXT = 3
@@ -47,13 +47,13 @@ class UnknownExtension(CtsError):
 
 
 def compile_glsl(source: str, version: Version = LATEST, stage: Stage = "compute") -> bytes:
-    """Return the SPIR-V module of a shader of a stage, for Vulkan 1.3, in a version of SPIR-V. Modules are kept: the same source costs
-    once. Where libshaderc is installed too, it compiles what it accepts, and the program glslang the rest.
+    """Return the SPIR-V module of a shader of a stage, for Vulkan 1.3, in a version of SPIR-V. Modules are cached by source. If libshaderc
+    is also installed, it compiles the shaders that it accepts, and the program glslang compiles the rest.
 
     Raises:
         NotInstalled: glslang is not installed.
-        UnknownExtension: it is too old.
-        GeneratorError: it rejects the source; the message has its complaint and the lines around it.
+        UnknownExtension: the installed glslang is too old.
+        GeneratorError: glslang rejects the source; the message has its complaint and the lines around it.
     """
     glslang = find_glslang()
     if glslang is None:

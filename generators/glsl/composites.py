@@ -11,8 +11,8 @@ from generators.program.variables import part_type
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
-    """Write a constructor of a cooperative or long vector, an initializer list of all else: glslang 16.6 takes a constructor of an array
-    of matrices for one of a matrix, and has no initializer lists of long vectors."""
+    """Write a constructor for a cooperative or long vector, and an initializer list for every other type: glslang 16.6 mistakes a
+    constructor of an array of matrices for a constructor of a matrix, and has no initializer lists for long vectors."""
     parts = ", ".join(value_text(shader, part) for part in operation.parts)
     if is_cooperative_vector(operation.result):
         shader.line(f"{assignee(shader, operation.result)} = {shader.vector_type(operation.result.type)}({parts});")

@@ -1,4 +1,4 @@
-"""Matrices that are not loaded: the constructor of coopmat (GL_KHR_cooperative_matrix, 5.4.X), constants, and initializers."""
+"""Constructed matrices: the constructor of coopmat (GL_KHR_cooperative_matrix, 5.4.X), constants, and initializers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
     """Write a constructor call.
 
     Raises:
-        NotExpressible: the composite is to be replicated.
+        NotExpressible: the composite must be replicated.
     """
     _refuse_replication(splat.replicated)
     shader.line(f"{shader.assignee(splat.result)} = {shader.matrix_type(splat.result.type)}({shader.text(splat.value)});")
@@ -20,10 +20,10 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
 
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     """Write a constant. glslang makes an OpConstantComposite of one whose value is a literal, and an OpCompositeConstruct of one whose
-    value is a specialization constant, which GLSL does not take for a constant expression here.
+    value is a specialization constant, which GLSL does not accept as a constant expression here.
 
     Raises:
-        NotExpressible: the composite is to be replicated, or a literal to be specializable.
+        NotExpressible: the composite must be replicated, or a literal must be specializable.
     """
     qualifier = "const " if constant.value.source == "literal" else ""
     text = constant_text(shader, constant)
@@ -43,13 +43,13 @@ def constant_text(shader: Shader, constant: MatrixConstant) -> str:
 
 
 def emit_null(shader: Shader, null: MatrixNull) -> None:
-    """Write a variable with a null initializer: an OpVariable that begins with an OpConstantNull."""
+    """Write a variable with a null initializer: an OpVariable initialized with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
     shader.line(f"{shader.matrix_type(null.result.type)} {identifier(null.result.name)} = {{}};")
 
 
 def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
-    """Write a variable that nobody gives a value."""
+    """Write a variable without a value."""
     shader.line(f"{shader.matrix_type(undefined.result.type)} {identifier(undefined.result.name)};")
 
 

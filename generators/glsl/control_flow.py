@@ -36,7 +36,7 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
 
 
 def _assign(shader: Shader, carried: list[Carried]) -> None:
-    """Assign all at once: what another assignment overwrites is kept first."""
+    """Assign all values at once: first save every value that another assignment overwrites."""
     current = {item.current.name for item in carried}
     carried = [item for item in carried if item.next != item.current]
     values = {}
@@ -51,8 +51,8 @@ def _assign(shader: Shader, carried: list[Carried]) -> None:
 
 
 def _in_place(loop: Loop, carried: Carried) -> bool:
-    """Tell whether the operation that computes the next value may write it to the carried variable right away: the body reads the current
-    value no more, nor ends the iteration, and no other carried matrix takes it or the next one over."""
+    """Tell whether the operation that computes the next value may write it directly to the carried variable. This holds if the body neither
+    reads the current value afterwards nor ends the iteration, and no other carried matrix takes the current or the next value."""
     computed = [
         isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd) and operation.result == carried.next for operation in loop.body
     ]

@@ -13,7 +13,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
 
     Raises:
         NotExpressible: the constructor reads the components as their types say, and the instruction does not; or the source of a
-            saturating conversion has 8-bit floats, or its result another use.
+            saturating conversion has 8-bit floats, or its result has another use.
     """
     source, target = convert.matrix.type.component, convert.result.type.component
     if not follows_types(convert.conversion, source, target):
@@ -30,7 +30,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     if is_float8(source):
         raise NotExpressible(Lack.SATURATION_TYPE, f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
     if use_changes:
-        # glslang 16.6 takes it and declares no capability for it.
+        # glslang 16.6 accepts it but declares no capability for it.
         raise NotExpressible(Lack.SATURATION_USE, "saturatedConvertEXT leaves the use of a matrix as it is")
     if convert.result.name not in shader.variables:
         shader.line(f"{shader.assignee(convert.result)};")
@@ -38,14 +38,14 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
 
 
 def follows_types(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
-    """Return whether the instruction gives what GLSL's conversion of these types gives."""
+    """Return whether the instruction has the same result as GLSL's conversion between these types."""
     match conversion:
         case Conversion.F_TO_U | Conversion.F_TO_S:
             return target.is_signed is (conversion is Conversion.F_TO_S)
         case Conversion.U_TO_F | Conversion.S_TO_F:
             return source.is_signed is (conversion is Conversion.S_TO_F)
         case Conversion.U_TO_U | Conversion.S_TO_S:
-            # Truncation reads no sign.
+            # Truncation ignores the sign.
             return target.bits < source.bits or source.is_signed is (conversion is Conversion.S_TO_S)
         case _:
             return True

@@ -19,7 +19,7 @@ from generators.program.values import CooperativeVector, ScalarValue
 
 
 def declared(shader: Shader, result: CooperativeVector) -> str:
-    """Return the declaration of the variable of ``result``, without what it is initialized with."""
+    """Return the declaration of the variable of ``result``, without its initializer."""
     return f"{shader.vector_type(result.type)} {identifier(result.name)}"
 
 
@@ -45,7 +45,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """Write a store.
 
     Raises:
-        NotExpressible: the components are of a type that glslang stores no vectors of.
+        NotExpressible: glslang cannot store vectors of the component type.
     """
     component = store.vector.type.component
     if not component.has_arithmetic:
@@ -58,7 +58,7 @@ def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
     """Write a constructor of one scalar.
 
     Raises:
-        NotExpressible: the module is to have a constituent for each component: glslang replicates.
+        NotExpressible: the module must have a constituent for each component, but glslang replicates.
     """
     if not splat.replicated:
         raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes a replicated composite of a cooperative vector of one scalar")
@@ -78,13 +78,13 @@ def vector_constant_text(shader: Shader, constant: CooperativeVectorConstant) ->
 
 
 def emit_vector_null(shader: Shader, null: CooperativeVectorNull) -> None:
-    """Write a variable with a null initializer: an OpVariable that begins with an OpConstantNull."""
+    """Write a variable with a null initializer: an OpVariable initialized with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
     shader.line(f"{declared(shader, null.result)} = {{}};")
 
 
 def emit_vector_undefined(shader: Shader, undefined: CooperativeVectorUndefined) -> None:
-    """Write a variable that nobody gives a value."""
+    """Write a variable without a value."""
     shader.line(f"{declared(shader, undefined.result)};")
 
 

@@ -1,4 +1,4 @@
-"""What stands before ``main``: specialization constants, buffers, references, push constants and shared arrays."""
+"""The declarations before ``main``: specialization constants, buffers, references, push constants and shared arrays."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from generators.types import StorageClass
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a buffer, of push constants or of shared memory: ``head`` is all before the brace, ``members`` its declarations, and
-    ``name`` what follows the closing brace."""
+    """A block of a buffer, of push constants or of shared memory: ``head`` is the text before the brace, ``members`` the declarations
+    inside, and ``name`` the text after the closing brace."""
 
     head: str
     members: tuple[str, ...]
@@ -28,7 +28,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Declarations:
-    """The declarations of a shader, each a line (``constants``, ``shared``) or a block."""
+    """The declarations of a shader; each is a line (``constants``, ``shared``) or a block."""
 
     constants: tuple[str, ...]
     blocks: tuple[Block, ...]
@@ -39,7 +39,7 @@ def declare(shader: Shader) -> Declarations:
     """Return the declarations of the shader's program, laid out by its interface.
 
     Raises:
-        NotExpressible: no declaration gives an array its stride or its accesses their memory operands.
+        NotExpressible: no declaration can express an array's stride or the memory operands of its accesses.
     """
     places = interface(shader.program)
     blocks = [_reference(shader, address.array) for address in places.addresses]
@@ -60,7 +60,7 @@ def declare(shader: Shader) -> Declarations:
 
 
 def inputs_and_outputs(program: Program) -> tuple[str, ...]:
-    """Return the declarations of the stage: the local size, or what a vertex writes.
+    """Return the declarations of the stage: the local size, or the outputs of a vertex shader.
 
     Raises:
         NotExpressible: see _local_size.
@@ -78,8 +78,8 @@ def _local_size(program: Program) -> str:
     """Return the qualifiers of the local size.
 
     Raises:
-        NotExpressible: the version of the module states the size in another way: glslang writes constants as LocalSizeId from
-            SPIR-V 1.6 on, as a built-in before.
+        NotExpressible: glslang states the size in another way for the module's version: it writes constants as LocalSizeId from SPIR-V 1.6
+            on, and as a built-in in earlier versions.
     """
     shape = program.shape
     if shape.local_size != "literals" and (shape.local_size == "built_in") is not (shape.version < LATEST):

@@ -16,7 +16,7 @@ from generators.program.walking import names_read
 
 
 def parts_loaded_into(program: Program) -> Mapping[str, VariableStore]:
-    """Return the stores of parts of variables that the load just before them can write, by name of the loaded matrix, which nothing else
+    """Return the stores to parts of variables that the preceding load can do itself, by name of the loaded matrix, which nothing else
     reads."""
     found = dict(_pairs(program.operations))
     if not found:
@@ -30,7 +30,8 @@ def parts_loaded_into(program: Program) -> Mapping[str, VariableStore]:
 
 
 def _pairs(operations: Sequence[Operation]) -> Iterator[tuple[str, VariableStore]]:
-    """Yield each load with a store of its matrix to a part of a variable right after it, in bodies and called functions too."""
+    """Yield each load that is followed directly by a store of its matrix to a part of a variable, including loads in bodies and called
+    functions."""
     for load, store in pairwise(operations):
         if isinstance(load, MatrixLoad) and isinstance(store, VariableStore) and store.path and store.value == load.result:
             yield load.result.name, store

@@ -9,7 +9,7 @@ from generators.program.elements import MatrixCoordinate, MatrixLength
 
 
 def emit_length(shader: Shader, operation: MatrixLength) -> None:
-    """Write the length of a matrix of zeros, which has the type and is not computed."""
+    """Write the length of a matrix of zeros, which has the type and costs no computation."""
     matrix = f"{shader.matrix_type(operation.type)}({literal(operation.type.component, 0)})"
     shader.line(f"uint {identifier(operation.result.name)} = uint({matrix}.length());")
 

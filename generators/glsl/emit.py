@@ -292,7 +292,7 @@ void main() {
 
 @cache
 def _frame() -> Template:
-    # Nothing is escaped: what goes in is GLSL of our own making.
+    # Nothing is escaped: the template receives only GLSL that this package generates.
     environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False)
     return environment.from_string(_FRAME)
 
@@ -301,7 +301,7 @@ def emit(program: Program) -> str:
     """Return the shader of ``program``: GLSL 4.60 with its extensions, for Vulkan 1.3, laid out by ``generators.program.interface``.
 
     Raises:
-        NotExpressible: the program says something that GLSL, or glslang, cannot.
+        NotExpressible: GLSL or glslang cannot express the program.
     """
     if program.further or program.entry_point != "main":
         raise NotExpressible(Lack.ENTRY_POINTS, "a shader of GLSL has one entry point, main")

@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic and of 64-bit indexing, which GLSL declares with GL_EXT_spirv_intrinsics: by numbers of SPIR-V."""
+"""Execution modes of float arithmetic and of 64-bit indexing, which GLSL declares by their SPIR-V numbers (GL_EXT_spirv_intrinsics)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NUMBERS = {
 
 
 def execution_modes(shader: Shader) -> tuple[str, ...]:
-    """Return the declarations of the program's execution modes, a line each: of float arithmetic, and of 64-bit indexing.
+    """Return the declarations of the program's execution modes, one line each: for float arithmetic and for 64-bit indexing.
 
     Raises:
-        NotExpressible: a mode is for two widths: glslang 16.6 keeps the last declaration of each mode.
+        NotExpressible: a mode applies to two widths: glslang 16.6 keeps only the last declaration of each mode.
     """
     found = []
     if shader.program.wide_indexing:

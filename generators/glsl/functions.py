@@ -1,5 +1,5 @@
-"""Functions and calls. glslang passes all parameters as pointers to copies, and copies those that are ``out`` and ``inout`` back after the
-call, where the other reading passes values and the caller's own variables."""
+"""Functions and calls. glslang passes all parameters as pointers to copies, and copies ``out`` and ``inout`` parameters back after the
+call. The other reading passes values and the caller's own variables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def emit_call(shader: Shader, call: Call) -> None:
 
 
 def callback(shader: Shader, function: Function) -> str:
-    """Return the name of a function that an instruction calls, which is written the first time. Its parameters, and the parameters of the
+    """Return the name of a function that an instruction calls; write the function the first time. Its parameters, and the parameters of the
     functions that it calls, are ``const in``.
 
     Raises:
@@ -43,11 +43,11 @@ def callback(shader: Shader, function: Function) -> str:
 
 
 def _name(shader: Shader, function: Function) -> str:
-    """Return the name of a function, which is written the first time."""
+    """Return the name of a function; write the function the first time."""
     if function.name not in shader.functions:
         shader.functions[function.name] = ()
         shader.functions[function.name] = _declared(shader, function)
-        # A function that this one calls must be before it.
+        # Functions that this one calls must come before it.
         shader.functions[function.name] = shader.functions.pop(function.name)
     return identifier(function.name)
 

@@ -1,8 +1,8 @@
-"""glslang held in this process, as libshaderc has it.
+"""glslang inside this process, through libshaderc.
 
-Most of a run of the program glslang goes into parsing its own built-in declarations: about 85 ms a shader, where the shader itself takes
-1 to 2 ms. A process that keeps the library pays for them once. libshaderc is glslang with another front door: at the same version its
-modules differ from the program's in the generator's word and in two OpSourceExtension that shaderc adds to each.
+A run of the program glslang spends most of its time parsing built-in declarations: about 85 ms a shader, while the shader itself takes 1 to
+2 ms. A process that keeps the library loaded parses them once. libshaderc is a different interface to glslang: at the same version, its
+modules differ from the program's in the generator word and in two OpSourceExtension that shaderc adds to each module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generators.program.shape import LATEST, Version
 from generators.stages import Stage
 
 _NAMES = ("libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so")
-"""Debian's, and the Vulkan SDK's."""
+"""File names of the library on Debian and in the Vulkan SDK."""
 
 _SHADER_KINDS: Mapping[Stage, int] = MappingProxyType({"vertex": 0, "fragment": 1, "compute": 2})
 _TARGET_VULKAN = 0
@@ -67,7 +67,7 @@ class GlslangLibrary:
             spirv(chosen, version[0] << 16 | version[1] << 8)
 
     def compile(self, source: str, version: Version = LATEST, stage: Stage = "compute") -> bytes | None:
-        """Return the module, or None if the library rejects the source: the program glslang then says why, in its own words."""
+        """Return the module, or None if the library rejects the source; the program glslang then reports the error."""
         text = source.encode("utf-8")
         result = self._compile(self._compiler, text, len(text), _SHADER_KINDS[stage], b"shader", b"main", self._options[version])
         if not result:
@@ -82,7 +82,7 @@ class GlslangLibrary:
 
 @cache
 def find_library() -> GlslangLibrary | None:
-    """Return the library, loaded once in a process, or None where it is not installed."""
+    """Return the library, loaded once per process, or None if it is not installed."""
     for name in _NAMES:
         try:
             return GlslangLibrary(ctypes.CDLL(name))

@@ -13,7 +13,7 @@ from generators.types import Layout
 
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
-    """Write a load, into a part of a variable where nothing else reads the matrix."""
+    """Write a load; it writes directly to a part of a variable if nothing else reads the matrix."""
     if store := shader.loaded_into.get(load.result.name):
         target = part(shader, store.variable, store.path)
         shader.line(f"coopMatLoad({_arguments(shader, target, load.array, load.first, load.stride, load.layout)});")
@@ -30,7 +30,7 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
 
 def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
     if array.pointee.component.name == "u64":
-        # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; int64_t it takes.
+        # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; it accepts int64_t.
         raise NotExpressible(Lack.POINTEE, f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
     return call_arguments(shader, matrix, shader.elements(array), first, stride, layout, array.inner)
 
@@ -66,15 +66,15 @@ def call_arguments(
 
 
 def _uint(shader: Shader, value: ScalarValue, what: str) -> str:
-    """Return the value as uint, the type of the parameters. An int is the same bits; any other width would be converted, and the module
-    would then not have what the program says."""
+    """Return the value as uint, the type of the parameters. An int keeps its bits. Any other width would be converted, so the module would
+    differ from the program."""
     if value.type.is_float or value.type.bits != 32:
         raise NotExpressible(Lack.INDEX_TYPE, f"the {what} is a uint in GLSL, not {value.type}")
     return shader.text(value)
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> str:
-    """Return the layout. A specialization constant of type uint is converted, which is a constant instruction still."""
+    """Return the layout. A specialization constant of type uint is converted, and the conversion is still a constant instruction."""
     if isinstance(layout, Layout):
         return LAYOUTS[layout]
     if layout.source not in ("literal", "specialization"):

@@ -1,12 +1,12 @@
-"""From memory operands of single accesses to the qualifiers of the array that they go to.
+"""Derive the qualifiers of an array from the memory operands of its accesses.
 
-GLSL qualifies declarations, never an access, and glslang turns the qualifiers into memory operands: ``nonprivate`` into
-NonPrivatePointer, ``subgroupcoherent`` into that and MakePointerVisible or MakePointerAvailable at subgroup scope,
-``nontemporal`` into Nontemporal, ``buffer_reference_align`` into Aligned.
+GLSL qualifies declarations, never accesses, and glslang turns the qualifiers into memory operands: ``nonprivate`` into NonPrivatePointer;
+``subgroupcoherent`` into NonPrivatePointer and MakePointerVisible or MakePointerAvailable at subgroup scope; ``nontemporal`` into
+Nontemporal; ``buffer_reference_align`` into Aligned.
 
-An access without memory operands is private, except for arrays that invocations hand to each other through a barrier: what one
-writes, another sees only if both accesses are non-private (Vulkan memory model). ``shared`` arrays are that by themselves,
-buffers are declared ``workgroupcoherent``.
+An access without memory operands is private. Arrays through which invocations pass data across a barrier are an exception: one invocation
+sees the writes of another only if both accesses are non-private (Vulkan memory model). ``shared`` arrays are always non-private; buffers
+are declared ``workgroupcoherent``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HAND_OVER_QUALIFIERS = {
 
 @dataclass(frozen=True)
 class Qualification:
-    """What the declaration of an array says of every access to it.
+    """The properties of every access to an array that follow from its declaration.
 
     Attributes:
         qualifiers: memory qualifiers.
@@ -71,8 +71,8 @@ def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
 
 
 def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_accesses: int) -> bool:
-    """Whether a buffer may be written by one invocation and read by another, with a barrier between. Accesses to single
-    elements alone do not: an element is always the same invocation's."""
+    """Tell whether one invocation may write a buffer that another reads, with a barrier between. Accesses to single elements alone do not
+    count: each element always belongs to the same invocation."""
     if array.storage is StorageClass.WORKGROUP or array.role == "input" or not matrix_accesses:
         return False
     everything = list(flattened(operations))
@@ -81,7 +81,7 @@ def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_access
 
 
 def _widest(operations: Sequence[Operation]) -> MemoryScope:
-    """Return the widest scope over which memory is handed on."""
+    """Return the widest scope across which invocations pass data through memory."""
     everything = list(flattened(operations))
     atomics = (operation.scope for operation in everything if isinstance(operation, AtomicAdd))
     return max(atomics, default=None) or min(operation.scope for operation in everything if isinstance(operation, Barrier))
@@ -98,7 +98,7 @@ def _scope(access: Access) -> MemoryScope:
 
 
 def _hand_over(access: Access) -> MemoryAccess:
-    """Return what a coherent access has."""
+    """Return the memory operands of a coherent access."""
     load = isinstance(access, MatrixLoad | TensorLoad | CooperativeVectorLoad)
     return MemoryAccess.NON_PRIVATE_POINTER | (MemoryAccess.MAKE_POINTER_VISIBLE if load else MemoryAccess.MAKE_POINTER_AVAILABLE)
 
@@ -137,7 +137,8 @@ def _guaranteed_alignment(array: Array, access: Access) -> int:
 
 
 def _alignment(array: Array, found: Sequence[Access]) -> int:
-    """glslang gives every matrix access the alignment of the reference, and a copied element what its size leaves of that."""
+    """Return the alignment of an access. glslang gives every matrix access the alignment of the reference, and a copied element as much of
+    it as its size permits."""
     stated = {access.memory.alignment for access in found if access.memory is not None and access.memory.alignment is not None}
     guaranteed = min((_guaranteed_alignment(array, access) for access in found), default=16)
     if not stated or array.storage is not StorageClass.PHYSICAL_STORAGE_BUFFER:

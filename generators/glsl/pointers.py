@@ -1,4 +1,4 @@
-"""Pointers as values, as far as GLSL has them: an element of a buffer, which may be one of an array of buffers."""
+"""Pointers as values, as far as GLSL has them: an element of a buffer, which may be part of an array of buffers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from generators.program.pointers import ElementPointer, PointerLoad, PointerMove
 
 
 def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
-    """Note what the pointer stands for, without a line of its own."""
+    """Record the elements that the pointer refers to, without writing a line."""
     array = operation.arrays[0]
     if operation.which is None:
         elements = shader.elements(array)
     else:
         if operation.non_uniform:
-            # glslang 16.6 decorates the index with NonUniform, and not the pointer that the access takes.
+            # glslang 16.6 decorates the index with NonUniform, but not the pointer that the access takes.
             raise NotExpressible(Lack.NON_UNIFORM, "glslang does not decorate the pointers of matrix accesses with NonUniform")
         which = shader.text(operation.which)
         elements = f"{identifier(array.descriptors)}[{which}].{REFERENCE_MEMBER}"
@@ -24,7 +24,7 @@ def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
 
 
 def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
-    """Refuse what makes a pointer of other pointers.
+    """Refuse an operation that makes a pointer from other pointers.
 
     Raises:
         NotExpressible: always.

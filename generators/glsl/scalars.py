@@ -1,4 +1,4 @@
-"""The number of the scope instance, and the arithmetic of addresses."""
+"""The index of the scope instance, and the arithmetic of addresses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
-    """Write the number of the scope instance."""
+    """Write the index of the scope instance."""
     index = _workgroup_index(shader)
     if shader.program.scope is Scope.SUBGROUP:
         shader.require("GL_KHR_shader_subgroup_basic")
@@ -37,7 +37,7 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
 
 
 def _workgroup_index(shader: Shader) -> str:
-    """Return the expression for the number of the workgroup, to be multiplied."""
+    """Return the expression for the index of the workgroup, in a form that can be multiplied."""
     _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
     if not wide_y and not wide_z:
         return "gl_WorkGroupID.x"
@@ -61,7 +61,7 @@ _BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
 
 
 def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
-    """Write nothing: the built-in is named where its value is used. The number of invocations is a product of extents."""
+    """Write nothing: the built-in's name appears where its value is used. The number of invocations is a product of extents."""
     if operation.which.startswith("subgroup"):
         shader.require("GL_KHR_shader_subgroup_basic")
     if operation.which == "workgroup_invocations":
@@ -76,8 +76,7 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
 
 
 def _draw_invocation(shader: Shader) -> str:
-    """Return the expression for the number of an invocation in its draw, and for the last number in helper invocations outside of the
-    viewport."""
+    """Return the expression for the index of an invocation in its draw; helper invocations outside the viewport have the last index."""
     draw = shader.program.shape.draw
     if draw is None:
         raise GeneratorError(Rule.STAGE, "an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")

@@ -1,4 +1,4 @@
-"""if, switch, return, break and continue: what the arms of a branch compute goes to variables that are declared before it."""
+"""if, switch, return, break and continue: the results of a branch's arms go to variables that are declared before it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def emit_select(shader: Shader, select: Select) -> None:
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:
-    """Write an if, with an else where there is something to do or to assign."""
+    """Write an if, with an else if the other arm does or assigns something."""
     for item in branch.merged:
         _declare(shader, item, None if branch.otherwise else item.sources[1])
     with shader.braces(f"{_attribute(shader, branch.hint)}if ({condition_text(shader, branch.condition)})"):
@@ -93,7 +93,7 @@ def _attribute(shader: Shader, hint: Hint) -> str:
 
 
 def _declare(shader: Shader, item: Merged, initial: FlowingSource | None) -> None:
-    # Where another operation has declared the variable already there is nothing to declare.
+    # Another operation may have declared the variable already.
     if initial is None and item.result.name in shader.variables:
         return
     declaration = assignee(shader, item.result)

@@ -1,4 +1,4 @@
-"""The text of a shader while it is written."""
+"""The text of a shader under construction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from generators.program.values import (
 from generators.types import ComponentType, Scope, StorageClass, Use
 
 MATRIX2, MAINTENANCE1 = "GL_NV_cooperative_matrix2", "GL_EXT_cooperative_matrix_maintenance1"
-"""Extensions that share functions, whose names end in NV or EXT."""
+"""Extensions with the same functions, whose names end in NV or EXT."""
 
 REFERENCE_MEMBER = "elements"
 """The array in a buffer reference."""
@@ -36,19 +36,19 @@ class Shader:
     """Collects the statements of ``main`` and the extensions that the shader needs.
 
     Attributes:
-        program: what is written.
+        program: the program to write.
         extensions: names of extensions.
-        variables: names of values that have no variable of their own -> the variable, or the built-in, that has it.
+        variables: names of values without their own variable -> the variable or the built-in that holds them.
         lines: the statements so far.
-        structs: the members of the structs that stand before ``main``, by name.
-        element_structs: the declarations of the structs that elements of arrays are, by name.
-        globals: declarations of variables that stand before ``main``.
-        references: the lines of each buffer reference that no array is, by its name.
+        structs: the members of the structs declared before ``main``, by name.
+        element_structs: the declarations of the element structs of arrays, by name.
+        globals: declarations of variables before ``main``.
+        references: the lines of each buffer reference that is not an array, by its name.
         constant_parameters: whether the parameters of functions are ``const in``.
-        pointers: by name of a pointer, the expression for the elements that it leads into, and the number of its element.
-        loaded_into: by name of a loaded matrix, the store of a part of a variable that the load writes itself, as its argument.
+        pointers: by name of a pointer, the expression for the elements that it points into, and the index of its element.
+        loaded_into: by name of a loaded matrix, the store to a part of a variable that the load does itself, through its argument.
         shared_blocks: arrays in explicitly laid out blocks of shared memory that accesses have named, by name.
-        functions: the lines of each function by its name, in an order in which each stands before its calls.
+        functions: the lines of each function by its name, ordered so each function precedes its calls.
     """
 
     def __init__(self, program: Program, emit_operation: Callable[[Shader, Operation], None]) -> None:
@@ -69,7 +69,7 @@ class Shader:
         self._depth = 1
 
     def emit(self, operations: Sequence[Operation]) -> None:
-        """Write ``operations`` at the present depth."""
+        """Write ``operations`` at the current depth."""
         for operation in operations:
             self._emit_operation(self, operation)
 
@@ -88,18 +88,19 @@ class Shader:
 
     @contextmanager
     def apart(self) -> Iterator[list[str]]:
-        """Collect what is written inside in lines of its own, at depth 0, and not in ``main``."""
+        """Collect the lines written inside separately, at depth 0, and not in ``main``."""
         outside = self.lines, self._depth
         self.lines, self._depth = [], 0
         yield self.lines
         self.lines, self._depth = outside
 
     def require(self, *extensions: str | None) -> None:
-        """Note that the shader needs ``extensions``; None is none."""
+        """Record that the shader needs ``extensions``; ignore None."""
         self.extensions.update(extension for extension in extensions if extension is not None)
 
     def require_shared(self) -> str:
-        """Require the extension whose reductions, functions of elements and changes of use the program has; return how its names end."""
+        """Require the extension whose reductions, functions of elements and changes of use the program has; return the suffix of its
+        names."""
         self.require(MAINTENANCE1 if self.program.maintenance1 else MATRIX2)
         return "EXT" if self.program.maintenance1 else "NV"
 
@@ -119,7 +120,7 @@ class Shader:
         return spelling.scalar if pointee.lanes == 1 else f"{spelling.vector}{pointee.lanes}"
 
     def _struct(self, block: BlockType) -> str:
-        """Return the name of the struct that a block is; declare it the first time."""
+        """Return the name of a block's struct; declare it the first time."""
         name, end, lines = f"{identifier(block.name)}Element", 0, []
         alignment = max(member.component.bytes for member in block.members)
         for i, member in enumerate(block.members):
@@ -141,7 +142,7 @@ class Shader:
         return self.pointee_type(Pointee(component))
 
     def matrix_type(self, type_: MatrixType) -> str:
-        """``coopmat<…>``.
+        """Return ``coopmat<…>``.
 
         Raises:
             NotExpressible: GLSL has no matrices of this component type.
@@ -156,16 +157,16 @@ class Shader:
         return f"coopmat<{', '.join(parameters)}>"
 
     def vector_type(self, type_: CooperativeVectorType) -> str:
-        """``coopvecNV<…>``."""
+        """Return ``coopvecNV<…>``."""
         spelling = SPELLINGS[type_.component.name]
         self.require("GL_NV_cooperative_vector", spelling.extension)
         return f"coopvecNV<{spelling.scalar}, {self.extent(type_.length)}>"
 
     def extent(self, value: Extent, suffix: str = "") -> str:
-        """Return the constant expression that an extent is; a literal gets ``suffix``.
+        """Return the constant expression of an extent; a literal gets ``suffix``.
 
         Raises:
-            NotExpressible: it is no constant.
+            NotExpressible: the extent is not a constant.
         """
         if isinstance(value, int):
             return f"{value}{suffix}"
@@ -176,7 +177,7 @@ class Shader:
         return self.text(value)
 
     def text(self, value: AnyValue | Operand | Selected) -> str:
-        """Return the expression for a value: of one that the shader computes, the variable that holds it."""
+        """Return the expression for a value: the variable that holds it, if the shader computes it."""
         if isinstance(value, Selected):
             return self.extent(value)
         if not isinstance(value, Operand) or value.source != "literal":
@@ -186,7 +187,7 @@ class Shader:
         return literal(value.type, value.value)
 
     def assignee(self, result: Matrix) -> str:
-        """Return what stands left of ``=`` where ``result`` gets its value: a declaration, unless its variable is there already."""
+        """Return the text before ``=`` in the assignment of ``result``: a declaration, unless its variable exists already."""
         return self.variables.get(result.name) or f"{self.matrix_type(result.type)} {identifier(result.name)}"
 
     def elements(self, array: Array) -> str:

@@ -1,4 +1,4 @@
-"""How GLSL spells the suite's words: types, literals, identifiers, and the extension that each spelling needs."""
+"""The GLSL spelling of types, literals and identifiers, and the extension that each spelling needs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Spelling:
 
     Attributes:
         scalar: the scalar type.
-        vector: the vector types' name without the number of lanes.
-        extension: what must be enabled to use them, None for GLSL's own types.
+        vector: the name of the vector types without the number of lanes.
+        extension: the extension that they need; None for GLSL's own types.
         matrix: whether ``coopmat`` takes it as its component.
     """
 
@@ -117,7 +117,7 @@ _SCALAR_TYPES = frozenset(SPELLINGS[name].scalar for name in COMPONENT_TYPES)
 
 
 def identifier(name: str) -> str:
-    """``name`` as an identifier: itself, unless GLSL keeps that for itself (keywords and reserved words, ``gl_``, ``__``)."""
+    """Return ``name`` as an identifier, changed only if GLSL reserves it (keywords and reserved words, ``gl_``, ``__``)."""
     if name in _RESERVED or name in _SCALAR_TYPES or name.startswith("gl_") or _TYPE_NAME.fullmatch(name):
         name = f"{name.removeprefix('gl_')}_"
     while "__" in name:

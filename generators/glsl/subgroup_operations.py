@@ -41,7 +41,7 @@ def emit_ballot(shader: Shader, operation: SubgroupBallot) -> None:
 
 
 def emit_count(shader: Shader, operation: BallotCount) -> None:
-    """Write subgroupBallotBitCount, or the scan that GLSL has of it."""
+    """Write subgroupBallotBitCount or its scan."""
     name = f"subgroupBallot{_GROUPS[operation.group]}BitCount"
     _write(shader, operation, "ballot", f"{name}({value_text(shader, operation.ballot)})")
 

@@ -37,8 +37,8 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str
 
 
 def flags(program: Program) -> frozenset[Operand]:
-    """Return the specialization constants that are declared as bool, which say whether a view has dimensions of its own. As VkBool32 they
-    have the size and the values of the u32 that they are; glslang 16.6 dies of ``flag != 0`` in the parameters of a view."""
+    """Return the specialization constants that are declared as bool; they tell whether a view has its own dimensions. As VkBool32 they have
+    the size and the values of the program's u32; glslang 16.6 crashes on ``flag != 0`` in the parameters of a view."""
     views = [operation.result for operation in flattened(program.operations) if isinstance(operation, ViewCreate)]
     return frozenset(view.type.has_dimensions for view in views if isinstance(view.type.has_dimensions, Operand))
 
@@ -81,11 +81,10 @@ def _emit_set(shader: Shader, change: LayoutSet | ViewSet, base: str, function: 
 
 
 def _operand(shader: Shader, value: ScalarValue) -> str:
-    """Return a parameter. Parameters are uint, except a slice's offsets, which are int: the other one of the two is converted, which keeps
-    its bits.
+    """Return a parameter. Parameters are uint, except a slice's offsets, which are int; the other type is converted, which keeps its bits.
 
     Raises:
-        NotExpressible: it has not 32 bits.
+        NotExpressible: it does not have 32 bits.
     """
     if value.type.is_float or value.type.bits != 32:
         raise NotExpressible(Lack.INDEX_TYPE, f"the operands of tensor layouts and views have 32 bits in GLSL, not {value.type}")

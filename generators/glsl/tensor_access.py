@@ -16,7 +16,7 @@ S32 = COMPONENT_TYPES["s32"]
 
 
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
-    """Write a load into a matrix that holds the old elements."""
+    """Write a load into a matrix that holds the previous elements."""
     result = shader.assignee(load.result)
     shader.line(f"{result} = {shader.text(load.before)};")
     shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.text(load.result), load)});")

@@ -1,4 +1,4 @@
-"""Variables of main and of the module, and structs."""
+"""Variables of ``main`` and of the module, and structs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def type_name(shader: Shader, type_: ValueType) -> str:
     name = identifier(type_.name)
     if name not in shader.structs:
         members = [f"{type_name(shader, member)} {member_name(i)};" for i, member in enumerate(type_.members)]
-        # Entered after its members, so a struct comes before the structs that contain it.
+        # A struct is added after its members, so it precedes the structs that contain it.
         shader.structs[name] = tuple(members)
     return name
 
@@ -71,12 +71,12 @@ def member_name(index: int) -> str:
 
 
 def declare_variables(shader: Shader) -> None:
-    """Declare the variables: those of Function storage in main, the others before it."""
+    """Declare the variables: in ``main`` those with Function storage, before it the others."""
     declare(shader, shader.program.variables)
 
 
 def declare(shader: Shader, variables: Sequence[Variable]) -> None:
-    """Declare variables; those of Function storage here, the others before all functions."""
+    """Declare variables: here those with Function storage, before all functions the others."""
     for variable in variables:
         start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
         declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"
@@ -117,7 +117,7 @@ def part(shader: Shader, variable: Variable, path: Path) -> str:
 
 
 def _is_sized_by_a_constant(type_: ValueType) -> bool:
-    """Whether a specialization constant is a length in the type."""
+    """Tell whether a specialization constant is a length in the type."""
     if isinstance(type_, ArrayType):
         return (isinstance(type_.length, Operand) and type_.length.source == "specialization") or _is_sized_by_a_constant(type_.element)
     return isinstance(type_, StructType) and any(_is_sized_by_a_constant(member) for member in type_.members)
@@ -138,7 +138,7 @@ def value_text(shader: Shader, value: AnyValue | Operand) -> str:
 
 
 def assignee(shader: Shader, result: AnyValue) -> str:
-    """Return what stands left of ``=`` where ``result`` gets its value."""
+    """Return the text before ``=`` in the assignment of ``result``."""
     if is_matrix(result):
         return shader.assignee(result)
     check_movable(result.type)

@@ -16,7 +16,7 @@ _BOTH = "gl_StorageSemanticsBuffer | gl_StorageSemanticsShared"
 
 
 def emit_barrier(shader: Shader, barrier: Barrier) -> None:
-    """Write a barrier. ``barrier()`` would order shared memory only."""
+    """Write a barrier. ``barrier()`` would order only shared memory."""
     shader.require("GL_KHR_memory_scope_semantics")
     scope = SCOPES[barrier.scope]
     if barrier.handover != "fences":

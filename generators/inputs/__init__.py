@@ -1,1 +1,1 @@
-"""Input data: patterns, each with the property that it proves."""
+"""Input data: patterns, each with the property that it tests."""

@@ -1,4 +1,4 @@
-"""Data of conversions between arrays and matrices: bits that differ from place to place, and floats that are normal numbers (F-QC-7)."""
+"""Data of conversions between arrays and matrices: bits that differ between positions, and floats that are normal numbers (F-QC-7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generators.numerics.formats import sign_bit
 from generators.types import ComponentType
 
 Pattern = Literal["index", "index_high", "bits"]
-"""By position, the low or the high half of the position's number for 8-bit components; or random."""
+"""Derived from the position, with the low or high half of its index for 8-bit components; or random."""
 
 
 def drawn(pattern: Pattern, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -22,7 +22,7 @@ def drawn(pattern: Pattern, component: ComponentType, count: int, rng: np.random
 
 
 def normal(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return bits with the exponents of normal numbers, where the components are floats."""
+    """Return bits; float components get the exponents of normal numbers."""
     if not component.is_float:
         return bits
     lowest = 1 << component.precision - 1

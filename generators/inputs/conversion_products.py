@@ -1,6 +1,6 @@
 """Operands of a multiply-add that takes a converted matrix, or whose result is converted.
 
-The multiply-add is exact under every order of summation, so nothing but the conversion decides the result.
+The multiply-add is exact under every order of summation, so only the conversion decides the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 
 _PRODUCTS, _WHOLE = 5, 8
-"""The share of products, 5 of 8, in sums that are exact: more than half, for factors that need all bits."""
+"""The products' share in exact sums: 5 of 8, more than half, for factors that need all bits."""
 
 Elements = dict[str, np.ndarray]
 """Bits of ``a`` (instances, M, K), ``b`` (instances, K, N) and ``c`` (instances, M, N)."""
@@ -27,7 +27,7 @@ def _shapes(row: PropertyRow, instances: int) -> dict[str, tuple[int, int, int]]
 
 
 def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.random.Generator) -> Elements:
-    """Draw operands of which the operand of ``use`` (``a`` or ``b``) has the bits of ``step``'s source; converted it is exact. A float
+    """Draw operands. The operand of ``use`` (``a`` or ``b``) has the bits of ``step``'s source and is exact after the conversion. A float
     source of an integer has fractions, which the conversion drops."""
     shapes = _shapes(row, instances)
     source, target = step.source, step.target
@@ -51,7 +51,7 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
 def _wide(
     row: PropertyRow, source: ComponentType, use: str, shapes: dict[str, tuple[int, int, int]], signed: bool, rng: np.random.Generator
 ) -> Elements:
-    """Draw whole numbers, of which factors that are alone in their line have all bits of their type, or of the sum."""
+    """Draw whole numbers. Factors that are alone in their line have all bits of their type or of the sum."""
     most = budget(row) * _PRODUCTS // _WHOLE
     limits = {name: min(component, largest_whole(source if name == use else row.a)) for name, component in _largest(row).items()}
     a, b = wide_factors((shapes["a"], shapes["b"]), max(row.k, most), (limits["a"], limits["b"]), rng)
@@ -70,7 +70,7 @@ def _largest(row: PropertyRow) -> dict[str, int]:
 def _others(
     row: PropertyRow, use: str, shapes: dict[str, tuple[int, int, int]], limits: tuple[int, int], rng: np.random.Generator
 ) -> Elements:
-    """Draw the factor that is not converted, and C, of magnitudes up to ``limits``."""
+    """Draw the factor that is not converted, and C, with magnitudes up to ``limits``."""
     signed = row.result.is_float or row.result.is_signed
     factor = "b" if use == "a" else "a"
     return {
@@ -80,7 +80,7 @@ def _others(
 
 
 def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator) -> Elements:
-    """Draw operands whose result is in the range of ``step``'s target; of floats it has fractions."""
+    """Draw operands whose result is in the range of ``step``'s target; float results have fractions."""
     shapes = _shapes(row, instances)
     target = step.target
     # Sums of floats count quarters.

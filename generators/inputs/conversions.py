@@ -1,7 +1,8 @@
-"""Operands of conversions: what each instruction may be given, and where its rounding, its limits and its reading of signs show.
+"""Operands of conversions: the valid inputs of each instruction, and values that test its rounding, its limits and its interpretation of
+signs.
 
-Every value is where the result is defined: inside the range of an integer result after truncation (facts.md C11), finite (C30),
-and not minus zero (C16). What is beyond the largest float of a result has patterns of its own.
+Every value has a defined result: it is inside the range of an integer result after truncation (facts.md C11), finite (C30), and not minus
+zero (C16). Values beyond the largest float of a result have their own patterns.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Step:
 def chosen_steps(
     pairs: Iterable[tuple[ComponentType, ComponentType]], choose: Callable[[ComponentType, ComponentType], Conversion | None]
 ) -> tuple[Step, ...] | None:
-    """Return a conversion for each pair of source and target, by the instruction that ``choose`` gives; None where it gives none."""
+    """Return a conversion for each pair of source and target, by the instruction that ``choose`` returns; None if it returns none."""
     found = []
     for source, target in pairs:
         conversion = choose(source, target)
@@ -49,7 +50,7 @@ def conversion_pairs(
 
     Args:
         form: ``back`` converts to ``target`` and back, ``through`` to ``third`` and then to ``target``, and ``both`` to each of them; all
-            others make one conversion.
+            other forms make one conversion.
         source, target, third: component types.
     """
     match form:
@@ -75,7 +76,7 @@ def convertible(steps: tuple[Step, ...] | None, family: str) -> tuple[Step, ...]
 
 
 def numbers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.ndarray:
-    """Return the values of ``bits``: float64, or integers of the component's width; ``signed`` says how integers are read."""
+    """Return the values of ``bits``: float64, or integers of the component's width; ``signed`` tells how to interpret integers."""
     return values(bits, component) if component.is_float else integers(bits, component, signed)
 
 
@@ -98,7 +99,7 @@ def _truncated(values: np.ndarray) -> np.ndarray:
 
 
 def fits(step: Step, bits: np.ndarray) -> np.ndarray:
-    """Return which of ``bits`` have a result that is defined and does not exceed the largest float of the target, bool."""
+    """Return which of ``bits`` have a defined result that does not exceed the target's largest float, bool."""
     values, target = numbers(bits, step.source, step.conversion in _SIGNED), step.target
     match step.conversion:
         case Conversion.F_TO_S:
@@ -114,7 +115,7 @@ def fits(step: Step, bits: np.ndarray) -> np.ndarray:
 
 
 def every_byte(steps: Sequence[Step]) -> np.ndarray:
-    """Return all patterns of an 8-bit source that all ``steps`` take."""
+    """Return all patterns of an 8-bit source that are valid for all ``steps``."""
     bits = np.arange(256, dtype=np.uint8)
     return bits[np.logical_and.reduce([fits(step, bits) for step in steps])]
 
@@ -136,7 +137,7 @@ def _landmarks(component: ComponentType) -> list[int]:
 
 
 def _ties(source: ComponentType, target: ComponentType) -> list[float]:
-    """Return values of the target and halfway to the next one; of the source, if that has fewer."""
+    """Return values of the target and values halfway to the next one; of the source, if it has fewer."""
     marked = source if target.precision > source.precision else target
     found = []
     for bits in _landmarks(marked):
@@ -160,7 +161,7 @@ def _float_edges(step: Step) -> np.ndarray:
 
 
 def _tie_integers(width: int, precision: int) -> list[int]:
-    """Return integers halfway between two floats of so many bits, above an even and above an odd one, and their neighbours."""
+    """Return integers halfway between two floats of the given precision, above an even and above an odd one, and their neighbours."""
     found = []
     for k in range(precision, width):
         spacing = 1 << (k + 1 - precision)
@@ -184,14 +185,15 @@ def _integer_edges(step: Step) -> np.ndarray:
 
 
 def edges(steps: Sequence[Step]) -> np.ndarray:
-    """Return ties and their neighbours on both sides, ends of types, denormals and powers of two, for each of ``steps``, that all take."""
+    """Return ties and their neighbours on both sides, ends of types, denormals and powers of two for each of ``steps``; all steps accept
+    them."""
     found = [_float_edges(step) if step.source.is_float else _integer_edges(step) for step in steps]
     bits = np.unique(np.concatenate(found))
     return bits[np.logical_and.reduce([fits(step, bits) for step in steps])]
 
 
 def random(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw values of any magnitude that the types share, all their lower bits random, (count,)."""
+    """Draw values of any magnitude that the types share, with random lower bits, (count,)."""
     source = steps[0].source
     draws = count * 4
     if source.is_float:
@@ -224,7 +226,7 @@ def _largest(step: Step) -> float:
 
 
 def _least_exponent(component: ComponentType) -> int:
-    """Return the exponent of the smallest denormal; of an integer one bit after the point."""
+    """Return the exponent of the smallest denormal; for an integer, of one bit after the point."""
     if not component.is_float:
         return -2
     return int(np.frexp(numbers(np.array([1]).astype(component.bits_dtype), component, False)[0])[1]) - 1
@@ -258,9 +260,9 @@ def overflowing(step: Step, count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _spread(low: int, high: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw values from 2^low to 2^high, at least one octave, as many of each magnitude, (count,).
+    """Draw values from 2^low to 2^high, at least one octave, equally many of each magnitude, (count,).
 
-    By multiplication alone: what powers and logarithms return differs from one processor to another.
+    This uses only multiplication: powers and logarithms differ from one processor to another.
     """
     return np.ldexp(1 + rng.random(count), rng.integers(low, max(high, low + 1), count))
 
@@ -271,12 +273,12 @@ def infinite(source: ComponentType, count: int, rng: np.random.Generator) -> np.
 
 
 def has_infinity(step: Step) -> bool:
-    """Tell whether the text says what the source's infinities become: only in 8-bit floats (facts.md C13)."""
+    """Tell whether the text defines the conversion of the source's infinities: it does so only for 8-bit floats (facts.md C13)."""
     return step.source.is_float and step.source.name != "e4m3" and is_float8(step.target)
 
 
 def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw values that stay in the range of every type of a chain of conversions, however each of them rounds, (count,)."""
+    """Draw values that stay in the range of every type in a chain of conversions, whatever the rounding, (count,)."""
     source = steps[0].source
     types = [source, *(step.target for step in steps)]
     if not any(type_.is_float for type_ in types):
@@ -298,16 +300,16 @@ def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.n
 
 
 def is_new(pattern: str, part: int, count: int) -> bool:
-    """Tell whether part ``part`` of ``count`` values each is worth having: the first always, and of lists that are longer than small
-    matrices further ones, until all 256 bytes or 512 edges are seen."""
+    """Tell whether part ``part`` of ``count`` values adds any. The first part always does. For lists that are longer than small matrices,
+    further parts do until all 256 bytes or 512 edges are covered."""
     seen = part * count
     return seen == 0 or seen < {"bytes": 256, "edges": 512}.get(pattern, 0)
 
 
 def fill(listed: np.ndarray, count: int, part: int) -> np.ndarray:
-    """Return ``count`` values from a list, in an order without the list's symmetry; part 0, 1, … take it up where the one before ended."""
+    """Return ``count`` values from a list, in an order without the list's symmetry; each part continues where the previous part ended."""
     length = len(listed)
     stride = next(k for k in range(max(1, length * 5 // 13), length + 2) if math.gcd(k, length) == 1)
     at = np.arange(part * count, (part + 1) * count, dtype=np.int64)
-    # Each further round through the list begins elsewhere, so rows do not repeat.
+    # Each further pass through the list begins at another place, so rows do not repeat.
     return np.asarray(listed[(at + at // length * 3) * stride % length])

@@ -1,7 +1,7 @@
-"""Operands of arithmetic on elements: no overflow, no denormals, no undefined divisions, and every bit of both sides counts.
+"""Operands of arithmetic on elements: no overflow, no denormals, no undefined divisions, and every bit of both operands matters.
 
-Operands are arrays of the component's dtype. Float operands have as many significant bits as the pattern leaves them, so
-arithmetic in a narrower type shows; ``right`` is not zero, so it may divide.
+Operands are arrays of the component's dtype. Float operands have as many significant bits as the pattern permits, so arithmetic in a
+narrower type is noticed; ``right`` is not zero, so it may divide.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLOAT_PATTERNS = ("exact", "rounding", "cancel", "range")
 INTEGER_PATTERNS = ("random", "edges")
 
 _F64_EXPONENTS = 400
-"""Binary exponents of f64 operands stay inside of this, so the exact value of a product can be had in float64."""
+"""Limit of the binary exponents of f64 operands, so float64 can compute the exact value of a product."""
 
 
 def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
@@ -48,8 +48,8 @@ def _values(bits: int, exponents: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 def scalar_bits(component: ComponentType) -> int:
-    """Return how many significant bits the float scalar of a multiplication has: half, which leaves matrices data whose products are
-    exact, but more than bf16 has."""
+    """Return the number of significant bits in the float scalar of a multiplication: half of the type's, which leaves data with exact
+    products, but more than bf16 has."""
     return max(component.precision // 2, COMPONENT_TYPES["bf16"].precision + 1)
 
 
@@ -66,7 +66,7 @@ def _exact(component: ComponentType, operation: str, shape: Shape, rng: np.rando
     exponents = rng.integers(-2, 3, shape)
     right = _values(p // 2, exponents, rng)
     if operation in ("add", "subtract"):
-        # Whole multiples of one unit whose sum and difference have no more than p bits.
+        # Whole multiples of one unit whose sum and difference have at most p bits.
         unit = exponents - 4
         left, right = (np.ldexp(_significands(p - 1, shape, rng) - rng.integers(0, 2, shape), unit) for _ in range(2))
         return left, right
@@ -83,7 +83,7 @@ def _rounding(component: ComponentType, _: str, shape: Shape, rng: np.random.Gen
 
 
 def _cancel(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Draw operands of sums (differences) that lose all but the last few bits, and are exact for it."""
+    """Draw operands of sums (differences) that lose all except the last few bits and are therefore exact."""
     p = component.precision
     digits = _significands(p, shape, rng)
     change = 2.0 * rng.integers(-7, 8, shape)
@@ -93,7 +93,7 @@ def _cancel(component: ComponentType, operation: str, shape: Shape, rng: np.rand
 
 
 def _range(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Draw full significands in every binade that keeps operands and results normal and finite."""
+    """Draw full significands in every binade for which operands and results stay normal and finite."""
     p = component.precision
     low, high = _exponents(component)
     # A sum that cancels keeps a unit of its operands, which must be normal.
@@ -121,9 +121,9 @@ def floats(component: ComponentType, operation: str, pattern: str, shape: Shape,
     """Draw operands of a float operation.
 
     Args:
-        operation: ``add``, ``subtract``, ``multiply``, ``divide``, ``negate`` or ``times_scalar`` (left alone counts for the last two).
-        pattern: ``exact``: the result has no more bits than the type, and operands no fewer than half of them. ``rounding``: it has more.
-            ``cancel`` (sums and differences): the last bits of the operands make the result. ``range``: every binade.
+        operation: ``add``, ``subtract``, ``multiply``, ``divide``, ``negate`` or ``times_scalar`` (the last two use only left).
+        pattern: ``exact``: the result has at most the type's number of bits, and operands have at least half of them. ``rounding``: it has
+            more. ``cancel`` (sums and differences): the result consists of the last bits of the operands. ``range``: every binade.
     """
     left, right = _FLOATS[pattern](component, operation, shape, rng)
     return left.astype(component.dtype), right.astype(component.dtype)
@@ -136,7 +136,7 @@ def _edges(component: ComponentType) -> np.ndarray:
 
 
 def _undefined(component: ComponentType, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return where a division of these bits is undefined (facts.md C9)."""
+    """Return a mask of the places where a division of these bits is undefined (facts.md C9)."""
     if operation not in ("signed_divide", "unsigned_divide"):
         return np.zeros(left.shape, bool)
     least, minus_one = 1 << (component.bits - 1), (1 << component.bits) - 1
@@ -145,7 +145,7 @@ def _undefined(component: ComponentType, operation: str, left: np.ndarray, right
 
 
 def _of_every_width(component: ComponentType, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Draw bits that are not zero, as often narrow as wide, of both signs: quotients of every size."""
+    """Draw nonzero bits of both signs with evenly distributed widths, for quotients of every size."""
     bits = rng.integers(0, 1 << component.bits, shape, np.uint64)
     width = rng.integers(2, component.bits, shape, np.uint64)
     narrow = (bits | np.uint64(1 << (component.bits - 1))) >> width
@@ -164,7 +164,7 @@ def integers(component: ComponentType, operation: str, pattern: str, shape: Shap
         table = _edges(component)
         pairs = np.array([(x, y) for x in table for y in table], component.bits_dtype)
         pairs = pairs[~_undefined(component, operation, pairs[:, 0], pairs[:, 1])]
-        # Every pair as often as any other, and none in a place of its own.
+        # Every pair occurs equally often, and none has a fixed place.
         count = int(np.prod(shape))
         chosen = pairs[rng.permutation(np.arange(count) % len(pairs)) if count > len(pairs) else rng.permutation(len(pairs))[:count]]
         left, right = chosen[:, 0].reshape(shape), chosen[:, 1].reshape(shape)
@@ -177,11 +177,11 @@ def integers(component: ComponentType, operation: str, pattern: str, shape: Shap
 
 
 def chain(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-    """Draw left, right and a scalar (as bits) for ((left + right) * left) * scalar - right, of floats exact under every contraction and
-    reassociation (facts.md C5): whole numbers, of which no product or sum of magnitudes needs more bits than the type has, and of f64 no
-    more than f32 has, whose precision is all that must be kept (F-KHR-13).
+    """Draw left, right and a scalar (as bits) for ((left + right) * left) * scalar - right.
 
-    Of integers ``right`` may divide the result: it is neither 0 nor -1.
+    Floats are exact under every contraction and reassociation (facts.md C5): they are whole numbers, and no product or sum of magnitudes
+    needs more bits than the type has; for f64 no more than f32 has, since only f32 precision must be kept (F-KHR-13). For integers,
+    ``right`` may divide the result: it is neither 0 nor -1.
     """
     if not component.is_float:
         left, right = integers(component, "signed_divide", "random", shape, rng)
@@ -201,10 +201,10 @@ def _whole(bits: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:
 
 
 def contraction(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw x, y, z for x * y - z, z near the rounded product: a fused multiply-add keeps the bits that the product must lose, and they are
-    as large as the result.
+    """Draw x, y, z for x * y - z, with z near the rounded product.
 
-    Of f64 the result is larger than what f32 loses of operands and product, which is permitted (F-KHR-13), so a wrong operand shows.
+    A fused multiply-add keeps the bits that the product must lose, and they are as large as the result. For f64 the result is larger than
+    the permitted f32 error of operands and product (F-KHR-13), so a wrong operand is noticed.
     """
     p = component.precision
     x, y = (_values(p, rng.integers(-1, 2, shape), rng) for _ in range(2))

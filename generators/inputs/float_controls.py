@@ -1,6 +1,6 @@
-"""Operands whose results depend on execution modes: numbers between neighbours, denormals, what overflows, zeros, infinities and NaN.
+"""Operands whose results depend on execution modes: numbers between neighbours, denormals, overflows, zeros, infinities and NaN.
 
-Arrays are float64 for numbers, and bits of the component where the payload of NaN counts.
+Arrays are float64 for numbers, and bits of the component if NaN payloads matter.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Shape = tuple[int, ...]
 Pair = tuple[np.ndarray, np.ndarray]
 
 _FRACTIONS = np.array([0.5, 0.5, 0.5, 0.25, 0.75, 0.5 - 2.0**-5, 0.5 + 2.0**-5])
-"""How far results are from the neighbour nearer to zero, in steps: ties, and both sides of them."""
+"""Distances of results from the neighbour nearer to zero, in steps: ties and both sides of them."""
 
 _SHORT = np.array([1.5, 1.25, 1.75, 1.125, 1.375])
-"""Factors that give ties and quarters of full significands."""
+"""Factors that turn full significands into ties and quarters."""
 
 
 def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
@@ -35,13 +35,13 @@ def _full(component: ComponentType, shape: Shape, rng: np.random.Generator, low:
 
 
 def _step(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
-    """Return the distance to the next number away from zero, of normal numbers."""
+    """Return the distance from normal numbers to the next number away from zero."""
     _, exponent = np.frexp(numbers)
     return np.asarray(np.ldexp(1.0, exponent - component.precision))
 
 
 def _units(component: ComponentType, shape: Shape, rng: np.random.Generator, low: int, high: int) -> np.ndarray:
-    """Draw multiples of the smallest denormal by whole numbers from ``low`` to below ``high``, of both signs."""
+    """Draw whole multiples of the smallest denormal, from ``low`` to below ``high``, of both signs."""
     smallest = smallest_normal(component) * 2.0 ** (1 - component.precision)
     return np.asarray(rng.integers(low, high, shape) * smallest * _signs(shape, rng))
 
@@ -64,8 +64,8 @@ def _mixed(choices: list[np.ndarray], rng: np.random.Generator) -> Pair:
 def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.Generator) -> np.ndarray:
     """Return bits of NaN.
 
-    Of 16 bits it is every pattern in turn, over as many parts as that takes. Of wider types it is each single bit of the payload, quiet
-    and signaling, all bits, both signs, and random payloads. Of 8 bits it is every pattern of the type, NaN or not.
+    For 16 bits, they cycle through every pattern, over as many parts as needed. For wider types, they are each single payload bit, quiet
+    and signaling, all bits, both signs, and random payloads. For 8 bits, they are every pattern of the type, NaN or not.
     """
     if component.bits == 8:
         return np.asarray(rng.permutation(np.arange(int(np.prod(shape))) % 256).reshape(shape).astype(component.bits_dtype))
@@ -88,7 +88,7 @@ def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.G
 
 
 def nan_parts(component: ComponentType, elements: int) -> int:
-    """Return in how many parts matrices of ``elements`` have the NaN patterns of ``nan_bits``."""
+    """Return how many parts matrices of ``elements`` need for the NaN patterns of ``nan_bits``."""
     match component.bits:
         case 8:
             return -(-256 // elements)
@@ -149,7 +149,7 @@ def _denormals(component: ComponentType, operation: str, shape: Shape, part: int
     result = _units(component, shape, rng, half // 2, half)
     edge = np.stack([_signs(shape, rng) * (1 - 2.0**-p), _signs(shape, rng) * least])
     grown = np.stack([_units(component, shape, rng, 1, half // 8), power])
-    # Small denormals grow, normal numbers become denormal, and a few just miss the smallest normal number.
+    # Small denormals grow, normal numbers become denormal, and a few results are just below the smallest normal number.
     return _mixed([grown, np.stack([result * np.abs(power), 1 / power])] * 3 + [edge], rng)
 
 
@@ -177,16 +177,16 @@ def _special(component: ComponentType, operation: str, shape: Shape, part: int, 
 
 
 def operands(component: ComponentType, operation: str, pattern: str, part: int, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Return both operands of an operation as bits; the second is one number where the operation is ``times_scalar``.
+    """Return both operands of an operation as bits; the second is a single number for ``times_scalar``.
 
     Args:
         component: of operands and result.
-        operation: ``add``, ``subtract``, ``multiply``, ``divide``, ``negate``, ``times_scalar`` or ``move``, of which the first counts for
-            ``negate`` and ``move``.
+        operation: ``add``, ``subtract``, ``multiply``, ``divide``, ``negate``, ``times_scalar`` or ``move``, ``negate`` and ``move`` use
+            only the first operand.
         pattern: ``between``: exact results are ties and other fractions between neighbours. ``random``: full significands.
             ``denormals``: denormal operands and results. ``overflow``: results from half a step to a binade beyond the largest number.
             ``special``: zeros, infinities, NaN. ``nan``: patterns of NaN.
-        part: of ``nan``, and of patterns with a scalar, which one.
+        part: the index of the part, for ``nan`` and for patterns with a scalar.
         shape: of the matrices.
         rng: draws them.
     """
@@ -208,13 +208,13 @@ _DRAWN: Mapping[str, Callable[[ComponentType, str, Shape, np.random.Generator], 
 
 
 def arguments(component: ComponentType, function: str, pattern: str, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Return three arguments as bits, of which a minimum or maximum takes the first two, and a clamp or Fma all. The second and third
-    of a clamp are in order, NaN apart.
+    """Return three arguments as bits. A minimum or maximum takes the first two; a clamp or Fma takes all. The second and third of a clamp
+    are in order, except NaN.
 
     Args:
         function: by its name in GLSL.std.450.
-        pattern: ``denormals``: denormal arguments beside others of both signs; of Fma denormal results, and none that round.
-            ``special``: zeros and infinities of both signs, NaN where the function has a result for it, and ordinary numbers.
+        pattern: ``denormals``: denormal arguments beside others of both signs; for Fma, denormal results that do not round.
+            ``special``: zeros and infinities of both signs, NaN if the function's result for it is defined, and ordinary numbers.
     """
     if function == "Fma":
         return _fused(component, shape, rng)
@@ -226,7 +226,7 @@ def arguments(component: ComponentType, function: str, pattern: str, shape: Shap
             drawn = [np.where(np.isnan(one), _full(component, shape, rng), one) for one in drawn]
     if function.endswith("Clamp"):
         if pattern == "denormals":
-            # In order with and without their denormals.
+            # They are in order whether or not denormals are flushed.
             drawn[1:] = -np.abs(drawn[1]), np.abs(drawn[2])
         drawn[1:] = np.where(drawn[1] > drawn[2], drawn[2], drawn[1]), np.where(drawn[1] > drawn[2], drawn[1], drawn[2])
     return tuple(encode(component, one) for one in drawn)

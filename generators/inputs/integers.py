@@ -29,7 +29,7 @@ def wrapping(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def edges(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw the ends of the types in a and b, and c so near the ends of its own that most sums cross them."""
+    """Draw the ends of the types in a and b, and c so near the ends of its own type that most sums cross them."""
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     draws = []
@@ -44,7 +44,7 @@ def edges(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw operands of which A is a permutation matrix times one or (where signed) minus one: B comes through row by row, and c is
+    """Draw operands with A as a permutation matrix times one or (if signed) minus one, so the rows of B appear in the result; c is
     index-coded."""
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
@@ -57,7 +57,7 @@ def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: np.random.Generator, sign: int) -> np.ndarray:
-    """Draw non-zero values of at most ``limit`` in magnitude; all of one sign for ``sign`` 1 or -1, of both for 0."""
+    """Draw non-zero values of at most ``limit`` in magnitude; all of one sign for ``sign`` 1 or -1, of both signs for 0."""
     low, high = _limits(component)
     magnitude = rng.integers(1, min(limit, high), shape, np.uint64, endpoint=True).astype(object)
     if sign == 0 and low < 0:
@@ -68,7 +68,7 @@ def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: 
 
 
 def _product_limits(row: PropertyRow) -> tuple[int, int]:
-    """Return the magnitudes of a and b for which no sum of K products leaves the result's range, nor any order of them (KHR-MAD-10)."""
+    """Return the magnitudes of a and b for which no sum of K products, in any order, leaves the result's range (KHR-MAD-10)."""
     _, highest = _limits(row.result)
     budget = highest // row.k
     first = min(_limits(row.a)[1], int(budget**0.5))
@@ -79,8 +79,9 @@ def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
     """Draw sums at the limits of the result, with A x B always in range (KHR-MAD-10).
 
     ``end`` ``"high"``: sums pass the highest value of the result, ``"low"``: the lowest (signed results only), in different places by
-    different amounts, with some that just do not; ``"inside"``: none does; ``"crossing"`` (signed sums only): none does, but close to a
-    limit and with products of both signs, so C plus a part of A x B does: only the whole A x B is added to C (F-KHR-12).
+    different amounts, and some sums just stay inside; ``"inside"``: no sum passes a limit; ``"crossing"`` (signed sums only): no sum does,
+    but sums are close to a limit and products have both signs, so C plus a part of A x B does. An implementation must add only the whole A
+    x B to C (F-KHR-12).
     """
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
@@ -102,7 +103,7 @@ def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
         rest = rng.integers(0, 16, shape_c).astype(object)
         c = np.where(rng.integers(0, 2, shape_c).astype(bool), high_r - rest, low_r + rest) - total
     else:
-        # From half the sum too far to a quarter short of it: most elements saturate, some end exactly inside.
+        # From half of the sum beyond the limit to a quarter before it: most elements saturate, and some just stay inside.
         part = rng.integers(-2, 5, shape_c).astype(object)
         c = (low_r if end == "low" else high_r) - total + total * part // 4
     return Operands(a, b, np.clip(c, low_c, high_c).astype(row.c.dtype))

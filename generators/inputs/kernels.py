@@ -1,4 +1,4 @@
-"""Data of whole kernels: whole numbers whose sums are exact in any order, and which use the bits that the accumulation has."""
+"""Data of whole kernels: whole numbers whose sums are exact in any order and use the bits of the accumulator."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from generators.types import ComponentType
 
 
 def budget(row: PropertyRow) -> int:
-    """Return what the magnitudes of all terms of a sum of ``row`` may add up to; for integers, which wrap, all that 32 bits hold."""
+    """Return the maximum sum of the magnitudes of all terms in a sum of ``row``; for integers, which wrap, the largest 32-bit value."""
     return whole_numbers.budget(row) if row.result.is_float else 1 << 32
 
 
 def signed_whole(shape: tuple[int, ...], limit: int, component: ComponentType, rng: np.random.Generator) -> np.ndarray:
-    """Draw whole numbers without 0 of magnitudes up to ``limit`` that the type holds; of unsigned types no negative ones."""
+    """Draw nonzero whole numbers of magnitudes up to ``limit`` that the type can hold; for unsigned types, no negative ones."""
     most = min(limit, 1 << component.precision) if component.is_float else min(limit, (1 << component.precision) - 1)
     return up_to(most, shape, rng, component.is_float or component.is_signed)
 
@@ -24,7 +24,7 @@ def signed_whole(shape: tuple[int, ...], limit: int, component: ComponentType, r
 def factors(row: PropertyRow, sizes: tuple[int, int, int], most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw A (M, K) and B (K, N), int64: the magnitudes of the products of each element of A x B add up to at most ``most``.
 
-    Where a dense A would have ones alone, it has as many numbers in each row as the budget pays for, at places that differ from row to row.
+    If a dense A would have only ones, each of its rows has as many numbers as the budget permits, at places that differ from row to row.
     """
     m, n, k = sizes
     if not row.result.is_float:
@@ -45,7 +45,7 @@ def any_whole(shape: tuple[int, ...], component: ComponentType, rng: np.random.G
 
 
 def addends(shape: tuple[int, ...], component: ComponentType, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw what is added to sums: of floats whole numbers near ``most``, of either sign; any integers. int64."""
+    """Draw the numbers that are added to sums, int64: for floats, whole numbers near ``most`` of either sign; any integers."""
     if not component.is_float:
         return any_whole(shape, component, rng)
     return near(max(1, min(most, 1 << component.precision)), shape, rng)

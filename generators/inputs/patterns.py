@@ -1,7 +1,7 @@
-"""Patterns of bits for value moves: what loads and stores must carry from one place to another unchanged.
+"""Patterns of bits for value moves: the values that loads and stores must move unchanged.
 
 Facts.md C16 lists matrix loads and stores as bit-preserving, but promises NaN, infinity and minus zero only under
-SignedZeroInfNanPreserve; float patterns leave those out and keep denormals in.
+SignedZeroInfNanPreserve; float patterns leave these out but include denormals.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Pattern = Literal["index", "index_high", "bits", "extremes"]
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 
 _LOW_PERIOD, _HIGH_PERIOD = 241, 239
-"""Primes, and less than the number of finite patterns of any 8-bit type, so no stride of a power of two aliases."""
+"""Primes below the number of finite patterns of any 8-bit type, so no power-of-two stride aliases."""
 
 
 @cache
@@ -34,7 +34,7 @@ def finite_bits(component: ComponentType) -> np.ndarray:
 
 
 def _spread(component: ComponentType, codes: np.ndarray) -> np.ndarray:
-    """Map different codes (below 2**31) to different finite bit patterns, neighbours far apart and using the whole width."""
+    """Map different codes (below 2**31) to different finite bit patterns, with neighbours far apart and the whole width in use."""
     if component.bits <= 16:
         table = finite_bits(component)
         return np.asarray(table[(codes * 7919 + 12345) % len(table)])
@@ -53,10 +53,10 @@ def _make_finite(component: ComponentType, mixed: np.ndarray) -> np.ndarray:
 
 
 def index_coded(component: ComponentType, count: int, half: int = 0) -> np.ndarray:
-    """Return bits that name their own position, so a transposition, a shift or a wrong layout cannot hide.
+    """Return bits that identify their own position, so a transposition, a shift or a wrong layout is always noticed.
 
-    For types of 16 bits and more up to 60,000 positions have different bits. 8 bits cannot name more than about 250:
-    ``half`` 0 names the position modulo 241, ``half`` 1 the quotient, and both together the position.
+    In types of 16 bits and more, up to 60,000 positions have different bits. 8 bits cannot identify more than about 250 positions: ``half``
+    0 names the position modulo 241, ``half`` 1 the quotient, and both together the position.
 
     Returns:
         Unsigned integers of the component's width, shape (count,).
@@ -78,14 +78,14 @@ def random_bits(component: ComponentType, count: int, rng: np.random.Generator) 
 
 
 def nonzero_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw bits as random_bits does, with 1 in place of zeros: the sign of a zero that code makes of components is free. Shape (count,)."""
+    """Draw bits like random_bits, with 1 instead of zeros: when code makes a zero from components, its sign is free. Shape (count,)."""
     bits = random_bits(component, count, rng)
     return np.where(bits == 0, component.bits_dtype.type(1), bits)
 
 
 def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
-    """Return the ends of the type in turn: for floats the denormal and normal limits of both signs, for integers the limits and single
-    bits. The period is odd, so rows of a power of two differ. Shape (count,)."""
+    """Cycle through the ends of the type: for floats the denormal and normal limits of both signs, for integers the limits and single bits.
+    The period is odd, so rows whose length is a power of two differ. Shape (count,)."""
     width = component.bits
     if component.is_float:
         hidden = component.precision - 1
@@ -107,7 +107,8 @@ def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
 
 
 def counted_bytes(component: ComponentType, first: int = 0x93) -> int:
-    """Return bits whose bytes count up from ``first``, the most significant one first; a narrower or wider reading changes them."""
+    """Return bits whose bytes count up from ``first``, the most significant one first; they change if they are read with fewer or more
+    bits."""
     return int.from_bytes(bytes(range(first, first + component.bytes)), "big")
 
 

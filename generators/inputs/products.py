@@ -1,10 +1,10 @@
 """Float operands of a chain of multiply-adds, for exact comparison and for the envelope.
 
-Exact data are integers times a power of two: every product and every c is a multiple of one quantum q, and the sum of all
-absolute values stays below 2**p q, where p is the narrowest accumulation that is plausible. Then every partial sum in every
-order is representable, and every implementation with at least p bits returns the exact value (facts.md C31).
-The results use the top bits of that budget and odd low bits, so a sum kept in a narrower type shows. By default p is what every
-implementation must keep (F-KHR-26); ``full`` data need all bits of C and Result.
+Exact data are integers times a power of two: every product and every c is a multiple of one quantum q, and the sum of all absolute values
+stays below 2**p q, where p is the narrowest plausible accumulation in bits. Then every partial sum in every order is representable, and
+every implementation with at least p bits returns the exact value (facts.md C31). The results use the top bits of that budget and odd low
+bits, so a sum kept in a narrower type is noticed. By default, p is the number of bits that every implementation must keep (F-KHR-26);
+``full`` data need all bits of C and Result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Operands:
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain of multiply-adds: ``steps`` products with operands of their own, each added ``repeats`` times; both at least 1."""
+    """A chain of multiply-adds: ``steps`` products, each with its own operands and added ``repeats`` times; both numbers are at least 1."""
 
     row: PropertyRow
     instances: int
@@ -40,12 +40,12 @@ class Chain:
 
     @property
     def terms(self) -> int:
-        """Products that enter one element of the result."""
+        """Number of products in one element of the result."""
         return self.row.k * self.steps * self.repeats
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """The shapes of a, b and c, as Operands has them."""
+        """The shapes of a, b and c in Operands."""
         row = self.row
         return (
             (self.instances, self.steps, row.m, row.k),
@@ -73,7 +73,7 @@ def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.nda
     limit_a, limit_b = _factors(max(per_term, 4), chain.row.a, chain.row.b)
     a, b = up_to(limit_a, shape_a, rng), up_to(limit_b, shape_b, rng)
     if per_term < 4:
-        # A dense matrix would have only ones: keep as many terms as the budget pays for, at places that differ from row to row.
+        # A dense matrix would have only ones: keep as many terms as the budget permits, at places that differ from row to row.
         kept = max(1, most // (limit_a * limit_b * chain.repeats))
         mask = few(kept, (chain.instances, chain.row.m, chain.steps * chain.row.k), rng)
         mask = mask.reshape(chain.instances, chain.row.m, chain.steps, chain.row.k)
@@ -82,9 +82,9 @@ def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.nda
 
 
 def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0), full: bool = False) -> Operands:
-    """Draw operands whose results are near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two.
+    """Draw operands whose results use nearly the whole width of the accumulation, with odd low bits; a and b are scaled by powers of two.
 
-    ``full``: for all bits of C and Result, else for those that must be kept.
+    ``full``: for all bits of C and Result, otherwise for the bits that must be kept.
     """
     row = chain.row
     most = full_budget(row) if full else budget(row)
@@ -95,10 +95,10 @@ def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (
 
 
 def cancelling_exact(chain: Chain, rng: np.random.Generator, full: bool = False) -> Operands:
-    """Draw operands of which c is the negated sum of the products and a small odd rest: a sum that drops low bits on the way
-    shows in all of the result.
+    """Draw operands with c as the negated sum of the products plus a small odd rest: if a sum drops low bits on the way, the whole result
+    changes.
 
-    ``full``: as of ``exact``.
+    ``full``: as for ``exact``.
     """
     row = chain.row
     most = full_budget(row) if full else budget(row)
@@ -109,8 +109,8 @@ def cancelling_exact(chain: Chain, rng: np.random.Generator, full: bool = False)
 
 
 def _exponent(most: int) -> int:
-    """Return the power of two that A and B each are scaled by, where the magnitudes of all terms add up to ``most``: a sum of 24 bits that
-    is kept in f16, which is permitted (F-KHR-26), neither overflows nor is denormal."""
+    """Return the power of two by which A and B are each scaled if the magnitudes of all terms add up to ``most``: a 24-bit sum that is kept
+    in f16, which is permitted (F-KHR-26), must neither overflow nor be denormal."""
     return -5 if most.bit_length() == COMPONENT_TYPES["f32"].precision else 0
 
 
@@ -127,7 +127,7 @@ def _normal_values(component: ComponentType, count: int, rng: np.random.Generato
 
 
 def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
-    """Return the binary exponents that values of ``side`` and the result's type both have as normal numbers."""
+    """Return the binary exponents that are normal both in the type of ``side`` and in the result's type."""
     widest = {"e4m3": (-6, 7), "e5m2": (-14, 14), "f16": (-13, 14)}
     low_side, high_side = widest.get(side.name, (-20, 20))
     low_result, high_result = widest.get(row.result.name, (-20, 20))
@@ -136,11 +136,12 @@ def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
 
 
 def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = False) -> Operands:
-    """Draw operands of which one has a single one (or, permuted, plus or minus one) in each row or column, so the other comes through.
+    """Draw operands of which one has a single 1 (or, permuted, plus or minus 1) in each row or column, so the other operand appears in the
+    result.
 
-    ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed
-    permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type. ``full``: with all bits of
-    the type, as far as C and Result have them, else with those that must be kept.
+    ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed permutation
+    matrix. c is zero. A result is a single product: exact in any accumulation that holds the type. ``full``: with all bits of the type that
+    C and Result have, otherwise with the bits that must be kept.
     """
     row = chain.row
     shape_a, shape_b, shape_c = chain.shapes
@@ -163,16 +164,16 @@ def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = Fa
 
 
 def _keeps_few_bits(row: PropertyRow) -> bool:
-    """Return whether 8 bits are all that a multiply-add of the row must keep, as of bf16."""
+    """Return whether a multiply-add of the row must keep only 8 bits, as for bf16."""
     return permitted_precision(row.a, row.b, row.c, row.result) == PERMITTED_PRECISION_OF_BFLOAT16
 
 
 _FEW_TERMS = 3
-"""Products of a sum of which each must count although only 8 bits are kept."""
+"""Maximum number of products in a sum if each of them must affect a result of 8 bits."""
 
 
 def _few_equal(chain: Chain, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw a, b and c, float64, with few products in a sum, and all terms of it within a factor of 3: where 8 bits are permitted, the bound
+    """Draw a, b and c, float64, with few products in a sum and all its terms within a factor of 3: if 8 bits are permitted, the error bound
     of many terms is larger than one of them. c has low bits that make the sums round."""
     row = chain.row
     shape_a, shape_b, shape_c = chain.shapes
@@ -192,8 +193,8 @@ def _upper_values(component: ComponentType, shape: tuple[int, ...], rng: np.rand
 
 
 def general(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw values whose sums round, for the envelope: of several binary exponents, or few of one where 8 bits are all that must be kept. No
-    partial sum overflows."""
+    """Draw values whose sums round, for the envelope: values of several binary exponents, or a few of one exponent if only 8 bits must be
+    kept. No partial sum overflows."""
     row = chain.row
     if _keeps_few_bits(row):
         few_a, few_b, few_c = _few_equal(chain, rng)
@@ -208,13 +209,13 @@ def general(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def cancelling_general(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw operands as ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result. Few
-    terms of one exponent have a sum that f32 holds, so a small number is added to it.
+    """Draw operands like ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result. The
+    sum of a few terms of one exponent fits in f32, so a small number is added to it.
     """
     drawn = general(chain, rng)
     a, b = drawn.a.astype(np.float64), drawn.b.astype(np.float64)
     products = np.zeros(drawn.c.shape)
-    # Term by term: a library's matrix product rounds otherwise on other machines, and cases must have the same data everywhere.
+    # Sum term by term: a library's matrix product rounds differently on other machines, and cases must have the same data everywhere.
     for step in range(a.shape[1]):
         for k in range(a.shape[-1]):
             products += a[:, step, :, k, None] * b[:, step, k, None, :]

@@ -1,4 +1,4 @@
-"""Elements whose reductions show each of them: exact in every order, and another result when one is left out or counts twice."""
+"""Elements that each affect their reduction: it is exact in every order, and changes if one element is left out or counted twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from generators.types import ComponentType
 
 SIGNS = ("mixed", "positive", "negative")
-"""Signs of all elements; of unsigned integers the top bit."""
+"""Signs of all elements; for unsigned integers, the top bit."""
 
 
 def _signed(magnitudes: np.ndarray, signs: str, rng: np.random.Generator) -> np.ndarray:
@@ -19,8 +19,8 @@ def _signed(magnitudes: np.ndarray, signs: str, rng: np.random.Generator) -> np.
 def summands(
     component: ComponentType, shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator, largest: int | None = None
 ) -> np.ndarray:
-    """Draw multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units,
-    and each is at most ``largest``. Where there are more elements than units, the others are zero; each draw leaves out other ones.
+    """Draw nonzero multiples of one unit whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units,
+    and each is at most ``largest``. If there are more elements than units, the others are zero; each draw leaves out different elements.
 
     Returns:
         float64 of ``shape``.
@@ -30,19 +30,19 @@ def summands(
     if most >= 1:
         whole = rng.integers(1, most, shape, endpoint=True).astype(np.float64)
     else:
-        # Any group has at most ``budget`` elements that are not zero, since all elements together do.
+        # Any group has at most ``budget`` nonzero elements, since all elements together have no more.
         flat = np.zeros(int(np.prod(shape)))
         for start in range(0, len(flat), group):
             flat[start + rng.permutation(min(group, len(flat) - start))[: budget // 2]] = 1.0
         whole = flat.reshape(shape)
-    # Units other than one, so fractions occur as well as wholes, and far from overflow.
+    # Units other than one, so both fractions and whole numbers occur, far from overflow.
     unit = 2.0 ** -min(component.precision // 2, 5)
-    # Adding zero makes minus zeros plain ones: which of the two a reduction keeps is open (F-CM2-14).
+    # Adding zero turns minus zeros into zeros: it is open which of the two a reduction keeps (F-CM2-14).
     return _signed(whole, signs, rng) * unit + 0.0
 
 
 def distinct(component: ComponentType, shape: tuple[int, ...], signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Draw normal numbers with significands that use every bit, of magnitudes from 1/8 to 8: for choices, which round nothing.
+    """Draw normal numbers with significands that use every bit, of magnitudes from 1/8 to 8: for choices, which do not round.
 
     Returns:
         float64 of ``shape``.
@@ -53,15 +53,15 @@ def distinct(component: ComponentType, shape: tuple[int, ...], signs: str, rng: 
 
 
 def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Draw minus one (``positive``: one; ``mixed``: both), but a few powers of two in each ``group`` of the elements in order, whose
-    products stay normal in every order: a factor that is left out or doubled changes the sign or the exponent.
+    """Draw minus one (``positive``: one; ``mixed``: both), with a few powers of two in each consecutive ``group`` of elements. Products
+    stay normal in every order. A factor that is left out or doubled changes the sign or the exponent.
 
     Returns:
         float64 of ``shape``.
     """
     flat = np.ones(int(np.prod(shape)))
     for start in range(0, len(flat), group):
-        # They do not add up to nothing, so the square of the product is another number.
+        # The exponents do not cancel, so the square of the product is a different number.
         exponents = np.concatenate([rng.integers(1, 4, 4), [2, -1, -1, -1]])[rng.permutation(8)][: min(group, 8)]
         flat[start + rng.permutation(group)[: len(exponents)]] = np.exp2(exponents)
     if signs == "mixed":
@@ -71,7 +71,7 @@ def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Gener
 
 def integers(component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
     """Draw random integers of the whole width, suited to a reduction by ``kind``: odd for products, and with few bits set (or) or clear
-    (and), so most bits of a result are decided by one element of the group.
+    (and), so one element of the group decides most bits of a result.
 
     Returns:
         The component's dtype, of ``shape``.
@@ -121,7 +121,8 @@ def elements_for(
 
 
 def _turn_extremes(groups: np.ndarray, kind: str, rng: np.random.Generator) -> None:
-    """Put what decides each group at another place than in the group before, so as many groups as places show every place."""
+    """Put the deciding element of each group at a different place than in the group before, so as many groups as places test every
+    place."""
     keys = groups.astype(np.float64)
     keys = np.abs(keys) if kind == "magnitude" else -keys if kind == "minimum" else keys
     count, size = groups.shape

@@ -1,7 +1,7 @@
 """Operands of two multiply-adds in a chain: S = Q x K + C becomes an A or B of O = P x V + Z.
 
-Both are exact under every order of summation: S stays so small that P holds it and that the second sum fits its accumulation. Integers
-wrap, and every bit counts.
+Both are exact under every order of summation: S stays so small that P can hold it and the second sum fits its accumulation. Integers wrap,
+and every bit matters.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class UseChain:
         first: the row of S = Q x K + C.
         second: the row of O = P x V + Z.
         enters: whether P is A or B of it.
-        trips: iterations, each with a K, a C and a V of its own, and sums that add up in O.
-        growth: by how much S grows before it is converted.
+        trips: number of iterations, each with its own K, C and V; their sums add up in O.
+        growth: the factor by which S grows before it is converted.
     """
 
     first: PropertyRow
@@ -39,7 +39,7 @@ class UseChain:
     growth: int
 
     def operand(self, name: str) -> tuple[PropertyRow, str]:
-        """Return the row of ``q``, ``k``, ``c``, ``s``, ``v``, ``z`` or ``o``, and which of its operands the matrix is."""
+        """Return the row of ``q``, ``k``, ``c``, ``s``, ``v``, ``z`` or ``o``, and the matrix's operand in that row."""
         if name in "qkcs":
             return self.first, {"q": "a", "k": "b", "c": "c", "s": "d"}[name]
         return self.second, {"v": "b" if self.enters == "a" else "a", "z": "c", "o": "d"}[name]
@@ -81,7 +81,7 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
 
 
 def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng: np.random.Generator) -> Elements:
-    """Draw Q, K and C of sums of magnitudes up to ``limit``; a float that becomes an integer has quarters, which the conversion drops."""
+    """Draw Q, K and C for sums of magnitudes up to ``limit``; a float that becomes an integer has quarters, which the conversion drops."""
     factor, first, converted = chain.first.a, chain.first.c, chain.second.a
     signed = _signed(factor, first, converted)
     parts = 4 if first.is_float and not converted.is_float else 1
@@ -89,7 +89,7 @@ def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng
     if first.is_float:
         units = min(units, budget(chain.first))
     addend = units // 2
-    # Q has few elements that are not zero, at other places in each row, so K may have more than ones.
+    # Q has few nonzero elements, at different places in each row, so K may have more than ones.
     terms = min(chain.first.k, max(1, min(4, (units - addend) // 2)))
     each = max(1, (units - addend) // terms)
     large = min(max(1, math.isqrt(each)), largest_whole(factor))

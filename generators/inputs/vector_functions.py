@@ -17,13 +17,13 @@ Arguments = tuple[np.ndarray, ...]
 """The arguments of a function, of the component's dtype and of one shape."""
 
 _LARGEST_EXPONENT: Mapping[int, float] = MappingProxyType({16: 10.9, 32: 88.0})
-"""By bits of a float: an argument of exp whose result is still finite, with the error that Vulkan allows."""
+"""By bits of a float: an argument of exp whose result is still finite, including the error that Vulkan allows."""
 
 _LEAST_EXPONENT: Mapping[int, float] = MappingProxyType({16: -9.7, 32: -87.0})
 """By bits of a float: an argument of exp whose result is still normal."""
 
 _LARGEST_TANH: Mapping[int, float] = MappingProxyType({16: 9.0, 32: 86.0})
-"""By bits of a float: an argument of tanh whose hyperbolic cosine is a divisor of ordinary size (facts.md C6)."""
+"""By bits of a float: an argument of tanh whose hyperbolic cosine is a divisor in the ordinary range (facts.md C6)."""
 
 
 def _neighbourhood(component: ComponentType, values: list[float], signs: tuple[int, ...] = (1, -1)) -> np.ndarray:
@@ -34,7 +34,7 @@ def _neighbourhood(component: ComponentType, values: list[float], signs: tuple[i
 
 
 def _dealt(table: np.ndarray, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Return rows of ``table`` in a random order, each as often as any other; all of them where there is room."""
+    """Return rows of ``table`` in random order, equally often, and all of them if there is room."""
     count = int(np.prod(shape))
     rounds = [rng.permutation(len(table)) for _ in range(-(-count // len(table)))]
     return np.asarray(table[np.concatenate(rounds)[:count]].reshape(*shape, *table.shape[1:]))
@@ -44,7 +44,7 @@ def bit_operands(component: ComponentType, operator: BitOperator, pattern: str, 
     """Draw operands of a bit operator, integers of the component's dtype.
 
     Args:
-        pattern: ``random`` bits, or ``edges``: pairs of the ends of the type, or the ends shifted by each distance that is defined.
+        pattern: ``random`` bits, or ``edges``: pairs of the ends of the type, or the ends shifted by each defined distance.
     """
     left, right = elementwise.integers(component, "add", pattern, shape, rng)
     if operator.startswith("shift"):
@@ -71,7 +71,7 @@ def _of_integers(component: ComponentType, count: int, pattern: str, shape: Shap
 
 
 def _ordered(low: np.ndarray, high: np.ndarray, signed: bool) -> Pair:
-    """Return two limits with the lower one first, of integers as ``signed`` says."""
+    """Return two limits with the lower one first; ``signed`` tells how to compare integers."""
     if np.issubdtype(low.dtype, np.floating):
         return np.minimum(low, high), np.maximum(low, high)
     kind = f"{'i' if signed else 'u'}{low.dtype.itemsize}"
@@ -95,7 +95,7 @@ def _selected(component: ComponentType, function: VectorFunction, pattern: str, 
 
 
 def _scaled(component: ComponentType, low: float, high: float, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Draw numbers from ``low`` to ``high``, and as many of each magnitude down to 2**-8 of them."""
+    """Draw numbers from ``low`` to ``high``, equally many of each magnitude down to 2**-8 times these limits."""
     spread = low + (high - low) * rng.random(shape)
     return np.asarray(np.ldexp(spread, -rng.integers(0, 9, shape)).astype(component.dtype))
 
@@ -157,9 +157,9 @@ def arguments(function: VectorFunction, component: ComponentType, pattern: str, 
     """Draw the arguments of a function, in its order.
 
     Args:
-        pattern: one of ``patterns``. ``range``: every magnitude; ``random``: any bits; ``edges``: ends of the type and of what the function
-            takes, zero, equal arguments and arguments that differ in the last bit. Of Fma ``exact``: results that the type has, and
-            ``rounding``: full significands.
+        pattern: one of ``patterns``. ``range``: every magnitude; ``random``: any bits; ``edges``: ends of the type and of the function's
+            domain, zero, equal arguments and arguments that differ in the last bit. For Fma, ``exact``: results that the type can
+            represent, and ``rounding``: full significands.
     """
     if function in _OF_ONE:
         return (_OF_ONE[function](component, pattern, shape, rng),)

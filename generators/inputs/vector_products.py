@@ -1,7 +1,7 @@
 """Operands of matrix-vector multiplies: inputs that are converted, matrices and biases.
 
-Sums of floats are those of a matrix multiply-add of which each input is a column of B (generators.inputs.products), so the same data are
-exact in any order. An input that its interpretation changes has numbers of its own: ones that saturate, and ties.
+Sums of floats equal the sums of a matrix multiply-add with each input as a column of B (generators.inputs.products), so the same data are
+exact in any order. An input that its interpretation changes has special numbers: numbers that saturate, and ties.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ IntegerPattern = Literal["random", "edges", "selecting"]
 NetworkPattern = Literal["network"]
 
 _KEPT = 4
-"""Elements of a network's row of a float matrix that are not zero: four layers stay below 2**11."""
+"""Number of nonzero elements in a row of a network's float matrix: four layers stay below 2**11."""
 
 
 @dataclass(frozen=True)
 class VectorOperands:
-    """What multiplies take.
+    """The operands of multiplies.
 
     Attributes:
         inputs: (invocations, components), of the input's dtype.
@@ -54,7 +54,7 @@ class Multiplies:
 
     @property
     def chain(self) -> Chain:
-        """The multiply-adds that have the same sums."""
+        """The multiply-adds with the same sums."""
         types = self.types
         factor = types.interpretation.component
         if types.input.is_float and factor.is_float and types.input.precision < factor.precision:
@@ -64,7 +64,7 @@ class Multiplies:
 
 
 def _taken(drawn: products.Operands) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return inputs (invocations, K), matrices and biases of operands of a chain."""
+    """Return the inputs (invocations, K), matrices and biases from the operands of a chain."""
     return drawn.b[0, 0].T, drawn.a[:, 0], drawn.c[:, :, 0]
 
 
@@ -90,12 +90,12 @@ def floats(pattern: FloatPattern, multiplies: Multiplies, rng: np.random.Generat
 
 
 def _rounded(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
-    """Draw inputs that their interpretation rounds in few terms: the sums of rounded inputs are exact, and the sums of inputs that stay as
-    they are. No float is half way between two numbers, of which either is as accurate (F-CV-17)."""
+    """Draw inputs, few terms of which their interpretation rounds: sums of rounded inputs are exact, and so are sums of unrounded inputs.
+    No float is half way between two numbers, since either would be equally accurate (F-CV-17)."""
     types, rows, columns = multiplies.types, multiplies.rows, multiplies.columns
     shape = multiplies.invocations, columns
     if types.input.is_float:
-        # 6 bits, of which 8-bit floats have 4 or 3; odd numbers are never half way.
+        # 6 bits, while 8-bit floats have 4 or 3; odd numbers are never half way.
         kept, numbers = min(4, columns), any_signs(rng.integers(32, 64, shape) | 1, rng)
     else:
         precision = types.interpretation.component.precision
@@ -113,7 +113,7 @@ def _rounded(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands
 
 
 def whole(pattern: IntegerPattern, multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
-    """Draw operands of a row of integers: every bit random, ends of the types, or matrices that select elements of the input."""
+    """Draw operands of a row of integers: random bits, ends of the types, or matrices that select elements of the input."""
     types, chain = multiplies.types, multiplies.chain
     draw = {"random": integers.wrapping, "edges": integers.edges, "selecting": integers.selecting}[pattern]
     inputs, matrices, biases = _taken(draw(chain, rng))
@@ -140,10 +140,10 @@ def _limits(component: ComponentType) -> tuple[int, int]:
 
 
 def converted(source: ComponentType, target: ComponentType, ends: bool, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw numbers of ``source`` that become integers of ``target``: in and beyond their range, and of floats halves and quarters.
+    """Draw numbers of ``source`` that become integers of ``target``: in and beyond their range, and halves and quarters for floats.
 
     Args:
-        ends: whether all are near the limits of ``target``, or as large as ``source`` has them.
+        ends: whether all numbers are near the limits of ``target``, or span the range of ``source``.
     """
     low, high = _limits(target)
     if source.is_float:
@@ -156,7 +156,7 @@ def converted(source: ComponentType, target: ComponentType, ends: bool, shape: t
         halves = rng.integers(2 * low - 20, 2 * high + 20, shape) / 2
         numbers = rng.choice(few_ends, shape) if ends else np.where(rng.random(shape) < 0.5, halves, spread)
         numbers = np.clip(numbers, -largest_finite(source), largest_finite(source))
-        # No number is minus zero.
+        # This keeps minus zero out.
         return np.asarray((numbers + 0.0).astype(source.dtype))
     least, most = _limits(source)
     if ends:
@@ -167,9 +167,9 @@ def converted(source: ComponentType, target: ComponentType, ends: bool, shape: t
 
 
 def network(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
-    """Draw operands of one layer of a network. Floats are small whole numbers, of which the results of several layers are exact.
+    """Draw operands of one layer of a network. Floats are small whole numbers, for which the results of several layers are exact.
 
-    The inputs are of the first layer; further layers have the results of the one before.
+    The inputs belong to the first layer; each further layer takes the results of the layer before.
     """
     types, shape = multiplies.types, (multiplies.count, multiplies.rows, multiplies.columns)
     signed = types.is_float or types.matrix.component.is_signed
@@ -191,13 +191,13 @@ def network(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
 
 
 def clamp(types: VectorTypes) -> int:
-    """Return the largest magnitude that an activation lets pass which clamps: 8-bit types have all whole numbers up to it."""
+    """Return the largest magnitude that a clamping activation lets pass: 8-bit types can represent all whole numbers up to it."""
     return 7 if types.is_float else 100
 
 
 def _biases(types: VectorTypes, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw integers of which a quarter makes sums wrap, and the first sum of an unsigned type has its highest bit; Python's integers.
-    Where results become floats, all are small, because a float has the sums."""
+    """Draw integers as Python integers. A quarter of them makes sums wrap, and the first sum of an unsigned type has its highest bit set.
+    If results become floats, all are small, because a float has to hold the sums."""
     low, high = _limits(types.bias.component)
     small = rng.integers(max(low, -20), 20, shape).astype(object)
     if types.input.is_float:

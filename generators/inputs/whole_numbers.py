@@ -9,18 +9,18 @@ from generators.property_rows import PropertyRow
 
 
 def budget(row: PropertyRow) -> int:
-    """Return what the magnitudes of all terms of a sum of a float ``row`` may add up to: every partial sum is then a whole number of as
-    many bits as every implementation must keep, and one value is permitted."""
+    """Return the maximum sum of the magnitudes of all terms in a sum of a float ``row``. Every partial sum is then a whole number with no
+    more bits than every implementation must keep, so one value is permitted."""
     return (1 << permitted_precision(row.a, row.b, row.c, row.result)) - 1
 
 
 def full_budget(row: PropertyRow) -> int:
-    """Return the same for all bits of the narrowest plausible accumulation: sums need bits that an implementation may leave out."""
+    """Return the same maximum for all bits of the narrowest plausible accumulation: sums need bits that an implementation may leave out."""
     return (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
 
 
 def any_signs(magnitudes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return numbers of these magnitudes, each of either sign."""
+    """Return numbers of these magnitudes with random signs."""
     return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), magnitudes.shape))
 
 
@@ -31,7 +31,7 @@ def up_to(limit: int, shape: tuple[int, ...], rng: np.random.Generator, signed: 
 
 
 def near(top: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw numbers of magnitudes near ``top`` and of either sign, int64: sums with them need all bits of their accumulation."""
+    """Draw numbers of magnitudes near ``top`` and of either sign, int64: their sums need all bits of the accumulation."""
     return any_signs(top - rng.integers(0, max(1, top // 8), shape), rng)
 
 
@@ -41,7 +41,7 @@ def few(kept: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarr
 
 
 def odd_near(top: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw odd numbers of magnitudes near ``top``, at most it, and of either sign, int64: they need all bits that ``top`` has."""
+    """Draw odd numbers of either sign, with magnitudes near but at most ``top``, int64: they need all bits of ``top``."""
     magnitudes = np.abs(near(top, shape, rng)) - 1 | 1
     return any_signs(np.minimum(magnitudes, max(1, top)), rng)
 
@@ -49,10 +49,10 @@ def odd_near(top: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.n
 def wide_factors(
     shapes: tuple[tuple[int, ...], tuple[int, ...]], most: int, limits: tuple[int, int], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw A (..., M, K) and B (..., K, N), int64, of which some elements need all bits that their types or the sums have.
+    """Draw A (..., M, K) and B (..., K, N), int64, with some elements that need all bits of their types or of the sums.
 
-    The magnitudes of the products of any row of A and any column of B add up to at most ``most``. Every second row of A, and every second
-    column of B, has one element alone, which is wide; the other lines have none that is 0. What the wide ones meet is 1 or -1.
+    The magnitudes of the products of any row of A and any column of B add up to at most ``most``. Every second row of A and every second
+    column of B has a single nonzero element, which is wide; the other lines have no zeros. Wide elements are multiplied by 1 or -1.
 
     Args:
         shapes: of A and B.
@@ -74,7 +74,7 @@ def wide_factors(
 
 
 def _alone(parity: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Choose an element of each line along the last axis, of those with even (0) or odd (1) numbers; bool."""
+    """Choose one element of each line along the last axis, among those with even (0) or odd (1) indices; bool."""
     depth = shape[-1]
     places = 2 * rng.integers(0, max(1, depth // 2), shape[:-1]) + parity
     return np.asarray(np.arange(depth) == places[..., None])

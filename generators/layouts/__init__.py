@@ -1,1 +1,1 @@
-"""How matrices, tensors and blocks are laid out in arrays."""
+"""Layouts of matrices, tensors and blocks in arrays."""

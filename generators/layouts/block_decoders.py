@@ -1,4 +1,5 @@
-"""Decode functions of blocks: of the formats, of coordinates alone, and of blocks with two planes; whole or split into calls."""
+"""Decode functions for blocks of the formats, for coordinates alone, and for blocks with two planes; in one function or split into
+calls."""
 
 from __future__ import annotations
 
@@ -17,19 +18,19 @@ from generators.program.variables import length
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Decoding = BlockFormat | Literal["coordinates", "planes"]
-"""What a decode function makes of a block: the elements of a format; a hash of coordinates, without a look at the block; or elements of the
-block's two planes."""
+"""The result of a decode function: the elements of a format; a hash of coordinates that ignores the block; or elements of the block's two
+planes."""
 
 Calls = Literal["plain", "nested", "deep"]
-"""How many functions there are: one; one that calls another, which takes the parameters in another order; or that one calls a third."""
+"""The functions: one; one that calls a second function with the parameters in another order; or a second that calls a third."""
 
 _MULTIPLIERS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5, 0xB55A4F09, 0x7FEB352D, 0x846CA68B)
-"""Odd, of all 32 bits: one for each coordinate that a function gets, so no two can take each other's place unseen."""
+"""Odd 32-bit factors, one for each coordinate that a function gets, so exchanging two coordinates changes the hash."""
 
 
 @dataclass(frozen=True)
 class BlockArguments:
-    """What a function gets: the pointer, the block's coordinates and those in the block."""
+    """The arguments of a function: the pointer, the block's coordinates and the coordinates in the block."""
 
     pointer: BlockPointer
     block: Aggregate
@@ -50,7 +51,7 @@ def block_type(decoding: Decoding, component: ComponentType, block: tuple[int, .
 
 @dataclass(frozen=True)
 class Element:
-    """An element to decode: the pointer to its block, and as u32 the block's coordinates and its own in the block."""
+    """An element to decode: the pointer to its block, the block's coordinates, and its own coordinates in the block, as u32."""
 
     pointer: BlockPointer
     block: tuple[Expression, ...]
@@ -59,18 +60,18 @@ class Element:
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decode function to be made.
+    """A decode function to build.
 
     Attributes:
-        decoding: what it makes of a block.
+        decoding: the kind of its result.
         component: of the result.
         block: the size of a block in each dimension.
         coordinates: the type of coordinates, u32 or s32.
-        calls: the functions that it consists of.
+        calls: its functions.
         control: of all these functions.
         table: of numbers, for formats that have one.
-        result: ``value`` for elements, ``code`` for the numbers that the format keeps of them, or the hash of coordinates.
-        mark: of two functions that give different results, which one this is, 0 or 1: the lowest bit of a hash, or the plane; None for
+        result: ``value`` for elements; ``code`` for the numbers that the format stores for them, or the hash of coordinates.
+        mark: the index, 0 or 1, of this function among two with different results: the lowest bit of a hash, or the plane; None for
             functions that agree.
     """
 
@@ -91,7 +92,7 @@ class Decoder:
 
 
 def hash_bits(component: ComponentType) -> int:
-    """Return how many bits of a hash of coordinates the component type holds."""
+    """Return the number of bits of a coordinate hash that fit in the component type."""
     if component.is_float:
         return min(32, component.precision)
     return min(32, component.bits) - component.is_signed
@@ -104,7 +105,7 @@ def coordinates(of: Aggregate) -> tuple[Expression, ...]:
 
 
 def given_element(given: BlockArguments) -> Element:
-    """Return the element that a function of one element decodes."""
+    """Return the element that a single-element function decodes."""
     return Element(given.pointer, coordinates(given.block), coordinates(given.within))
 
 
@@ -126,7 +127,7 @@ def top_bits(value: Expression, bits: int) -> Expression:
 
 
 def number_in_block(decoder: Decoder, within: Sequence[Expression]) -> Expression:
-    """Return the element's number in the block, the last dimension fastest."""
+    """Return the element's index in the block, with the last dimension fastest."""
     terms: list[Expression] = []
     stride = 1
     for dimension in range(len(decoder.block) - 1, -1, -1):
@@ -139,7 +140,7 @@ def number_in_block(decoder: Decoder, within: Sequence[Expression]) -> Expressio
 
 
 def code_of(decoder: Decoder, element: Element) -> Expression:
-    """Return a u32: of a format the code of the element, of planes which of them counts, else the hash of all coordinates."""
+    """Return a u32: the element's code for a format, the deciding plane for planes, otherwise the hash of all coordinates."""
     if decoder.result == "coordinates" or decoder.decoding == "coordinates":
         whole, bits = hashed(*element.block, *element.within), hash_bits(decoder.component)
         if decoder.mark is None:

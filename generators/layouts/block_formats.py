@@ -1,7 +1,7 @@
-"""Block formats of quantised weights: what a block holds, and how a decode function makes an element of it.
+"""Block formats of quantised weights: the contents of a block, and the decoding of an element.
 
-The layouts are those in which weights are distributed (ggml's names), so what runs here is what inference runs. Scales are whole
-numbers times a power of two, chosen such that every step is exact in the result's type: nothing that rounds or contracts decides.
+The layouts are the ones in which weights are distributed (with ggml's names), so the tests decode the same data as inference. Scales are
+whole numbers times a power of two, so every step is exact in the result's type: rounding and contraction have no effect.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from generators.types import COMPONENT_TYPES, ComponentType
 F16, F32, S8, U8, S16, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s16", "u16", "s32", "u32"))
 
 _QUANTUM = -4
-"""Exponent of the power of two of which every scale is a multiple: products are, too, and none is denormal in f16."""
+"""Exponent of the power of two of which every scale is a multiple. Products are also multiples of it, and none is denormal in f16."""
 
 _LARGEST_WIDE = (1 << F16.precision) - 1
-"""Scales for results of 24 bits use all of f16, so a product kept in f16 shows."""
+"""Scales for results of 24 bits use all bits of f16, so a product kept in f16 is noticed."""
 
 TABLE = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8)
-"""The numbers that the codes of ``iq4_nl`` stand for."""
+"""The numbers for the codes of ``iq4_nl``."""
 
 
 def word(value: int) -> Operand:
@@ -54,9 +54,9 @@ class BlockFormat:
 
     Attributes:
         type: the struct.
-        code: from the pointer and the element's number in the block to its code, u32.
-        value: from the pointer, the element's number, its code, the component type and the table to the element.
-        scales: members that are f16 scales, each with the greatest whole number that keeps results exact in f16.
+        code: computes the element's code, u32, from the pointer and the element's index in the block.
+        value: computes the element from the pointer, its index, its code, the component type and the table.
+        scales: the f16 scale members, each with the greatest whole number that keeps results exact in f16.
         components: the component types of results.
         table: whether it reads a table of numbers.
     """
@@ -71,7 +71,7 @@ class BlockFormat:
 
 
 def _code(nibbles: int) -> Callable[[BlockPointer, Expression], Expression]:
-    """Return what reads four bits: the low ones of 16 bytes, then their high ones."""
+    """Return a function that reads four bits: the low halves of 16 bytes, then their high halves."""
 
     def code(pointer: BlockPointer, index: Expression) -> Expression:
         byte = BlockRead(pointer, nibbles, _remainder(index, 4))
@@ -94,19 +94,19 @@ def _byte(pointer: BlockPointer, index: Expression) -> Expression:
 
 
 def _two_bits(pointer: BlockPointer, index: Expression) -> Expression:
-    """Read two bits. Half of a super-block has 32 bytes; the first 32 of its elements are their lowest two bits, and so on."""
+    """Read two bits. Half of a super-block has 32 bytes; the first 32 of its elements are the lowest two bits of these bytes, and so on."""
     place = Binary("add", Binary("multiply", _quotient(index, 7), word(32)), _remainder(index, 5))
     return bits_at(BlockRead(pointer, 1, place), Binary("multiply", _remainder(_quotient(index, 5), 2), word(2)), 2)
 
 
 def _four_bits(pointer: BlockPointer, index: Expression) -> Expression:
-    """Read four bits. A quarter of a super-block has 32 bytes: their low halves, then their high ones."""
+    """Read four bits. A quarter of a super-block has 32 bytes: first their low halves, then their high halves."""
     place = Binary("add", Binary("multiply", _quotient(index, 6), word(32)), _remainder(index, 5))
     return bits_at(BlockRead(pointer, 3, place), Binary("multiply", _remainder(_quotient(index, 5), 1), word(4)), 4)
 
 
 def _scaled(scale: int, bias: int) -> Callable[..., Expression]:
-    """Return what computes scale * (code - bias)."""
+    """Return a function that computes scale * (code - bias)."""
 
     def value(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
         number: Expression = Converted(S32, code)
@@ -146,8 +146,8 @@ def _of_two_bits(pointer: BlockPointer, index: Expression, code: Expression, com
 
 
 def _of_four_bits(pointer: BlockPointer, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
-    """Decode an element. Twelve bytes have eight scales and eight minima of six bits: the first four of each are whole in the first eight
-    bytes; the others have four bits each in the last four bytes, and their upper two on top of the first eight."""
+    """Decode an element. Twelve bytes have eight scales and eight minima of six bits: the first four of each are stored whole in the first
+    eight bytes; the others have four bits each in the last four bytes, and their upper two bits in the top bits of the first eight."""
     group = _quotient(index, 5)
     low, middle, high = (BlockRead(pointer, 2, Binary("add", _remainder(group, 2), word(4 * third))) for third in range(3))
     first = Binary("less", group, word(4))
@@ -160,7 +160,7 @@ def _of_four_bits(pointer: BlockPointer, index: Expression, code: Expression, co
 
 
 def block_of(name: str, alignment: int, *members: tuple[ComponentType, int | None]) -> BlockType:
-    """Return a struct of members one after the other: each a component type and, for an array, its length."""
+    """Return a struct of adjacent members, each given as a component type and, for an array, its length."""
     placed: list[BlockMember] = []
     for component, length in members:
         placed.append(BlockMember(component, placed[-1].end if placed else 0, length))
@@ -209,7 +209,7 @@ FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
 
 
 def planes(component: ComponentType, elements: int) -> BlockType:
-    """Return a block of two arrays, each of which has all elements."""
+    """Return a block of two arrays that each contain all elements."""
     block = block_of(f"BlockPlanes{elements}", component.bytes, (component, elements), (component, elements))
     assert block.bytes == 2 * elements * component.bytes, "there is no gap between the planes"
     return block
@@ -218,7 +218,7 @@ def planes(component: ComponentType, elements: int) -> BlockType:
 def set_scales(
     data: np.ndarray, block_format: BlockFormat, begins: list[int], blocks: int, component: ComponentType, rng: np.random.Generator
 ) -> None:
-    """Write the scales of ``blocks`` adjacent blocks from each byte of ``begins`` on, for exact results of ``component``.
+    """Write the scales of ``blocks`` adjacent blocks starting at each byte in ``begins``, for exact results of ``component``.
 
     Args:
         data: of the whole array, uint8.

@@ -1,4 +1,4 @@
-"""Tensors of blocks: sizes that blocks need not divide, and slices that begin and end within blocks."""
+"""Tensors of blocks, with sizes that need not be multiples of the block size, and slices that begin and end within blocks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from generators.layouts.tensors import row_major, tensor_elements
 from generators.program.values import TensorView, TensorViewType
 
 _BEFORE = {"far": 259, "deep": (1 << 16) + 259}
-"""Blocks before a slice that is far from the beginning: more than 8 bits count, or 16."""
+"""Number of blocks before a slice far from the start: more than 8 bits, or 16 bits, can count."""
 
 
 Last = Literal["whole", "short", "one"]
-"""The last block of each dimension: it has all elements, lacks one, or has one."""
+"""The last block of each dimension: it has all elements, lacks one, or has only one."""
 
 Place = Literal["straddle", "aligned", "end", "far", "deep", "over", "periods", "split"]
-"""Where a slice is: from the middle of a block, from the beginning of one, at the end of the tensor, after more blocks than 8 bits (far) or
-16 bits (deep) count, over the edges, over several periods of the tensor, or from the last element of a block."""
+"""Places of a slice: from the middle of a block, from the start of a block, at the end of the tensor, after more blocks than 8 bits (far)
+or 16 bits (deep) can count, across the edges, across several periods of the tensor, or from the last element of a block."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class BlockSetting:
     """How a layout gets its block size.
 
     Attributes:
-        when: before the dimensions, after them, or before and after and before other dimensions again.
+        when: before the dimensions, after them, or both before and after them and again before other dimensions.
         strided: whether explicit strides follow.
     """
 
@@ -55,9 +55,9 @@ class BlockedTensor:
     Attributes:
         block: the size of a block in each dimension.
         sizes, offsets, spans: in elements.
-        strides: in blocks, as the layout's steps leave them.
+        strides: in blocks, after the layout's steps.
         setting: how the layout gets its block size.
-        steps: set up the layout, except its slice.
+        steps: the steps that set up the layout, except its slice.
     """
 
     block: tuple[int, ...]
@@ -70,21 +70,20 @@ class BlockedTensor:
 
     @property
     def blocks(self) -> int:
-        """Blocks of memory from the first block of the tensor to its last, both included."""
+        """Number of blocks in memory from the first block of the tensor to its last, both included."""
         counts = [-(-size // block) for size, block in zip(self.sizes, self.block, strict=True)]
         return tensor_elements(counts, self.strides)
 
     @property
     def rounds_strides(self) -> bool:
-        """Whether default strides count blocks of which the last of a line is not whole (TA-DIM-03). The first dimension has no part in
-        them."""
+        """Whether default strides count partial blocks at the end of a line (TA-DIM-03). The first dimension does not affect them."""
         if self.setting.strided or self.setting.when == "after":
             return False
         return any(size % block for size, block in zip(self.sizes[1:], self.block[1:], strict=True))
 
 
 def full_block(given: tuple[int, ...], rank: int) -> tuple[int, ...] | None:
-    """Return the block sizes of all dimensions, from those of the last ones; None if there are more than dimensions."""
+    """Return the block sizes of all dimensions, given the sizes of the last ones; None if there are more sizes than dimensions."""
     return None if len(given) > rank else (1,) * (rank - len(given)) + given
 
 
@@ -97,10 +96,10 @@ def parse_block(text: str) -> tuple[int, ...]:
 
 
 def _dimension(last: Last, place: Place, number: int, rank: int, span: int, block: int) -> tuple[int, int]:
-    """Return size and offset of a dimension, ``number`` 0 for the last one.
+    """Return the size and offset of a dimension; ``number`` is 0 for the last one.
 
-    Of dimensions that a slice hangs over, the last one is after its last block, the one before it before its first, and so on in turn. A
-    slice that is far from the beginning is so in the first dimension.
+    If a slice exceeds the dimensions, it does so after the last block in the last dimension, before the first block in the dimension before
+    it, and so on alternately. A slice far from the start is far in the first dimension.
     """
     if place == "periods":
         size = {"whole": 2 * block, "one": block + 1, "short": max(2, 2 * block - 1)}[last]
@@ -124,7 +123,8 @@ def blocked_tensor(block: tuple[int, ...], spans: Sequence[int], last: Last, pla
     dimensions = [_dimension(last, place, rank - 1 - i, rank, span, b) for i, (span, b) in enumerate(zip(spans, block, strict=True))]
     sizes, offsets = tuple(size for size, _ in dimensions), tuple(offset for _, offset in dimensions)
     counts = tuple(-(-size // b) for size, b in zip(sizes, block, strict=True))
-    # Without explicit strides a layout keeps the default ones: of elements, if the block size came after the dimensions (F-TA-14).
+    # Without explicit strides a layout keeps the default strides; they count elements if the block size came after the dimensions
+    # (F-TA-14).
     strides = row_major(sizes if setting.when == "after" and not setting.strided else counts, padded=setting.strided)
     steps: list[LayoutStep] = [("dimension", sizes), ("block_size", block)]
     if setting.when == "before":
@@ -143,7 +143,7 @@ def slice_of(tensor: BlockedTensor) -> LayoutStep:
 
 
 def matrix_view(writer: TensorWriter, shape: tuple[int, int], rank: int, use: ViewUse) -> TensorView | None:
-    """Return the view of a load of a matrix of ``shape``, None for none. A clip window leaves out the matrix's first and last rows and
+    """Return the view of a load of a matrix of ``shape``; None for no view. A clip window leaves out the matrix's first and last rows and
     columns."""
     if not use.is_there:
         return None

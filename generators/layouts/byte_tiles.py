@@ -1,4 +1,4 @@
-"""Matrices in arrays by bytes: where a stride need not be a whole number of the array's elements."""
+"""Matrices in arrays, placed by bytes: a stride need not be a whole number of array elements."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from generators.program.values import MatrixType, Operand, ScalarValue
 from generators.types import Layout
 
 UNIT = 64
-"""Bytes of which the first byte of every matrix is a multiple: all pointees divide it."""
+"""Alignment of every matrix in bytes, a multiple of the size of all pointees."""
 
 
 @dataclass(frozen=True)
 class ByteTiles:
-    """Equal matrices in an array, one after the other.
+    """Equal matrices in an array, one after another.
 
     Attributes:
         type: of each matrix.
         layout: of each matrix. A line is a row, or a column if the matrix is column-major.
-        padding: steps of the least alignment that follow each line.
+        padding: padding after each line, in units of the minimum alignment.
         instances: scope instances that have matrices.
         steps: matrices of each instance.
     """
@@ -36,7 +36,7 @@ class ByteTiles:
 
     @property
     def line(self) -> int:
-        """Bytes of a line."""
+        """Size of a line in bytes."""
         return lines_of(self.type.shape, self.layout)[1] * self.type.component.bytes
 
     @property
@@ -46,12 +46,12 @@ class ByteTiles:
 
     @property
     def stride(self) -> int:
-        """Bytes from one line to the next."""
+        """Distance from one line to the next, in bytes."""
         return rounded_up(self.line, self.alignment) + self.padding * self.alignment
 
     @property
     def pitch(self) -> int:
-        """Bytes from one matrix to the next."""
+        """Distance from one matrix to the next, in bytes."""
         lines = lines_of(self.type.shape, self.layout)[0]
         return rounded_up(self.stride * (lines - 1) + self.line, UNIT) + UNIT
 
@@ -65,7 +65,8 @@ class ByteTiles:
         return self.bytes // pointee.bytes
 
     def first(self, builder: ProgramBuilder, name: str, array: Array, step: int = 0) -> ScalarValue:
-        """Return the element of ``array`` where a matrix of this scope instance begins; names of what is computed begin with ``name``."""
+        """Return the index of the first element of this scope instance's matrix in ``array``; names of computed values begin with
+        ``name``."""
         unit = array.pointee.bytes
         begin = builder.literal((UNIT + step * self.pitch) // unit)
         if self.instances == 1:
@@ -73,7 +74,7 @@ class ByteTiles:
         return builder.offset(f"{name}_first", begin, builder.instance_index(), self.pitch * self.steps // unit)
 
     def stride_of(self, array: Array) -> int:
-        """Return the stride as accesses to ``array`` count it."""
+        """Return the stride in the unit of accesses to ``array``."""
         return self.stride // array.stride_bytes
 
     def stride_operand(self, builder: ProgramBuilder, array: Array) -> Operand:

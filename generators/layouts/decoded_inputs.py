@@ -14,18 +14,18 @@ from generators.types import ComponentType
 
 
 def small_contents(array: Array, component: ComponentType, rng: np.random.Generator) -> np.ndarray:
-    """Return whole numbers of ``component``, whose products add up exactly, as the bytes of ``array``; uint8."""
+    """Return whole numbers of ``component`` with exact sums of products, as the bytes of ``array``; uint8."""
     return np.resize(whole_numbers(component, array.bytes // component.bytes, LARGEST, rng), array.bytes)
 
 
 def decoded_inputs(
     source: np.ndarray, program: Program, type_: MatrixType, instances: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """Return the inputs of a program by name of the array, uint8: ``source``, and those of its other arrays that the program has.
+    """Return the inputs of a program by name of the array, uint8: ``source`` and the other arrays that the program has.
 
     Args:
         source: the bytes of the tensor.
-        program: its array ``before`` has what the matrix is before the load, ``table`` the table of a format; ``other`` and ``addend``
+        program: its array ``before`` has the matrix's contents before the load, ``table`` the table of a format; ``other`` and ``addend``
             are the operands of a multiply-add with the loaded matrix.
         type_: of the loaded matrix.
         instances: scope instances.

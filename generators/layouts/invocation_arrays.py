@@ -36,7 +36,7 @@ class InvocationArrays:
         return ArrayType(self.element, self.length)
 
     def load(self, name: str, slot: ScalarValue) -> ArrayValue:
-        """Load the array in ``slot`` (u32), an element after the other."""
+        """Load the array in ``slot`` (u32), element by element."""
         builder, result = self.builder, Value(name, self.type)
         parts = [builder.read_scalar(f"{name}_{i}", self.array, at) for i, at in enumerate(self._places(name, slot))]
         builder.add(CompositeConstruct(result, tuple(parts)))
@@ -63,25 +63,25 @@ def invocation_arrays(builder: ProgramBuilder, name: str, element: ComponentType
 
 
 def construct(builder: ProgramBuilder, name: str, type_: MatrixType, source: ArrayValue) -> Matrix:
-    """Add the construction of a matrix of the arrays of its invocations."""
+    """Add the construction of a matrix from the arrays of its invocations."""
     result = Value(name, type_)
     builder.add(ConstructCoopMat(result, source))
     return result
 
 
 def extract(builder: ProgramBuilder, name: str, matrix: Matrix, type_: ArrayType) -> ArrayValue:
-    """Add the extraction of the arrays of a matrix."""
+    """Add the extraction of a matrix's arrays."""
     result = Value(name, type_)
     builder.add(ExtractCoopMat(result, matrix))
     return result
 
 
 def packed(lines: np.ndarray, element: ComponentType, component: ComponentType, slots: int) -> np.ndarray:
-    """Return contents of a buffer: an array for each line, and arrays of ones for the invocations beyond them.
+    """Return the contents of a buffer: an array for each line, and arrays of one bits for further invocations.
 
     Args:
         lines: bits of the components, (matrices, lines, components of a line).
-        element: type of the elements, of which each has the bits of one or more components, the lower index in the lower bits.
+        element: type of the elements; each has the bits of one or more components, with the lower index in the lower bits.
         component: of the matrices.
         slots: invocations of a matrix.
     """
@@ -93,5 +93,5 @@ def packed(lines: np.ndarray, element: ComponentType, component: ComponentType, 
 
 
 def lines_of_use(values: np.ndarray, use: Use) -> np.ndarray:
-    """Return the rows of matrices, (matrices, rows, columns), or of B the columns, in their order: (matrices, lines, components)."""
+    """Return the rows of matrices, (matrices, rows, columns), or the columns of a B, in order: (matrices, lines, components)."""
     return values.swapaxes(-1, -2) if use is Use.B else values

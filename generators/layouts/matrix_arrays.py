@@ -1,4 +1,4 @@
-"""Matrices in arrays: where they are, how a program loads and stores them, and what their arrays hold."""
+"""Matrices in arrays: their placement, the loads and stores of a program, and the contents of their arrays."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.types import ComponentType, Layout, StorageClass
 
 WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
+"""Maximum workgroup memory of a case, in bytes: with the 8 KiB that a driver may reserve, it fits in the 32 KiB of every device."""
 
 ALIGNMENT = 16
-"""Bytes to which a matrix access is aligned at most (KHR-ALIGN-01)."""
+"""Maximum alignment of a matrix access in bytes (KHR-ALIGN-01)."""
 
 OTHER_LAYOUT: Mapping[Layout, Layout] = MappingProxyType({Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR})
 
@@ -33,23 +33,23 @@ def rounded_up(value: int, unit: int) -> int:
 
 
 def granule_of(component: ComponentType) -> int:
-    """Return how many components 16 bytes have."""
+    """Return the number of components in 16 bytes."""
     return max(1, ALIGNMENT // component.bytes)
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Equal matrices in an array, one after the other, counted in the array's pointee.
+    """Equal matrices in an array, one after another, counted in the array's pointee.
 
     Attributes:
         type: of each matrix.
         layout: of each matrix. A line is a row, or a column if the matrix is column-major.
-        stride: from one line to the next.
-        pitch: from one matrix to the next.
+        stride: distance from one line to the next.
+        pitch: distance from one matrix to the next.
         instances: scope instances that have matrices.
-        steps: matrices of each instance; of 0 there is still one.
-        first: where the first matrix begins.
-        of: the array's pointee; the component if None.
+        steps: matrices of each instance; with 0 there is still one.
+        first: start of the first matrix.
+        of: the array's pointee; None for the component.
         end: the length of the array; None if it ends after the last pitch.
     """
 
@@ -108,9 +108,9 @@ class Tiles:
         """Return the contents of an array of components: uint8.
 
         Args:
-            values: bits or values of the matrices, of the component's width: (..., rows, columns). There may be more rows and columns
-                than a matrix has, where others would read what follows them.
-            rng: draws the bytes between the matrices. Without it these have bits that name their positions.
+            values: bits or values of the matrices, of the component's width: (..., rows, columns). There may be more rows and columns than
+                a matrix has, if an access may read beyond it.
+            rng: draws the bytes between the matrices. Without it, these bytes have bits that identify their positions.
         """
         component = self.component
         bits = np.ascontiguousarray(values).view(component.bits_dtype).reshape(-1, *values.shape[-2:])
@@ -124,7 +124,7 @@ class Tiles:
 
 
 def lines_of(shape: tuple[int, int], layout: Layout) -> tuple[int, int]:
-    """Return how many lines a matrix has in memory, and the components of a line."""
+    """Return the number of a matrix's lines in memory, and the components of a line."""
     rows, columns = shape
     return (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
 
@@ -144,11 +144,11 @@ def tiled(
     Args:
         type_: of each matrix.
         layout: of each matrix.
-        padding: granules that follow each line and each matrix.
-        count: scope instances, and matrices of each.
-        granule: the components to which lines are aligned; as few as KHR-ALIGN-01 allows if None.
+        padding: granules after each line and each matrix.
+        count: number of scope instances, and of matrices of each.
+        granule: the alignment of lines in components; None for the minimum of KHR-ALIGN-01.
         apart: further lines between matrices.
-        least: the least stride.
+        least: the minimum stride.
     """
     lines, line = lines_of(type_.shape, layout)
     granule = granule or max(1, min(ALIGNMENT, line * type_.component.bytes) // type_.component.bytes)
@@ -159,7 +159,7 @@ def tiled(
 
 
 def tight(type_: MatrixType, layout: Layout, count: tuple[int, int] = (1, 1)) -> Tiles:
-    """Lay out matrices without anything between lines or matrices; ``count`` as in ``tiled``."""
+    """Lay out matrices without gaps between lines or matrices; ``count`` as in ``tiled``."""
     lines, line = lines_of(type_.shape, layout)
     return Tiles(type_, layout, line, lines * line, *count)
 
@@ -175,9 +175,9 @@ class MatrixArray(Target):
 
     Attributes:
         builder: of the program.
-        name: of the input or output, with which names of computed addresses begin.
-        tiles: where the matrices are.
-        label: with which names of computed addresses end.
+        name: of the input or output; names of computed addresses begin with it.
+        tiles: the placement of the matrices.
+        label: names of computed addresses end with it.
     """
 
     builder: ProgramBuilder
@@ -186,11 +186,11 @@ class MatrixArray(Target):
     label: str = "first"
 
     def first(self, tile: int | Scalar = 0, prefix: str = "") -> ScalarValue:
-        """Return the element at which a matrix of this scope instance begins.
+        """Return the index of the first element of a matrix of this scope instance.
 
         Args:
-            tile: which of its matrices.
-            prefix: begins the names of what is computed, in place of the array's name.
+            tile: index of the matrix in the instance.
+            prefix: begins the names of computed values, instead of the array's name.
         """
         builder, tiles, prefix = self.builder, self.tiles, prefix or self.name
         if isinstance(tile, int):
@@ -200,14 +200,15 @@ class MatrixArray(Target):
         return self.of_instance(begin, prefix)
 
     def of_instance(self, begin: ScalarValue, prefix: str = "") -> ScalarValue:
-        """Return the element for this scope instance that is ``begin`` for the first one; ``prefix`` as in ``first``."""
+        """Return this scope instance's element that corresponds to ``begin`` in the first instance; ``prefix`` as in ``first``."""
         if self.tiles.instances == 1:
             return begin
         name = f"{prefix or self.name}_{self.label}"
         return self.builder.offset(name, begin, self.builder.instance_index(), self.tiles.own_pitch)
 
     def product(self, index: Scalar | None = None) -> ScalarValue:
-        """Return what ``first`` returns by products alone, without a sum whose first term is 0; ``index`` is the number of the matrix."""
+        """Return the same element as ``first``, computed by products alone, without a sum whose first term is 0; ``index`` is the index of
+        the matrix."""
         builder, tiles = self.builder, self.tiles
         terms: list[ScalarValue] = []
         if tiles.instances > 1:
@@ -228,8 +229,7 @@ class MatrixArray(Target):
         memory: MemoryOperand | None = None,
         robust: bool = False,
     ) -> Matrix:
-        """Load the matrix that begins ``at`` an element, by default the first one of this instance, by default with its own stride and
-        layout."""
+        """Load the matrix that begins ``at`` an element. By default this is the instance's first matrix, with its own stride and layout."""
         name, type_ = name or f"matrix_{self.name}", self.tiles.type
         return self.builder.load(name, type_, self.array, *self._operands(at, stride, layout), memory, robust)
 
@@ -242,7 +242,7 @@ class MatrixArray(Target):
         memory: MemoryOperand | None = None,
         robust: bool = False,
     ) -> None:
-        """Store ``matrix`` where ``load`` would load it from."""
+        """Store ``matrix`` to the place that ``load`` reads."""
         self.builder.store(matrix, self.array, *self._operands(at, stride, layout), memory, robust)
 
     def _operands(
@@ -259,7 +259,7 @@ class MatrixArray(Target):
         return self.load(name, self.first(tile, name))
 
     def store_tile(self, matrix: Matrix, tile: int | Scalar) -> None:
-        """Store ``matrix`` as one of the matrices of this instance. No other matrix that is stored has its name."""
+        """Store ``matrix`` as one of the matrices of this instance. The names of stored matrices must differ."""
         self.store(matrix, self.first(tile, f"{matrix.name}_out"))
 
 
@@ -280,7 +280,7 @@ def matrix_target(
 
 
 def matrix_scratch(builder: ProgramBuilder, name: str, tiles: Tiles) -> MatrixArray:
-    """Declare matrices in workgroup memory that the host never sees."""
+    """Declare matrices in workgroup memory; the host never sees them."""
     array = builder.array(name, tiles.pointee, tiles.length, StorageClass.WORKGROUP, "scratch")
     return MatrixArray(array, array, builder, name, tiles)
 
@@ -300,17 +300,17 @@ def matrix_targets(
 
 
 def _own_array(type_: MatrixType, instances: int) -> Tiles:
-    """Lay out a matrix for each instance in rows, with 16 bytes or more after each."""
+    """Lay out a matrix for each instance in rows, with 16 or more bytes after each row."""
     return tiled(type_, Layout.ROW_MAJOR, True, (instances, 1), granule=granule_of(type_.component))
 
 
 def matrix_in(builder: ProgramBuilder, name: str, type_: MatrixType) -> Matrix:
-    """Load a matrix from an input of its own, for each scope instance another one."""
+    """Load a matrix from an input of its own, which has a different matrix for each scope instance."""
     return matrix_source(builder, name, _own_array(type_, builder.instances), label="begin").load(f"{name}_matrix")
 
 
 def matrix_out(builder: ProgramBuilder, name: str, matrix: Matrix) -> None:
-    """Store a matrix to an output of its own, for each scope instance at another component."""
+    """Store a matrix to an output of its own, at a different component for each scope instance."""
     matrix_target(builder, name, _own_array(matrix.type, builder.instances), label="begin").store(matrix)
 
 
@@ -319,6 +319,6 @@ def matrix_contents(type_: MatrixType, values: np.ndarray) -> np.ndarray:
 
     Args:
         type_: of the matrices.
-        values: the component's dtype, (instances, rows, columns). Between the rows are bits that name their positions.
+        values: the component's dtype, (instances, rows, columns). The bits between the rows identify their positions.
     """
     return _own_array(type_, len(values)).contents(values, None)

@@ -1,4 +1,4 @@
-"""Arrays of a program, and how their contents get into workgroup memory and out of it."""
+"""Arrays of a program, and the copies of their contents into and out of workgroup memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from generators.routines.workgroup import copy
 from generators.types import ComponentType, StorageClass
 
 PointeeName = Literal["component", "vec2", "vec4", "u32", "uvec4"]
-"""What an array's pointer points to: the component of its matrices, vectors of it, or u32 and vectors of that."""
+"""The pointee of an array: the component type of its matrices, vectors of it, or u32 and vectors of u32."""
 
 POINTEES: tuple[PointeeName, ...] = get_args(PointeeName)
 
@@ -35,8 +35,7 @@ def pointee_of(name: PointeeName, component: ComponentType) -> Pointee:
 
 
 def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Array:
-    """Declare an input array that matrices are loaded from. In workgroup memory it is filled from a buffer called ``name``, and a barrier
-    follows."""
+    """Declare an input array for matrix loads. In workgroup memory it is filled from a buffer called ``name``, followed by a barrier."""
     if storage is not StorageClass.WORKGROUP:
         return builder.array(name, pointee, length, storage, "input")
     buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "input")
@@ -61,13 +60,13 @@ class Target:
 
 
 def fill_name(name: str) -> str:
-    """Return the name of the input that an output in workgroup memory starts with."""
+    """Return the name of the input with the initial contents of an output in workgroup memory."""
     return f"{name}_fill"
 
 
 def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Target:
-    """Declare an output array that matrices are stored to. In workgroup memory it starts with the contents of an input called
-    ``fill_name(name)``, which shows what a store leaves alone."""
+    """Declare an output array for matrix stores. In workgroup memory its initial contents come from an input called ``fill_name(name)``, so
+    bytes that a store leaves unchanged are checked."""
     if storage is not StorageClass.WORKGROUP:
         array = builder.array(name, pointee, length, storage, "output")
         return Target(array, array)

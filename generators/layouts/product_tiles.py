@@ -1,4 +1,4 @@
-"""Tiles of the operands and results of multiply-adds, in an array for each."""
+"""Tiles of the operands and results of multiply-adds, one array for each."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
 
 Form = Literal["single", "reuse", "loop", "loop_fixed", "accumulators"]
-"""How multiply-adds follow each other: one; the same operands again; carried through a loop with operands of each iteration, or with the
-same; and four accumulators in one loop."""
+"""The sequence of multiply-adds: one; one with the same operands again; a loop with different or the same operands in each iteration; or
+four accumulators in one loop."""
 
 LOOPS = ("loop", "loop_fixed", "accumulators")
 
 Declared = Literal["same", "opposite", "a", "b", "c", "result"]
-"""Which integers the shader declares with the other signedness: none, all, or one matrix's."""
+"""The integers that the shader declares with the other signedness: none, all, or the integers of one matrix."""
 
 _OPPOSITE = {"s": "u", "u": "s"}
 
 
 def _declared(type_: MatrixType, opposite: bool) -> MatrixType:
-    """Return the type that the shader declares: integers of the other signedness where asked, since only the operand flags count."""
+    """Return the type that the shader declares: integers of the other signedness if the case asks for it, since only the operand flags
+    matter."""
     name = type_.component.name
     if type_.component.is_float or not opposite:
         return type_
@@ -34,11 +35,12 @@ def _declared(type_: MatrixType, opposite: bool) -> MatrixType:
 
 @dataclass(frozen=True)
 class ProductTiles:
-    """How many operands of each kind there are, and where their tiles are.
+    """The number of operands of each kind, and the placement of their tiles.
 
     Attributes:
         row: the property row.
-        steps: tiles of A and B per accumulator; ``trips``: iterations of the loop (0 too); ``repeats``: how often each product is added.
+        steps: tiles of A and B per accumulator; ``trips``: iterations of the loop (0 too); ``repeats``: the number of times that each
+            product is added.
         a, b, c, d: tiles by name of the array.
     """
 
@@ -80,10 +82,10 @@ def product_tiles(
         row: the property row.
         scope: of the matrices.
         layouts: of A, B, C and Result.
-        padded: whether lines are followed by padding.
+        padded: whether padding follows each line.
         count: scope instances.
         form, declared: see their types.
-        trips: iterations, where the form is a loop.
+        trips: iterations, if the form is a loop.
     """
     trips = trips if form in LOOPS else 1
     steps = trips if form in ("loop", "accumulators") else 1

@@ -1,4 +1,4 @@
-"""Multiply-adds of a loaded matrix whose results are exact and still depend on all of its elements."""
+"""Multiply-adds of a loaded matrix with exact results that still depend on all of its elements."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Use
 
 LARGEST = 31
-"""Magnitude of whole numbers, of which a few add up exactly in the bits that a multiply-add must keep."""
+"""Largest magnitude of whole numbers a few of which add up exactly in the bits that a multiply-add must keep."""
 
 _LARGEST_ADDEND = 100_000
-"""Magnitude of whole numbers that are added to sums of integers."""
+"""Largest magnitude of whole numbers that are added to sums of integers."""
 
 MULTIPLIED = tuple(COMPONENT_TYPES[name] for name in ("f16", "bf16", "s8", "u8"))
 """The component types of matrices that are multiplied."""
 
 
 def is_multiplied(type_: MatrixType) -> bool:
-    """Return whether a matrix can be multiplied: of 8-bit integers or 16-bit floats, as A or B."""
+    """Return whether a matrix can be multiplied: it is an A or B of 8-bit integers or 16-bit floats."""
     return type_.use is not Use.ACCUMULATOR and type_.component in MULTIPLIED
 
 
 def other_type(type_: MatrixType) -> MatrixType:
-    """Return the type of the matrix that one of ``type_`` is multiplied with. It has the width that devices have: eight if the matrix has
-    eight rows or columns inside, else 16."""
+    """Return the type of the other factor for a matrix of ``type_``. It has a width that devices support: eight if the inner dimension of
+    the matrix is eight, otherwise 16."""
     rows, columns = type_.shape
     inner = columns if type_.use is Use.A else rows
     free = 8 if inner == 8 else 16
@@ -37,8 +37,8 @@ def other_type(type_: MatrixType) -> MatrixType:
 
 
 def selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at few places of each line, and each element that it is
-    multiplied with is taken once for each line of the result."""
+    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at a few places of each line. Each element of the other factor is
+    taken once for each line of the result."""
     inner, free = (type_.shape[0], type_.shape[1]) if type_.use is Use.B else (type_.shape[1], type_.shape[0])
     lines = np.zeros((instances, inner, free))
     for line in lines:
@@ -49,7 +49,7 @@ def selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np
 
 
 def multiply(builder: ProgramBuilder, matrix: Matrix) -> None:
-    """Multiply with a matrix ``other`` of the other use, add a matrix ``addend``, and store the result to ``target``."""
+    """Multiply by a matrix ``other`` of the other use, add a matrix ``addend``, and store the result to ``target``."""
     rows, columns = matrix.type.shape
     component, scope = matrix.type.component, matrix.type.scope
     is_a = matrix.type.use is Use.A
@@ -84,7 +84,7 @@ def factor_or_addend(
 
     Args:
         component, count: of the array.
-        instances: scope instances, each of which has a matrix in it.
+        instances: scope instances; each has a matrix in the array.
     """
     if not type_.component.is_float:
         return whole_numbers(component, count, LARGEST if name == "other" else _LARGEST_ADDEND, rng)

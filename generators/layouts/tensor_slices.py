@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def matrix_spans(rows: int, columns: int, rank: int) -> tuple[int, ...]:
-    """Return the spans of the slice of ``rank`` dimensions, 1 to 5, that has as many elements as a matrix of this shape.
+    """Return the spans of a slice with ``rank`` dimensions, 1 to 5, and as many elements as a matrix of this shape.
 
     Neighbouring spans differ where they can. With 5 dimensions the number of rows must be a multiple of 4.
     """
@@ -22,7 +22,7 @@ def matrix_spans(rows: int, columns: int, rank: int) -> tuple[int, ...]:
 
 
 def long_spans(rows: int, columns: int, rank: int) -> tuple[int, ...]:
-    """Return the spans of such a slice whose last dimension has a whole line of the matrix.
+    """Return the spans of such a slice with a whole line of the matrix in the last dimension.
 
     With 3 dimensions the number of rows must be a multiple of 2, with 4 of 4, and with 5 of 8.
     """

@@ -19,11 +19,11 @@ CLAMP_VALUE = 0x8F5A3B6C
 
 @dataclass(frozen=True)
 class DispatchNumber:
-    """A number that is another one in some dispatches of the pipeline.
+    """A number that differs in some dispatches of the pipeline.
 
     Attributes:
-        usual: in most dispatches; the only one if operands do not come at run time.
-        other: in the others.
+        usual: in most dispatches; the only value if operands do not come at run time.
+        other: in the other dispatches.
     """
 
     usual: int
@@ -40,12 +40,12 @@ ViewStep = tuple[ViewSetting, Sequence[Number | ScalarValue]]
 
 
 def interleaved(offsets: Sequence[int], spans: Sequence[int]) -> tuple[int, ...]:
-    """Return the operands of a slice: offset and span of each dimension in turn."""
+    """Return the operands of a slice: the offset and span of each dimension in turn."""
     return tuple(n for pair in zip(offsets, spans, strict=True) for n in pair)
 
 
 def slice_step(offsets: Sequence[int], spans: Sequence[int]) -> LayoutStep:
-    """Return the step that takes a slice."""
+    """Return the step that selects a slice."""
     return "slice", interleaved(offsets, spans)
 
 
@@ -70,12 +70,12 @@ class TensorWriter:
 
     Args:
         builder: gets the operations.
-        source: where numbers come from.
+        source: the source of numbers.
         signed: whether they are s32; offsets of slices always are.
 
     Attributes:
-        operands: values of the operands that a subcase must give, by name.
-        other_operands: values of the same operands in dispatches where varying numbers are the other ones.
+        operands: values of the operands that a subcase must supply, by name.
+        other_operands: values of the same operands in dispatches with the other numbers.
     """
 
     def __init__(self, builder: ProgramBuilder, source: Source, signed: bool = False) -> None:
@@ -86,8 +86,8 @@ class TensorWriter:
         self.other_operands: dict[str, int] = {}
 
     def number(self, name: str, number: Number, signed: bool | None = None, default: int | None = None) -> ScalarValue:
-        """Return ``number``, modulo 2^32, from the writer's source. A specialization constant has another ``default``, the next number if
-        None."""
+        """Return ``number``, modulo 2^32, from the writer's source. A specialization constant has a different ``default``; None for the
+        next number."""
         component = S32 if (self.signed if signed is None else signed) else U32
         value, other = (number.usual, number.other) if isinstance(number, DispatchNumber) else (number, number)
         value %= _WORD
@@ -100,7 +100,7 @@ class TensorWriter:
         return operand
 
     def numbers(self, name: str, setting: str, values: Sequence[Number | ScalarValue]) -> tuple[ScalarValue, ...]:
-        """Return the operands of a setting, from the writer's source where they are numbers."""
+        """Return the operands of a setting; numbers come from the writer's source."""
         return tuple(
             self.number(f"{name}_{setting}_{i}", value, True if setting == "slice" and i % 2 == 0 else None)
             if isinstance(value, int | DispatchNumber)
@@ -115,7 +115,7 @@ class TensorWriter:
         return result
 
     def changed(self, name: str, layout: TensorLayout, *steps: LayoutStep) -> TensorLayout:
-        """Return ``layout`` after ``steps``, called ``name`` with the number of the step."""
+        """Return ``layout`` after ``steps``; each step's result is called ``name`` with the index of the step."""
         for i, (setting, values) in enumerate(steps):
             result = Value(f"{name}_{i}", layout.type)
             self.builder.add(LayoutSet(result, layout, setting, self.numbers(result.name, setting, values)))

@@ -1,4 +1,4 @@
-"""Tensors in arrays: where they are, how a program loads and stores matrices of them, and what their arrays hold."""
+"""Tensors in arrays: their placement, the loads and stores of a program, and the contents of their arrays."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from generators.types import ComponentType, StorageClass
 
 @dataclass(frozen=True)
 class Tensor(Target):
-    """A tensor in an array: one for each scope instance, with gaps between, or one for all.
+    """A tensor in an array: one for each scope instance, with gaps between them, or one for all.
 
     Attributes:
         builder: of the program.
         component: of its elements.
-        first: element of the array, counted in its pointee, at which the first tensor begins.
-        pitch: from one instance's tensor to the next, in the same unit.
+        first: index of the first tensor's first element in the array, counted in its pointee.
+        pitch: distance from one instance's tensor to the next, in the same unit.
         sizes: of the dimensions of a tensor that all instances share.
         strides: between elements of each of its dimensions, in elements; the last one is 1.
     """
@@ -42,7 +42,7 @@ class Tensor(Target):
     strides: tuple[int, ...] = ()
 
     def begin(self, first: ScalarValue) -> ScalarValue:
-        """Return the element at which the tensor of this instance begins; ``first`` is the one of the first instance."""
+        """Return the index of the first element of this instance's tensor; ``first`` is that index for the first instance."""
         if self.builder.instances == 1:
             return first
         return self.builder.offset(f"{self.array.name}_begin", first, self.builder.instance_index(), self.pitch)
@@ -59,7 +59,7 @@ class Tensor(Target):
         decode: Function | None = None,
         decode_vector: Function | None = None,
     ) -> Matrix:
-        """Load a matrix from the tensor that begins at element ``first``; operands as TensorLoad has them."""
+        """Load a matrix from the tensor that begins at element ``first``; operands as in TensorLoad."""
         result = Matrix(name, type_)
         self.builder.add(TensorLoad(result, self.array, first, before, layout, view, memory, decode, decode_vector))
         return result
@@ -72,12 +72,12 @@ class Tensor(Target):
         view: TensorView | None = None,
         memory: MemoryOperand | None = None,
     ) -> None:
-        """Store ``matrix`` to the tensor that begins at element ``first``; operands as TensorStore has them."""
+        """Store ``matrix`` to the tensor that begins at element ``first``; operands as in TensorStore."""
         self.builder.add(TensorStore(matrix, self.array, first, layout, view, memory))
 
     @property
     def steps(self) -> list[LayoutStep]:
-        """The steps that set the dimensions, and the strides if they are not the default ones."""
+        """The steps that set the dimensions, and the strides unless they are the default ones."""
         steps: list[LayoutStep] = [("dimension", self.sizes)]
         if self.strides != row_major(self.sizes):
             steps.append(("stride", self.strides))
@@ -98,7 +98,7 @@ def row_major(sizes: Sequence[int], padded: bool = False, inner: int = 1, gap: i
         sizes: of the dimensions.
         padded: whether there are gaps between lines, which grow from dimension to dimension.
         inner: the innermost stride.
-        gap: elements after each line of the innermost dimension, where there are no other gaps.
+        gap: elements after each line of the innermost dimension, if there are no other gaps.
     """
     strides, last = [inner] * len(sizes), len(sizes) - 2
     for dimension in range(last, -1, -1):
@@ -108,7 +108,7 @@ def row_major(sizes: Sequence[int], padded: bool = False, inner: int = 1, gap: i
 
 
 def tensor_elements(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the elements of memory from the first element of a tensor to its last, both included."""
+    """Return the number of elements in memory from the first element of a tensor to its last, both included."""
     return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
@@ -127,7 +127,7 @@ def tensor_array(
     The first begins at least ``lead`` bytes after the array; ``finish`` brings an output to the host.
     """
     pointee = pointee or Pointee(component)
-    # The least number of pointees that keeps the pointer's alignment.
+    # The smallest number of pointees that keeps the pointer's alignment.
     granule = math.lcm(POINTER_ALIGNMENT, pointee.bytes) // pointee.bytes
     first = -(-lead // (granule * pointee.bytes)) * granule
     pitch = rounded_up(-(-elements * component.bytes // pointee.bytes), granule) + granule

@@ -16,13 +16,13 @@ from generators.types import StorageClass
 
 @dataclass(frozen=True)
 class VectorArray:
-    """Vectors of one type in an array, each in a slot of its own: first the vector, then bytes that nobody touches.
+    """Vectors of one type in an array, each in its own slot: first the vector, then bytes that no access touches.
 
     Attributes:
         type: of the vectors.
-        slots: how many.
+        slots: number of slots.
         first: bytes before the first slot, a multiple of 16.
-        guard: the least number of bytes after each vector; a slot is a multiple of 16 bytes.
+        guard: the minimum number of bytes after each vector; a slot is a multiple of 16 bytes.
     """
 
     type: CooperativeVectorType
@@ -36,12 +36,12 @@ class VectorArray:
 
     @property
     def pitch(self) -> int:
-        """Bytes from a slot to the next."""
+        """Distance from a slot to the next, in bytes."""
         return -(-(self.type.bytes + self.guard) // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT
 
     @property
     def bytes(self) -> int:
-        """Bytes of the array."""
+        """Size of the array in bytes."""
         return self.first + self.slots * self.pitch
 
     def declare(
@@ -53,12 +53,12 @@ class VectorArray:
         pointee: Pointee | None = None,
         array_stride: int | None = None,
     ) -> Array:
-        """Declare the array; of elements of the component type if ``pointee`` says nothing else."""
+        """Declare the array; its elements have the component type unless ``pointee`` is given."""
         element = Pointee(self.type.component) if pointee is None else pointee
         return builder.array(name, element, self.bytes // element.bytes, storage, role, array_stride)
 
     def offset(self, builder: ProgramBuilder, name: str, slot: ScalarValue) -> Scalar:
-        """Return the byte at which slot ``slot`` (u32) begins."""
+        """Return the byte offset of slot ``slot`` (u32)."""
         return builder.offset(name, builder.literal(self.first), slot, self.pitch)
 
     def pack(self, vectors: np.ndarray, around: int = 0xA5) -> np.ndarray:
@@ -66,7 +66,7 @@ class VectorArray:
 
         Args:
             vectors: the components, (slots, components), of the component's dtype or of bits of its width.
-            around: the byte that all others are.
+            around: the value of all other bytes.
         """
         contents = np.full(self.bytes, around, np.uint8)
         data = np.ascontiguousarray(vectors).view(np.uint8).reshape(self.slots, self.type.bytes)

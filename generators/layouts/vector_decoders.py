@@ -1,7 +1,7 @@
-"""Vector decode functions: they decode a group of neighbours in a block at once (SPV_NV_cooperative_matrix_decode_vector).
+"""Vector decode functions: they decode a group of adjacent elements of a block at once (SPV_NV_cooperative_matrix_decode_vector).
 
-A function that is called for another element than the first of a group returns the first element of the group in every component, so an
-element that depends on such a call shows it.
+A function that is called for an element other than the first of a group returns the group's first element in every component, so results
+that depend on such a call are wrong and noticed.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from generators.program.functions import Call, Function, Parameter
 from generators.program.values import Aggregate, ArrayType, BlockMember, BlockPointer, BlockType, Value
 
 Body = Literal["formula", "loop", "early"]
-"""How a vector decode function makes its components: one after the other, in a loop, or in one of two ways, the first of which returns from
-inside of a branch, although both give the same."""
+"""How a vector decode function makes its components: one by one, in a loop, or in one of two equivalent ways, the first of which returns
+from inside a branch."""
 
 Pointees = Literal["same", "words", "apart"]
-"""What the vector function's pointer points to: the block of the scalar function; another struct of the same bytes, of wider members where
-the block packs bits; or a larger one, whose copies of the blocks are elsewhere."""
+"""The pointee of the vector function: the block of the scalar function; another struct with the same bytes, with wider members if the block
+packs bits; or a larger struct, with copies of the blocks in other places."""
 
 
 @dataclass(frozen=True, eq=False)
 class PackedFormat(BlockFormat):
-    """A format whose codes follow each other from the lowest bits of the first byte on, the first element first.
+    """A format with adjacent codes, starting with the first element in the lowest bits of the first byte.
 
     Attributes:
         bits: of a code: 1, 2, 4 or 8.
@@ -62,7 +62,7 @@ class PackedFormat(BlockFormat):
 
 
 def _packed(bits: int, largest: int) -> PackedFormat:
-    """Return a format of 32 codes, as ``bits`` says, with a scale of at most ``largest`` and a minimum."""
+    """Return a format of 32 codes of ``bits`` bits, with a scale of at most ``largest`` and a minimum."""
     per_byte = 8 // bits
 
     def code(pointer: BlockPointer, index: Expression) -> Expression:
@@ -79,7 +79,7 @@ PACKED: Mapping[str, BlockFormat] = MappingProxyType({f"bits{bits}": _packed(bit
 
 
 def other_pointee(decoder: Decoder, pointees: Pointees, before: int) -> BlockType:
-    """Return the struct that the pointer of the vector function points to.
+    """Return the pointee of the vector function.
 
     Args:
         decoder: of the scalar function.
@@ -108,12 +108,12 @@ def other_pointee(decoder: Decoder, pointees: Pointees, before: int) -> BlockTyp
 
 @dataclass(frozen=True)
 class VectorDecoder:
-    """A vector decode function to be made.
+    """A vector decode function to build.
 
     Attributes:
-        scalar: what the scalar function makes of a block.
-        lanes: elements that are decoded at once: 2, 4 or 8.
-        pointee: what the pointer points to.
+        scalar: the decoder of the scalar function.
+        lanes: number of elements decoded at once: 2, 4 or 8.
+        pointee: the struct that the pointer points to.
         body: how the components are made.
     """
 
@@ -141,7 +141,7 @@ def _given(decoder: VectorDecoder, prefix: str) -> BlockArguments:
 
 
 def _handing_on(decoder: VectorDecoder, name: str, order: tuple[int, ...], inner: Function, its: tuple[int, ...]) -> Function:
-    """Return a function with parameters in ``order`` that calls another, which has them in the order ``its``."""
+    """Return a function with parameters in ``order`` that calls another function, which takes them in the order ``its``."""
     given = _given(decoder, name)
     whole = (given.pointer, given.block, given.within)
     assert inner.returned is not None, "a decode function returns something"
@@ -166,20 +166,20 @@ def _body(decoder: VectorDecoder, name: str, order: tuple[int, ...]) -> Function
 
 
 def _begin_and_lane(first: Element, lanes: int, lane: Expression) -> tuple[Expression, Expression]:
-    """Return the last coordinate of a group's first element, and ``lane``, or 0 in a call for another element than that."""
+    """Return the last coordinate of a group's first element, and ``lane``; in a call for another element, return 0 instead of ``lane``."""
     last = first.within[-1]
     low = Binary("and", last, word(lanes - 1))
     return Binary("subtract", last, low), Choose(Binary("equal", low, constant(U32, 0)), lane, word(0))
 
 
 def element_of_group(first: Element, lanes: int, lane: Expression) -> Element:
-    """Return the element ``lane`` after the first one of a group of ``lanes``; the first one in a call for another element than that."""
+    """Return the element ``lane`` places after the first of a group of ``lanes``; in a call for another element, return the first."""
     begin, shift = _begin_and_lane(first, lanes, lane)
     return replace(first, within=(*first.within[:-1], Binary("add", begin, shift)))
 
 
 def _component(decoder: VectorDecoder, first: Element, lane: Expression) -> Expression:
-    """Return the component of the element ``lane`` after the first one of a group."""
+    """Return the component of the element ``lane`` places after the first of a group."""
     scalar = decoder.scalar
     decoding = scalar.decoding
     if isinstance(decoding, PackedFormat) and decoder.pointee is decoding.words and scalar.result == "value":
@@ -192,7 +192,7 @@ def _component(decoder: VectorDecoder, first: Element, lane: Expression) -> Expr
 
 
 def _from_words(packed: PackedFormat, scalar: Decoder, pointer: BlockPointer, begin: Expression, lane: Expression) -> Expression:
-    """Return an element from 32-bit words, ``lane`` elements after element ``begin`` of the block."""
+    """Return an element from 32-bit words: the one ``lane`` elements after element ``begin`` of the block."""
     bit = Binary("multiply", Binary("add", begin, lane), word(packed.bits))
     code = bits_at(BlockRead(pointer, 1, Binary("shift_right", bit, word(5))), Binary("and", bit, word(31)), packed.bits)
     scale, least = (Converted(scalar.component, BlockRead(pointer, 0, word(which))) for which in (0, 1))
@@ -200,7 +200,7 @@ def _from_words(packed: PackedFormat, scalar: Decoder, pointer: BlockPointer, be
 
 
 def _joined(scalar: Decoder, element: Element) -> Expression:
-    """Return an element of two planes that are declared as one array."""
+    """Return an element of two planes declared as one array."""
     count = 1
     for size in scalar.block:
         count *= size
@@ -209,7 +209,7 @@ def _joined(scalar: Decoder, element: Element) -> Expression:
 
 
 def copy_blocks(data: np.ndarray, begins: Sequence[int], blocks: int, source: BlockType, target: BlockType) -> None:
-    """Copy adjacent blocks of ``source``, from each byte of ``begins`` on, to where blocks of ``target`` that are apart have them.
+    """Copy adjacent blocks of ``source``, starting at each byte in ``begins``, to the places of the separate blocks of ``target``.
 
     Args:
         data: of the whole array, uint8.

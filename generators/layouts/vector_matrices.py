@@ -20,13 +20,13 @@ class VectorMatrices:
 
     Attributes:
         component: type of their elements.
-        rows, columns: M and K, as they are multiplied.
-        layout: of all.
-        count: how many.
+        rows, columns: M and K in the multiplication.
+        layout: of all matrices.
+        count: number of matrices.
         transpose: whether they are stored as K x M; only in an optimal layout.
-        first: bytes before the first one, a multiple of 64; 0 in an optimal layout.
-        padding: bytes between rows (columns) beyond the least, a multiple of 16; without meaning in an optimal layout.
-        command: which conversion command brings them into an optimal layout.
+        first: bytes before the first matrix, a multiple of 64; 0 in an optimal layout.
+        padding: bytes between rows (columns) beyond the minimum, a multiple of 16; without meaning in an optimal layout.
+        command: the command that converts them to an optimal layout.
     """
 
     component: ComponentType
@@ -41,23 +41,23 @@ class VectorMatrices:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """How many rows (columns) each matrix has in memory, and the elements of each."""
+        """Number of rows (columns) of each matrix in memory, and of elements in each."""
         by_rows = self.layout is VectorMatrixLayout.ROW_MAJOR or (self.layout.is_optimal and not self.transpose)
         return (self.rows, self.columns) if by_rows else (self.columns, self.rows)
 
     @property
     def stride(self) -> int:
-        """Bytes from a row (column) to the next."""
+        """Distance from a row (column) to the next, in bytes."""
         return -(-self.lines[1] * self.component.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT + self.padding
 
     @property
     def pitch(self) -> int:
-        """Bytes from a matrix to the next, where the device does not decide it."""
+        """Distance from a matrix to the next in bytes, unless the device decides it."""
         return -(-self.lines[0] * self.stride // MATRIX_ALIGNMENT) * MATRIX_ALIGNMENT
 
     @property
     def bytes(self) -> int:
-        """Bytes of the array, as subcases give it."""
+        """Size in bytes of the array in subcases."""
         if self.layout.is_optimal:
             return self.count * self.rows * self.columns * self.component.bytes
         return self.first + self.count * self.pitch
@@ -65,7 +65,7 @@ class VectorMatrices:
     def declare(
         self, builder: ProgramBuilder, name: str, storage: StorageClass = StorageClass.STORAGE_BUFFER, pointee: Pointee | None = None
     ) -> Array:
-        """Declare the array; of elements of the component type if ``pointee`` says nothing else.
+        """Declare the array; its elements have the component type unless ``pointee`` is given.
 
         Raises:
             GeneratorError: the array is not a whole number of pointees.
@@ -79,12 +79,12 @@ class VectorMatrices:
         return builder.array(name, element, self.bytes // element.bytes, storage, "input")
 
     def contents(self, matrices: np.ndarray, rng: np.random.Generator, nan: bool = True) -> np.ndarray:
-        """Return the contents of the array, uint8, with random bytes around rows (columns), of floats finite numbers. What follows a row
-        (column) of floats may be NaN: a device that multiplies it by zero shows that it reads it.
+        """Return the contents of the array, uint8, with random bytes around rows (columns); for floats, they are finite numbers. NaN may
+        follow a row (column) of floats: if a device reads and multiplies it by zero, the result reveals the read.
 
         Args:
             matrices: (count, rows, columns), of the component's dtype.
-            nan: whether half of the rows (columns) have NaN beside them, the first one of all among them; else none has.
+            nan: whether half of the rows (columns), including the very first, have NaN beside them; otherwise none has.
         """
         transposed = self.transpose or self.layout is VectorMatrixLayout.COLUMN_MAJOR
         stored = np.ascontiguousarray(matrices.transpose(0, 2, 1) if transposed else matrices)
@@ -96,7 +96,7 @@ class VectorMatrices:
         lines, length = self.lines
         data = stored.view(np.uint8).reshape(self.count, lines, -1)
         for matrix, first in enumerate(range(self.first, self.bytes, self.pitch)):
-            # A view of whole rows (columns), with what follows each.
+            # A view of whole rows (columns), with the bytes that follow each.
             whole = contents[first : first + lines * self.stride].reshape(lines, self.stride)
             if self.component.is_float and self.component.bits > 8:
                 padding = np.ascontiguousarray(whole[:, length * self.component.bytes :]).view(self.component.bits_dtype)

@@ -1,1 +1,1 @@
-"""From a valid module to one that breaks a rule, or that comes as close to it as a valid one may."""
+"""Edits that turn a valid module into one that breaks a rule, or into a valid one as close to breaking it as possible."""

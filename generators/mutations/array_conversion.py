@@ -1,4 +1,4 @@
-"""The good module that mutations of SPV_QCOM_cooperative_matrix_conversion start from: each of its instructions, for each use."""
+"""The valid module from which mutations of SPV_QCOM_cooperative_matrix_conversion start: it has each instruction, for each use."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Stor
 
 _F32, _S32 = COMPONENT_TYPES["f32"], COMPONENT_TYPES["s32"]
 _WORDS = 8
-"""Elements of u32 of a row of A and of a column of B."""
+"""Number of u32 elements in a row of A and in a column of B."""
 
 
 def array_base(row: PropertyRow) -> BaseModule:
-    """Return the module for one property row, in subgroups of as many invocations as it has rows.
+    """Return the module for one property row, with as many invocations in a subgroup as the row has rows.
 
     Matrices ``%matrix_a``, ``%matrix_b`` and ``%matrix_c`` are loaded; ``%line_a`` to ``%line_c`` are arrays with the components of their
-    lines, and ``%packed`` one of 8 u32. ``%built_a`` to ``%built_c`` are constructed of the lines, ``%packed_a`` and ``%packed_b`` of
-    ``%packed``; ``%taken_a`` to ``%taken_c`` are extracted with components, ``%words_a`` and ``%words_b`` as u32. ``%cast`` is ``%packed``
-    as f32, and ``%part`` the second quarter of ``%whole``, which has 32 u32. ``%built_c`` is stored.
+    lines, and ``%packed`` one of 8 u32. ``%built_a`` to ``%built_c`` are constructed from the lines, ``%packed_a`` and ``%packed_b`` from
+    ``%packed``; ``%taken_a`` to ``%taken_c`` are extracted as components, ``%words_a`` and ``%words_b`` as u32. ``%cast`` is ``%packed`` as
+    f32, and ``%part`` the second quarter of ``%whole``, which has 32 u32. ``%built_c`` is stored.
 
     Names that do not depend on the row: ``%type_a`` (the matrix type), ``%component_a``, ``%scope_a``, ``%rows_a``, ``%columns_a``,
     ``%use_a``, ``%array_a`` (the type of ``%line_a``) and ``%length_a`` (its length), and the same of ``b`` and ``c``; ``%array_packed``,
     ``%length_packed``, ``%array_whole``, ``%length_whole``, ``%array_part``, ``%array_cast`` and ``%start``.
 
     Raises:
-        GeneratorError: no matrices with these types and sizes are converted.
+        GeneratorError: matrices with these types and sizes cannot be converted.
     """
     lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
     return BaseModule(lines, MappingProxyType(_aliases(lines)))

@@ -1,4 +1,4 @@
-"""The good module that mutations start from: matrices A, B and C are loaded, multiplied and added, and the product is stored."""
+"""The valid module from which mutations start: it loads matrices A, B and C, multiplies and adds them, and stores the product."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ class BaseModule:
     Attributes:
         lines: its instructions.
         aliases: names that do not depend on the row -> ids. For each letter of a, b, c: ``%type_a``, ``%component_a``, ``%scope_a``,
-            ``%rows_a``, ``%columns_a``, ``%use_a`` (of the matrix type), ``%place_a`` (the pointer that is loaded from) and its type
-            ``%pointer_a``, ``%layout_a``, ``%stride_a``; for the store: ``%place_d``, ``%layout_d``, ``%stride_d``; and ``%operands``,
-            the mask of the multiply-add, nothing where it has none. The matrices are ``%matrix_a``,
-            ``%matrix_b``, ``%matrix_c`` and ``%product``.
+            ``%rows_a``, ``%columns_a``, ``%use_a`` (of the matrix type), ``%place_a`` (the pointer of the load) and its type
+            ``%pointer_a``, ``%layout_a``, ``%stride_a``; for the store: ``%place_d``, ``%layout_d``, ``%stride_d``; and ``%operands``, the
+            mask of the multiply-add, empty if it has none. The matrices are ``%matrix_a``, ``%matrix_b``, ``%matrix_c`` and ``%product``.
     """
 
     lines: tuple[str, ...]
@@ -38,7 +37,7 @@ def base_module(row: PropertyRow, operands: MatrixOperands | None = None) -> Bas
 
     Args:
         row: sizes and component types.
-        operands: of the multiply-add; by default what the row asks for.
+        operands: of the multiply-add; by default the operands that the row asks for.
 
     Raises:
         GeneratorError: C and Result have different types.

@@ -1,4 +1,4 @@
-"""The good module that mutations of SPV_NV_cooperative_matrix_decode_vector start from."""
+"""The valid module from which mutations of SPV_NV_cooperative_matrix_decode_vector start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def decode_vector_base(row: PropertyRow) -> BaseModule:
     """Build the module for matrix A of a property row at subgroup scope, which is loaded through two decode functions and stored by tensor
     addressing.
 
-    The matrix is ``%blocks``, ``%before`` what the load starts from, ``%layout`` their layout. The functions are ``%unpack``, with the
+    The matrix is ``%blocks``, ``%before`` the Object of the load, ``%layout`` their layout. The functions are ``%unpack``, with the
     parameters ``%block``, ``%coordinate``, ``%within``, and ``%unpack_group``, which returns 2 components and has the parameters
     ``%group``, ``%group_coordinate``, ``%group_within``. Other names: ``%type_a``, ``%component_a``; ``%place_a`` and ``%place_d``, the
     pointers of load and store, ``%pointer_a`` the type of the first; ``%unpack_type``, ``%group_type``, the types of the functions;

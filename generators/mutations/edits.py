@@ -1,4 +1,4 @@
-"""Edits of a module's text: the changes that a rule's YAML makes to a good module."""
+"""Edits of a module's text: the changes that a rule's YAML makes to a valid module."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _RETURN = "OpReturn"
 
 @dataclass(frozen=True)
 class Edits:
-    """Changes of a module, in SPIR-V assembly. A type that the module has already is not declared again: its name is an alias.
+    """Changes to a module, in SPIR-V assembly. A type that the module already has is not declared again: its name becomes an alias.
 
     Attributes:
         declare: lines before the first function: types, constants, variables.
-        body: lines at the end of the entry point, where every matrix is known.
-        replace: the beginning of a line, whole words, which exactly one line of the module has -> the lines that take its place,
-            none to remove it; a single line need not be in a list.
+        body: lines at the end of the entry point, after the definitions of all matrices.
+        replace: the first whole words of exactly one line of the module -> the lines that replace it, none to remove it; a single line need
+            not be in a list.
         functions: lines at the end of the module: further functions.
     """
 
@@ -43,15 +43,15 @@ def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, str]) -> list[str]:
-    """Return the module with all edits, in order: replacements, then what is added.
+    """Return the module with all edits, in order: replacements, then additions.
 
     Args:
-        lines: of the module, an instruction each.
-        edits: in which ids may be named by alias.
-        aliases: names that are the same for every base module -> the ids that this one has for them.
+        lines: of the module, one instruction each.
+        edits: the edits; they may name ids by alias.
+        aliases: names that are the same for every base module -> the ids in this module.
 
     Raises:
-        GeneratorError: no line, or more than one, begins as a replacement says.
+        GeneratorError: no line, or more than one, begins with the words of a replacement.
     """
     found = [line.strip() for line in lines]
     aliases = dict(aliases)
@@ -85,7 +85,7 @@ def _body(lines: Sequence[str]) -> int:
 
 
 def _declared(definition: str, lines: Sequence[str]) -> str:
-    """Return the id of the type that is declared so already, since no type may be declared twice; empty if there is none."""
+    """Return the id of an existing type with the same declaration, since no type may be declared twice; empty if there is none."""
     if not definition.startswith("OpType") or definition.startswith(_AGGREGATES):
         return ""
     return next((line.partition(" = ")[0] for line in lines if line.partition(" = ")[2] == definition), "")

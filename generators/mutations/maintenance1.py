@@ -1,4 +1,4 @@
-"""The good module that mutations of SPV_EXT_cooperative_matrix_maintenance1 start from: each of its instructions once."""
+"""The valid module from which mutations of SPV_EXT_cooperative_matrix_maintenance1 start: it has each instruction once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _PARTS = ("component", "scope", "rows", "columns", "use")
 def maintenance1_base(row: PropertyRow) -> BaseModule:
     """Build the module for one property row at subgroup scope, of matrices with M x N elements of the row's type C.
 
-    The matrices are ``%matrix_c``, which is loaded, ``%placed`` by a function of elements, ``%reduced``, ``%converted`` (use A) and
-    ``%back``, an accumulator made of it, which is stored. ``%at`` is a coordinate. Other names: ``%type_c``, ``%type_u`` (of
+    The matrices are ``%matrix_c``, which is loaded; ``%placed``, made by a function of elements; ``%reduced``; ``%converted`` (use A); and
+    ``%back``, an accumulator made from it, which is stored. ``%at`` is a coordinate. Other names: ``%type_c``, ``%type_u`` (of
     ``%converted``), with ``%component_c`` and so on for each; ``%pair``, the type of ``%at``.
 
     Raises:

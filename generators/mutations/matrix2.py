@@ -1,4 +1,4 @@
-"""The good module that mutations of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing start from: each of their instructions once."""
+"""The valid module from which mutations of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing start: it has each instruction once."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ _PARTS = ("component", "scope", "rows", "columns", "use")
 
 
 def matrix2_base(row: PropertyRow) -> BaseModule:
-    """Build the module for one property row at subgroup scope: C is loaded, given to a function, reduced, converted and transposed; A is
-    loaded by blocks, C by tensor addressing through a view; and one matrix is stored so.
+    """Build the module for one property row at subgroup scope: C is loaded, passed to a function, reduced, converted and transposed; A is
+    loaded by blocks, C by tensor addressing through a view; and one matrix is stored by tensor addressing.
 
     Args:
         row: sizes and component types, C and Result of one type. A has M x K elements of the row's type A; all others are of type C.
 
     The matrices are ``%matrix_c``, ``%placed``, ``%reduced``, ``%converted`` (use A), ``%transposed`` (use B), ``%blocks`` (use A, M x K)
-    and ``%moved``; layouts ``%layout_new``, ``%layout_block``, ``%layout_dimension``, ``%layout_stride``, ``%layout_clamp``, ``%layout``
-    in the order of their making; views ``%view_new``, ``%view_dimension``, ``%view_stride``, ``%view``; functions ``%place``,
-    ``%combine``, ``%unpack``, with parameters ``%row``, ``%column``, ``%element``, ``%extra``; ``%left``, ``%right``; ``%block``,
-    ``%coordinate``, ``%within``. Other names: ``%type_c``, ``%type_t`` (of ``%transposed``), ``%type_u`` (of ``%converted``),
-    ``%type_a`` (of ``%blocks``), with ``%component_c`` and so on for each; ``%place_a``, ``%place_c``, ``%place_d``,
-    the pointers of the block load, the tensor load and the tensor store, and ``%pointer_a`` and so on, their types; ``%layout_type``,
-    ``%view_type``; ``%place_type``, ``%combine_type``, ``%unpack_type``, ``%block_pointer``, ``%block_struct``, ``%coordinates``.
+    and ``%moved``; layouts ``%layout_new``, ``%layout_block``, ``%layout_dimension``, ``%layout_stride``, ``%layout_clamp``, ``%layout`` in
+    the order of their creation; views ``%view_new``, ``%view_dimension``, ``%view_stride``, ``%view``; functions ``%place``, ``%combine``,
+    ``%unpack``, with parameters ``%row``, ``%column``, ``%element``, ``%extra``; ``%left``, ``%right``; ``%block``, ``%coordinate``,
+    ``%within``. Other names: ``%type_c``, ``%type_t`` (of ``%transposed``), ``%type_u`` (of ``%converted``), ``%type_a`` (of ``%blocks``),
+    with ``%component_c`` and so on for each; ``%place_a``, ``%place_c``, ``%place_d``, the pointers of the block load, the tensor load and
+    the tensor store, and ``%pointer_a`` and so on, their types; ``%layout_type``, ``%view_type``; ``%place_type``, ``%combine_type``,
+    ``%unpack_type``, ``%block_pointer``, ``%block_struct``, ``%coordinates``.
 
     Raises:
         GeneratorError: C and Result have different types.
@@ -88,7 +88,7 @@ def _module(row: PropertyRow) -> bytes:
 
 
 def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout, TensorView]:
-    """Build a layout and a view of two dimensions, with every setting made once."""
+    """Build a layout and a view of two dimensions, with every setting once."""
     n = builder.literal
     type_ = TensorLayoutType(2, ClampMode.CONSTANT)
     layout = Value("layout_new", type_)

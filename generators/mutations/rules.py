@@ -1,4 +1,4 @@
-"""Static rules as the YAML of a family gives them: a module that breaks a rule, and the nearest one that keeps it."""
+"""Static rules from the YAML of a family: a module that breaks a rule, and the most similar module that keeps it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.spirv.assemble import assemble
 
 ElementGroup = Literal["ieee", "bf16", "signed", "unsigned"]
-"""Group of property rows, by the component type of A."""
+"""Groups of property rows, by the component type of A."""
 
 ELEMENTS: tuple[ElementGroup, ...] = get_args(ElementGroup)
 
@@ -31,9 +31,9 @@ class Rule:
         rule: the rule in words.
         elements: the groups of rows that have it.
         common: edits of both modules.
-        legal: further edits of the module that keeps the rule, which must be accepted.
-        broken: further edits of the module that breaks the rule, and nothing else.
-        says: what a validator's message about it must have, in the language of ``generators.message_pattern``.
+        legal: further edits of the module that keeps the rule and must be accepted.
+        broken: further edits of the module that breaks this rule and no other.
+        says: the pattern of a validator's message about it, in the language of ``generators.message_pattern``.
 
     Raises:
         ValueError: both modules are the same.
@@ -55,7 +55,7 @@ class Rule:
 
     @cached_property
     def message(self) -> MessagePattern:
-        """``says``, decoded; once, when YAML is read."""
+        """``says``, decoded once, when the YAML is read."""
         return message_pattern(self.says)
 
 
@@ -82,7 +82,7 @@ def element(row: PropertyRow) -> ElementGroup:
 
 
 def checked_module(parameters: RuleParameters, base: BaseModule) -> ModuleCheck:
-    """Return ``base`` with the edits of the rule, and what a validator must make of it."""
+    """Return ``base`` with the edits of the rule, and the expected verdict of a validator."""
     rule, legal = parameters.rule, parameters.form == "legal"
     text = "\n".join(edited(base.lines, (rule.common, rule.legal if legal else rule.broken), base.aliases))
     return ModuleCheck(assemble(text), f"{rule.requirement}: {rule.rule}", None if legal else rule.message)

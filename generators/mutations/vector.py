@@ -1,4 +1,4 @@
-"""The good module that mutations of SPV_NV_cooperative_vector start from: each of its instructions once."""
+"""The valid module from which mutations of SPV_NV_cooperative_vector start: it has each instruction once."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def vector_base(types: VectorTypes) -> BaseModule:
     product, and ``%a`` is added to an array.
 
     Names that do not depend on the types: ``%type_x``, ``%component_x``, ``%length_x`` (of the vector type), ``%place_x`` (its pointer),
-    ``%pointer_x`` (the pointer's type), ``%array_x`` (what that points to) and ``%offset_x``; the same of ``a``, ``b`` and, for the
+    ``%pointer_x`` (the pointer's type), ``%array_x`` (its pointee) and ``%offset_x``; the same of ``a``, ``b`` and, for the
     store, ``d``; ``%type_y``, ``%component_y`` of the results. Of ``%biased``: ``%as`` (the interpretation of the input), ``%place_m``,
     ``%pointer_m``, ``%array_m``, ``%offset_m``, ``%matrix_as``; ``%place_s``, ``%pointer_s``, ``%array_s``, ``%offset_s``, ``%bias_as`` of
-    the bias; ``%rows``, ``%columns``, ``%layout``, ``%transpose``, ``%stride``; and ``%operands``, the mask, nothing where there is none.
+    the bias; ``%rows``, ``%columns``, ``%layout``, ``%transpose``, ``%stride``; and ``%operands``, the mask, empty if there is none.
     Of the outer product ``%place_o``, ``%pointer_o``, ``%array_o``, ``%offset_o``, ``%training``, ``%sum_as``; of the sum ``%place_r``,
     ``%pointer_r``, ``%array_r``, ``%offset_r``.
     """

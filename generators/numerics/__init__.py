@@ -1,1 +1,1 @@
-"""Arithmetic on numbers of component types: formats, rounding, exact sums, error bounds. Nothing here knows of programs."""
+"""Arithmetic on numbers of component types: formats, rounding, exact sums, error bounds. Nothing here depends on programs."""

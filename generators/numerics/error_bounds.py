@@ -1,9 +1,9 @@
-"""How far a result may be from the exact one: the suite's envelope of a sum of products, and quotients within some ULP.
+"""Error bounds of results: the suite's envelope of a sum of products, and quotients within some ULP.
 
-The specification gives no bound for a float multiply-add (KHR-MAD-04, facts.md C1). The envelope is a policy of this suite:
-|D - x| <= (K + 1) * 2**(1 - p) * S + ulp(x), plus what flushing denormals may remove; S = sum |a*b| + |c|, p the bits of the
-narrowest plausible accumulation. It holds for any order, any tree, any blocked alignment and any direction of rounding with
-p bits. What a multiply-add is permitted to give has a hull of its own, which holds factors and products that are rounded, too.
+The specification gives no bound for a float multiply-add (KHR-MAD-04, facts.md C1). The envelope is a policy of this suite: |D - x| <= (K +
+1) * 2**(1 - p) * S + ulp(x), plus the loss from flushing denormals; S = sum |a*b| + |c|, and p is the number of bits of the narrowest
+plausible accumulation. It holds for any order, any tree, any blocked alignment and any direction of rounding with p bits. The permitted
+results of a multiply-add have their own hull, which also covers rounded factors and products.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FLOAT64_BITS = 53
 
 
 def _flushed(a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness) -> np.ndarray:
-    """Return what an implementation that takes denormal operands and partial sums for zero may lose (facts.md C29), (..., M, N)."""
+    """Return the possible loss of an implementation that flushes denormal operands and partial sums to zero (facts.md C29), (..., M, N)."""
     types = proof.types
     floor = max(smallest_normal(types[3]), smallest_normal(types[2]))
     reachable = np.ldexp(1.0, np.minimum(proof.quantum.astype(np.int32), 1023)) < floor
@@ -39,8 +39,8 @@ def envelope(
 
     Args:
         a, b, c: finite float64, (..., M, K), (..., K, N), (..., M, N).
-        proof: their exactness. Where it proves the sum and ``before`` is 0, the bound is 0.
-        center, lost: the exact sum in float64 and what that lost to rounding (generators.numerics.summation).
+        proof: their exactness. If it proves the sum and ``before`` is 0, the bound is 0.
+        center, lost: the exact sum in float64 and its rounding error (generators.numerics.summation).
         before: the bound of ``c``.
     """
     magnitude = proof.magnitude + before
@@ -56,12 +56,12 @@ def hull(
     ``proof``, in any direction, order and grouping; float64, (..., M, N).
 
     A term takes part in a rounding of each factor, one of their product, and at most one for each further term that is not zero: with n
-    such terms it changes by no more than (1 + u)**(n + 3) - 1 of itself, u = 2**(1 - p). One ULP of the result's type and what flushing
-    denormals may take are added.
+    such terms it changes by no more than (1 + u)**(n + 3) - 1 of itself, u = 2**(1 - p). One ULP of the result's type and the loss from
+    flushing denormals are added.
 
     Args:
-        a, b, c, center, lost: as of ``envelope``.
-        proof: the exactness in the bits that must be kept. Where it proves the sum and ``before`` is 0, the bound is 0.
+        a, b, c, center, lost: as for ``envelope``.
+        proof: the exactness in the bits that must be kept. If it proves the sum and ``before`` is 0, the bound is 0.
         before: the bound of ``c``.
     """
     terms = (a != 0).astype(np.float64) @ (b != 0).astype(np.float64) + (c != 0)
@@ -76,9 +76,9 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
     """Return float64 bounds of |D - x / y| <= ``ulps`` ULP (a multiple of a half) that divide the numbers of ``component`` as the exact
     bounds do.
 
-    An exact bound is a multiple of half a step away from the quotient: a number of p bits is on it only if x / y is one of p + 1 bits,
-    and is else away from it by no less than 2**-(2p + 1) of it. Up to 24 bits that is more than float64 loses, with one step outward
-    for numbers on the bound. Beyond, rational numbers decide.
+    An exact bound is a multiple of half a step away from the quotient. A number of p bits is on the bound only if x / y has p + 1 bits;
+    otherwise its distance from the bound is at least 2**-(2p + 1) of it. Up to 24 bits that distance exceeds the error of float64, with one
+    step outward for numbers on the bound. Beyond 24 bits, rational numbers decide.
     """
     quotient = x / y
     step = least_distance(component, quotient)
@@ -87,7 +87,7 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
     low, high = np.empty(x.shape), np.empty(x.shape)
     for at in np.ndindex(x.shape):
         exact = Fraction(float(x[at])) / Fraction(float(y[at]))
-        # A quotient above a power of two, to which float64 rounded it, is in that power's own binade.
+        # A quotient just above a power of two, which float64 rounded to that power, is in the power's own binade.
         distance = step[at] if abs(exact) <= abs(Fraction(float(quotient[at]))) else ulp(component, quotient[at])
         margin = Fraction(ulps) * Fraction(float(distance))
         low[at], high[at] = _inside(exact - margin, np.inf), _inside(exact + margin, -np.inf)
@@ -95,7 +95,8 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
 
 
 def least_distance(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
-    """Return ulp(x) of Vulkan, "the minimum possible distance" between numbers a <= x <= b: of a power of two, that to the one before."""
+    """Return ulp(x) of Vulkan, "the minimum possible distance" between numbers a <= x <= b: for a power of two, the distance to the number
+    before it."""
     fraction, _ = np.frexp(numbers)
     step = ulp(component, numbers)
     return np.where((np.abs(fraction) == 0.5) & (np.abs(numbers) > smallest_normal(component)), step / 2, step)
@@ -103,7 +104,7 @@ def least_distance(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
 
 def _inside(bound: Fraction, inward: float) -> float:
     """Return the float64 next to ``bound`` in the direction ``inward``, or ``bound`` itself."""
-    # Conversion rounds to nearest: outward would let in a number beyond the bound.
+    # Conversion rounds to nearest: rounding outward would admit a number beyond the bound.
     converted = float(bound)
     outside = Fraction(converted) < bound if inward > 0 else Fraction(converted) > bound
     return float(np.nextafter(converted, inward)) if outside else converted

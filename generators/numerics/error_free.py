@@ -1,4 +1,4 @@
-"""Sums and products of two float64 without error: the nearest float64, and what it leaves over."""
+"""Sums and products of two float64 without error: the nearest float64 and the remainder."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def two_product(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``x`` * ``y`` as (value, rest), by Dekker's splitting. Both operands are far from the ends of the range of float64, or have
-    together no more than 53 significant bits."""
+    """Return ``x`` * ``y`` as (value, rest), by Dekker's splitting. Both operands must be far from the ends of the float64 range, or have
+    at most 53 significant bits together."""
     value = x * y
     (high_x, low_x), (high_y, low_y) = _halves(x), _halves(y)
     return value, ((high_x * high_y - value) + high_x * low_y + low_x * high_y) + low_x * low_y

@@ -2,7 +2,7 @@
 
 If all products and c are multiples of a quantum q and S = sum |a*b| + |c| < 2**p q, every partial sum in every order is a multiple
 of q below 2**p q, so it is representable in p bits and no implementation with at least p bits ever rounds. The specification
-leaves order and internal precision open (KHR-MAD-04, facts.md C1): only data with this property can be demanded bit for bit.
+leaves order and internal precision open (KHR-MAD-04, facts.md C1): only data with this property can be compared bit for bit.
 
 Arrays are float64 (or integers below 2**53): a (..., M, K), b (..., K, N), c (..., M, N); quanta are exponents, q = 2**quantum.
 """
@@ -21,14 +21,14 @@ NO_TERM = 8192
 """The quantum exponent of zero, which is a multiple of everything; above the exponent of any product of finite float64."""
 
 FP8_ACCUMULATION = 14
-"""Bits of the narrowest accumulator known for 8-bit float inputs: one with 13 fraction bits, whatever the result's type."""
+"""Bits of the narrowest known accumulator for 8-bit float inputs: it has 13 fraction bits, whatever the result's type."""
 
 PERMITTED_PRECISION, PERMITTED_PRECISION_OF_BFLOAT16 = 11, 8
-"""Bits of significand to which factors, products and sums of a multiply-add may be rounded: fewer than that nobody calls A x B + C. The
-second is for multiply-adds whose A, B or Result is bf16."""
+"""Bits of significand to which factors, products and sums of a multiply-add may be rounded: with fewer bits, the result would not count as
+A x B + C. The second is for multiply-adds whose A, B or Result is bf16."""
 
 _LARGEST_BLOCK = 1 << 22
-"""Terms for which quanta are computed one by one; beyond, one quantum serves a row of A and a column of B."""
+"""Maximum number of terms for which quanta are computed one by one; beyond that, one quantum serves a row of A and a column of B."""
 
 
 Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
@@ -37,14 +37,14 @@ Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
 
 @dataclass(frozen=True)
 class Exactness:
-    """What can be proved of each element of a result.
+    """The provable exactness of each element of a result.
 
     Attributes:
         types: component types of A, B, C and Result.
         precision: p, the bits of the narrowest plausible accumulation.
-        quantum: exponent of q, int16, (..., M, N); NO_TERM where every term is zero.
+        quantum: exponent of q, int16, (..., M, N); NO_TERM if every term is zero.
         magnitude: S, float64.
-        margin_bits: log2(2**p q / S), float64: at most 0 means that nothing is proved; infinite where every term is zero.
+        margin_bits: log2(2**p q / S), float64: at most 0 means that nothing is proved; infinite if every term is zero.
         exact: whether every order and grouping gives the exact value: a positive margin, no overflow, and no operand or
             partial sum in the denormal range, where flushing is allowed (facts.md C29).
     """
@@ -59,29 +59,29 @@ class Exactness:
 
 @dataclass(frozen=True)
 class History:
-    """The terms that a c has already summed, for a chain of multiply-adds: smallest quantum and sum of magnitudes per element."""
+    """The terms already summed in a c, for a chain of multiply-adds: the smallest quantum and the sum of magnitudes per element."""
 
     quantum: np.ndarray
     magnitude: np.ndarray
 
 
 def accumulation_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
-    """Return the significand bits of the narrowest accumulation that is plausible for a multiply-add of these float types."""
+    """Return the significand bits of the narrowest plausible accumulation for a multiply-add of these float types."""
     precision = min(c.precision, result.precision)
     return min(precision, FP8_ACCUMULATION) if min(a.bits, b.bits) == 8 else precision
 
 
 def permitted_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
-    """Return the significand bits that a multiply-add of these float types must keep of factors, products and sums, whatever its types
-    have."""
+    """Return the significand bits that a multiply-add of these float types must keep in factors, products and sums, whatever the precision
+    of its types."""
     has_bfloat16 = any(component.name == "bf16" for component in (a, b, result))
     least = PERMITTED_PRECISION_OF_BFLOAT16 if has_bfloat16 else PERMITTED_PRECISION
     return min(least, accumulation_precision(a, b, c, result))
 
 
 def factors_fit(a: np.ndarray, b: np.ndarray, precision: int) -> np.ndarray:
-    """Return for which elements of ``a`` x ``b`` every factor of a product that is not zero has at most ``precision`` significant bits;
-    bool, (..., M, N)."""
+    """Return the elements of ``a`` x ``b`` for which every factor of a nonzero product has at most ``precision`` significant bits; bool,
+    (..., M, N)."""
     wide_a, wide_b = (_significant_bits(factor) > precision for factor in (a, b))
     if not wide_a.any() and not wide_b.any():
         return np.ones((*a.shape[:-1], b.shape[-1]), bool)
@@ -113,7 +113,7 @@ def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _smallest_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
+    """Return a lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite if there are none."""
     least_a = np.where(a == 0, np.inf, np.abs(a)).min(axis=-1)
     least_b = np.where(b == 0, np.inf, np.abs(b)).min(axis=-2)
     return np.asarray(least_a[..., :, None] * least_b[..., None, :])
@@ -127,14 +127,14 @@ def exactness(
     history: History | None = None,
     precision: int | None = None,
 ) -> Exactness:
-    """Return what can be proved of ``a`` x ``b`` + ``c``.
+    """Prove the exactness of ``a`` x ``b`` + ``c`` as far as possible.
 
     Args:
         a, b, c: finite values.
         types: component types of A, B, C and Result, all floats.
         history: of a ``c`` that is itself the sum of earlier products, so the proof holds for the whole chain; its magnitude is
             at least |c|, its quantum divides c.
-        precision: bits of the accumulation; by default the bits of the narrowest plausible one.
+        precision: bits of the accumulation; by default the bits of the narrowest plausible accumulation.
 
     Raises:
         GeneratorError: a value is NaN or infinite, for which the specification promises nothing (facts.md C30).
@@ -153,7 +153,7 @@ def exactness(
     with np.errstate(divide="ignore"):
         margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))
     fits = (magnitude < np.ldexp(1.0, np.minimum(precision + quantum.astype(np.int32), 1023))) & (magnitude <= largest_finite(result))
-    # A partial sum is a multiple of q; and where all terms have one sign, it is not smaller than the smallest of them.
+    # A partial sum is a multiple of q. If all terms have one sign, it is also not smaller than the smallest term.
     floor = max(smallest_normal(result), smallest_normal(types[2]))
     normal = np.ldexp(1.0, np.minimum(quantum, 1023).astype(np.int32)) >= floor
     if not normal.all():

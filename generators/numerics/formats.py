@@ -1,4 +1,4 @@
-"""Formats of component types: limits of a type, and bits to numbers and back."""
+"""Formats of component types: the limits of a type, and the conversions between bits and numbers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from generators.types import ComponentType
 
 
 def values(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return the numbers that ``bits`` (unsigned) stand for: float64 for floats, the component's own dtype for integers."""
+    """Return the numbers that ``bits`` (unsigned) represent: float64 for floats, the component's own dtype for integers."""
     native = np.ascontiguousarray(bits).view(component.dtype)
     if not component.is_float:
         return native
-    # A signalling NaN, or one in a type whose conversion computes, would warn.
+    # A signalling NaN, or a NaN in a type whose conversion computes, would cause a warning.
     with np.errstate(invalid="ignore"):
         return native.astype(np.float64)
 
 
 def integers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.ndarray:
-    """Return the integers of the component's width that ``bits`` are as two's complement if ``signed``, else as unsigned numbers,
-    whatever the signedness of the type."""
+    """Return ``bits`` as integers of the component's width: two's complement if ``signed``, otherwise unsigned, whatever the signedness of
+    the type."""
     return np.ascontiguousarray(bits).view(f"i{component.bytes}") if signed else bits
 
 
 def encode(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
     """Return the bits, unsigned, of numbers that ``component`` can represent, or of the nearest floats. Integers wrap."""
-    # Infinity becomes NaN in a type that has none, which warns.
+    # Infinity becomes NaN in a type without infinities, which causes a warning.
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(numbers).astype(component.dtype).view(component.bits_dtype)
 
@@ -47,7 +47,7 @@ def is_nan(bits: np.ndarray, component: ComponentType) -> np.ndarray:
 
 @cache
 def sign_bit(component: ComponentType) -> int:
-    """Return the bit of the sign, the only one that minus zero has set."""
+    """Return the sign bit, the only bit set in minus zero."""
     return 1 << (component.bits - 1)
 
 
@@ -64,17 +64,17 @@ def largest_finite(component: ComponentType) -> float:
 
 
 def largest_whole(component: ComponentType) -> int:
-    """Return the largest n such that the type has all whole numbers from 0 to n."""
+    """Return the largest n such that the type can represent all whole numbers from 0 to n."""
     return 1 << component.precision if component.is_float else (1 << (component.bits - component.is_signed)) - 1
 
 
 def denormals(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return which numbers are denormal in ``component``: an implementation may take them for zero (facts.md C29)."""
+    """Return which numbers are denormal in ``component``: an implementation may flush them to zero (facts.md C29)."""
     return np.asarray((numbers != 0) & (np.abs(numbers) < smallest_normal(component)))
 
 
 def finite(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return numbers of a float type of at least 16 bits, which have ``bits`` (unsigned) without the lowest bit of the exponent."""
+    """Return numbers of a float type of at least 16 bits: ``bits`` (unsigned) with the lowest exponent bit cleared."""
     return np.asarray(bits & ~component.bits_dtype.type(1 << component.precision - 1))
 
 

@@ -1,7 +1,7 @@
 """Rounding of numbers to a component type: to nearest, toward zero, and to the two neighbours that correct rounding chooses from.
 
-Numbers are float64. An exact value that float64 does not have is given as ``value`` + ``rest``, ``value`` being its nearest float64
-(generators.numerics.error_free): that is enough to find the neighbours in any type up to f64 itself.
+Numbers are float64. An exact value that float64 cannot represent is given as ``value`` + ``rest``, where ``value`` is its nearest float64
+(generators.numerics.error_free). This is enough to find the neighbours in any type up to f64 itself.
 """
 
 from __future__ import annotations
@@ -15,36 +15,35 @@ from generators.types import COMPONENT_TYPES, ComponentType
 
 
 def ulp(component: ComponentType, values: np.ndarray) -> np.ndarray:
-    """Return the distance between neighbours of ``component`` in the binade of each value; below the normal ones the distance of
+    """Return the distance between neighbours of ``component`` in the binade of each value; below the normal range, the distance of
     denormals."""
     _, exponent = np.frexp(np.maximum(np.abs(values), smallest_normal(component)))
     return np.asarray(np.ldexp(1.0, exponent - component.precision))
 
 
 def nearest(component: ComponentType, values: np.ndarray) -> np.ndarray:
-    """Return the values rounded to the nearest of ``component``, ties to even. Beyond the largest: infinity."""
+    """Return the values rounded to the nearest of ``component``, ties to even. Values beyond the largest become infinity."""
     step = ulp(component, values)
     rounded = np.rint(values / step) * step
     return np.asarray(np.where(np.abs(rounded) > largest_finite(component), np.copysign(np.inf, values), rounded))
 
 
 def toward_zero(component: ComponentType, values: np.ndarray) -> np.ndarray:
-    """Return the values truncated to ``component``. Beyond the largest: the largest."""
+    """Return the values truncated to ``component``. Values beyond the largest become the largest."""
     step = ulp(component, values)
     largest = largest_finite(component)
     return np.asarray(np.clip(np.trunc(values / step) * step, -largest, largest))
 
 
 def to_bits(values: np.ndarray, bits: int, rounded: Callable[[np.ndarray], np.ndarray] = np.rint) -> np.ndarray:
-    """Return the values with ``bits`` bits of significand, without limits of the exponent; ``rounded`` maps to whole numbers."""
+    """Return the values with ``bits`` significand bits and an unlimited exponent; ``rounded`` rounds to whole numbers."""
     fraction, exponent = np.frexp(values)
     return np.asarray(np.ldexp(rounded(np.ldexp(fraction, bits)), exponent - bits))
 
 
 def bracket(values: np.ndarray, rest: np.ndarray | float, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of ``bits`` bits of significand, without limits of the exponent, that hold the exact value ``values`` + ``rest``
-    between them: the nearest ones, or the value itself twice where it has no more bits. Where ``rest`` counts, an end may be one step
-    farther out."""
+    """Return two numbers with ``bits`` significand bits and an unlimited exponent that enclose the exact value ``values`` + ``rest``: its
+    neighbours, or the value itself twice if it has no more bits. If ``rest`` matters, an end may be one step farther out."""
     _, exponent = np.frexp(values)
     step = np.ldexp(1.0, exponent - bits)
     low, high = np.floor(values / step) * step, np.ceil(values / step) * step
@@ -53,14 +52,14 @@ def bracket(values: np.ndarray, rest: np.ndarray | float, bits: int) -> tuple[np
 
 
 def _next(component: ComponentType, values: np.ndarray, direction: float) -> np.ndarray:
-    """Return the neighbour in ``component`` of values that it has, none of them zero."""
-    # A power of two has the nearer neighbour towards zero: the step is as in the binade on this side.
+    """Return the neighbour of nonzero values of ``component``."""
+    # The neighbour of a power of two towards zero is nearer: the step is the binade's on that side.
     return np.asarray(values + np.copysign(ulp(component, np.nextafter(values, direction)), direction))
 
 
 def neighbours(component: ComponentType, value: np.ndarray, rest: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest number of ``component`` that is not above the exact value and the smallest that is not below it; equal where
-    ``component`` has the exact value. Numbers beyond the largest finite one count on in its last binade's steps."""
+    """Return the largest number of ``component`` not above the exact value and the smallest not below it; they are equal if ``component``
+    has the exact value. Numbers beyond the largest finite one continue in the steps of its last binade."""
     step = ulp(component, value)
     low, high = np.floor(value / step) * step, np.ceil(value / step) * step
     if not np.any(rest):
@@ -72,8 +71,8 @@ def neighbours(component: ComponentType, value: np.ndarray, rest: np.ndarray | f
 
 
 def correctly_rounded(component: ComponentType, value: np.ndarray, rest: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the exact value ``value`` + ``rest`` may be rounded to by arithmetic: the result to nearest, and the other one that is
-    allowed; equal where there is only one.
+    """Return the two permitted results of arithmetic for the exact value ``value`` + ``rest``: the nearest number, and the other permitted
+    one; they are equal if there is only one.
 
     Vulkan leaves open which of the two neighbours it is. SPV_KHR_bfloat16 does not, for operations on bf16: their accuracy is "the same as
     operations on IEEE754 binary32 floating-point values, with the result rounded using round-to-nearest-even or round-to-zero rounding".
@@ -86,8 +85,8 @@ def correctly_rounded(component: ComponentType, value: np.ndarray, rest: np.ndar
 
 
 def rounded_by_bfloat16(low: np.ndarray, high: np.ndarray, singles: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the neighbours ``low`` and ``high`` of exact values in bf16 that some of ``singles``, binary32 numbers which stand for the
-    values, give to nearest even or toward zero. Where only one is given, it is both."""
+    """Return the neighbours ``low`` and ``high`` of exact values in bf16 that can result from ``singles``, binary32 approximations of the
+    values, by rounding to nearest even or toward zero. If only one can result, return it twice."""
     steps = [ulp(COMPONENT_TYPES["bf16"], single) for single in singles]
     results = [rounded(single / step) * step for single, step in zip(singles, steps, strict=True) for rounded in (np.rint, np.trunc)]
     is_low, is_high = (np.logical_or.reduce([result == neighbour for result in results]) for neighbour in (low, high))
@@ -101,9 +100,10 @@ def by_magnitude(numbers: np.ndarray, low: np.ndarray, high: np.ndarray) -> tupl
 
 
 def neighbours_of_integers(numbers: np.ndarray, component: ComponentType) -> tuple[np.ndarray, np.ndarray]:
-    """Return the neighbours of integers in ``component`` without limits: nearer to zero, and farther; equal where it is exact.
+    """Return the neighbours of integers in ``component`` without limits: nearer to zero, and farther; they are equal if the integer is
+    exact.
 
-    Computed with integers, since float64 does not hold integers of 64 bits.
+    This computes with integers, since float64 cannot hold all 64-bit integers.
     """
     negative = numbers < 0
     wide = numbers.astype(np.int64).view(np.uint64) if numbers.dtype.kind == "i" else numbers.astype(np.uint64)

@@ -11,7 +11,7 @@ from generators.numerics.exactness import NO_TERM, Exactness, quantum_exponents
 _FLOAT64_BITS = 53
 
 _WIDEST = 900
-"""Bits of operands, counted from their common quantum, for which float64 still holds every intermediate of the splitting."""
+"""Maximum number of operand bits, counted from their common quantum, for which float64 holds every intermediate result of the splitting."""
 
 
 def _common_quantum(values: np.ndarray) -> int:
@@ -36,7 +36,7 @@ def _limbs(values: np.ndarray, quantum: int, width: int, count: int) -> list[np.
 
 
 def _integers(values: np.ndarray, quantum: int) -> np.ndarray:
-    """Return values / 2**quantum as Python integers, which they are."""
+    """Return values / 2**quantum, which are whole, as Python integers."""
     fraction, exponent = np.frexp(values)
     digits = np.ldexp(fraction, _FLOAT64_BITS).astype(np.int64).astype(object)
     shift = exponent - _FLOAT64_BITS - quantum
@@ -64,28 +64,28 @@ def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _round_to_odd(number: int, exponent: int) -> tuple[float, bool]:
-    """Return number * 2**exponent as float64, and whether it is exact. A last bit that is set where bits were lost lets a later rounding to
-    a narrower type be the correct one."""
+    """Return number * 2**exponent as float64, and whether it is exact. The last bit is set if bits were lost, so a later rounding to a
+    narrower type is still correct."""
     lost = max(0, abs(number).bit_length() - _FLOAT64_BITS)
     kept = abs(number) >> lost
     exact = kept << lost == abs(number)
     if not exact:
         kept |= 1
     rounded = math.ldexp(kept, exponent + lost)
-    # Below the normal range of float64 ldexp rounds once more.
+    # Below the normal range of float64, ldexp rounds a second time.
     exact = exact and math.ldexp(rounded, -(exponent + lost)) == kept
     return (-rounded if number < 0 else rounded), exact
 
 
 def exact_sum(a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness) -> tuple[np.ndarray, np.ndarray]:
-    """Compute ``a`` x ``b`` + ``c`` without rounding on the way.
+    """Compute ``a`` x ``b`` + ``c`` without intermediate rounding.
 
     Args:
         a, b, c: finite float64, (instances, M, K), (instances, K, N), (instances, M, N).
         proof: their exactness.
 
     Returns:
-        The sums in float64, and a bound of what the rounding to float64 lost (0 where nothing).
+        The sums in float64, and a bound of the rounding error to float64 (0 if there is none).
     """
     if (proof.magnitude < np.ldexp(1.0, np.minimum(proof.quantum.astype(np.int32) + _FLOAT64_BITS, 1023))).all():
         # Every partial sum is a multiple of q below 2**53 q: float64 never rounds.

@@ -33,7 +33,7 @@ def exact(number: float) -> Exact:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A number that is not zero, rounded to a float type.
+    """A nonzero number, rounded to a float type.
 
     Attributes:
         inner, outer: its neighbours, nearer to zero and farther, equal if the type has the number. Beyond the largest finite number is
@@ -50,7 +50,7 @@ class Rounded:
 
 @cache
 def _smallest_places(component: ComponentType) -> int:
-    """Return the places of the smallest denormal."""
+    """Return the ``places`` of the smallest denormal."""
     return component.precision - 1 - math.frexp(smallest_normal(component))[1] + 1
 
 
@@ -79,6 +79,6 @@ def _scaled(count: int, exponent: int, component: ComponentType) -> float:
     whole = count >> -exponent
     if whole > int(largest_finite(component)):
         return math.inf
-    # Not by ldexp of a long integer: it would round twice.
+    # ldexp of a long integer would round twice.
     surplus = max(0, count.bit_length() - 64)
     return math.ldexp(count >> surplus, exponent + surplus)

@@ -1,1 +1,1 @@
-"""Where operands and constants of a program come from."""
+"""Sources of a program's operands and constants."""

@@ -1,4 +1,4 @@
-"""Specialization constants: parameters with a value for each pipeline of a module, and constants that hold one of them."""
+"""Specialization constants: parameters with a value for each pipeline of a module, and constants that hold one of these values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from generators.types import Layout, Scope, Use
 T = TypeVar("T")
 
 ConstantSource = Literal["specialization", "literal"]
-"""Where a constant comes from."""
+"""Sources of a constant."""
 
 CACHES: Mapping[str, bool] = MappingProxyType({"none": False, "round_trip": True})
 """Whether pipelines are made from the data of a pipeline cache that has them already."""
@@ -27,23 +27,23 @@ class Varying(Generic[T]):
 
     Attributes:
         values: in order; a module with more pipelines repeats them.
-        words: what the YAML calls them.
+        words: their names in the YAML.
     """
 
     values: tuple[T, ...]
     words: tuple[str, ...]
 
     def of(self, pipeline: int) -> T:
-        """Return the value in a pipeline, by number."""
+        """Return the value in a pipeline, by its index."""
         return self.values[pipeline % len(self.values)]
 
     def word(self, pipeline: int) -> str:
-        """Return what the YAML calls the value in a pipeline."""
+        """Return the YAML's name of the value in a pipeline."""
         return self.words[pipeline % len(self.words)]
 
     @property
     def is_single(self) -> bool:
-        """Tell whether one value is given for all pipelines."""
+        """Tell whether there is one value for all pipelines."""
         return len(self.values) == 1
 
     @property
@@ -53,8 +53,8 @@ class Varying(Generic[T]):
 
 
 def varying(decode: Callable[[str], T]) -> Callable[[str], Varying[T]]:
-    """Return what decodes ``a+b``, a value for each pipeline; ``decode`` takes one of them, and raises what a parameter's ``decode`` may
-    raise."""
+    """Return a decoder of ``a+b``, one value for each pipeline. ``decode`` decodes one of them, and may raise the same errors as a
+    parameter's ``decode``."""
 
     def decode_all(text: str) -> Varying[T]:
         words = tuple(text.split("+"))
@@ -64,7 +64,7 @@ def varying(decode: Callable[[str], T]) -> Callable[[str], Varying[T]]:
 
 
 def varying_among(labels: Mapping[str, T]) -> Callable[[str], Varying[T]]:
-    """Return what decodes ``a+b``, words of ``labels``, a value for each pipeline; it raises ValueError."""
+    """Return a decoder of ``a+b``, with keys of ``labels``, one for each pipeline; the decoder raises ValueError."""
 
     def decode(word: str) -> T:
         if word not in labels:
@@ -75,9 +75,9 @@ def varying_among(labels: Mapping[str, T]) -> Callable[[str], Varying[T]]:
 
 
 def pipeline_labels(parameters: Mapping[str, Varying[Any]]) -> list[str]:
-    """Return a label for each pipeline of a module: the values that vary, by name; empty if none does.
+    """Return a label for each pipeline of a module: the varying values by name; empty if none varies.
 
-    There are as many pipelines as the parameter with most values has.
+    The number of pipelines is the largest number of values of a parameter.
     """
     named = [(name, parameter) for name, parameter in parameters.items() if not parameter.is_single]
     count = max(len(parameter.values) for parameter in parameters.values())
@@ -85,12 +85,12 @@ def pipeline_labels(parameters: Mapping[str, Varying[Any]]) -> list[str]:
 
 
 def together(programs: Sequence[Program]) -> Program:
-    """Return one program with the others that share its module."""
+    """Return one program together with the others that share its module."""
     return replace(programs[0], others=tuple(programs[1:]))
 
 
 def default_among(candidates: Sequence[int], taken: Sequence[int]) -> int:
-    """Return the first candidate that is not taken; the first of all where all are."""
+    """Return the first candidate that is not taken; if all are taken, the first one."""
     return next((candidate for candidate in candidates if candidate not in taken), candidates[0])
 
 
@@ -101,7 +101,7 @@ def other_extent(taken: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Constants:
-    """Gives out the literals and specialization constants of a program's types and instructions.
+    """Supplies the literals and specialization constants of a program's types and instructions.
 
     Attributes:
         builder: of the program.
@@ -131,5 +131,5 @@ class Constants:
 
 
 def counts_instances(scope: Varying[Scope], subgroups: Varying[int]) -> bool:
-    """Tell whether a shader can number its scope instances: it cannot where the scope is not known."""
+    """Tell whether a shader can number its scope instances: it cannot if the scope is unknown."""
     return not scope.varies or subgroups.values == (1,)

@@ -1,4 +1,4 @@
-"""Where a matrix that is not loaded comes from, and the operations that make it."""
+"""Origins of constructed matrices, and the operations that make them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from generators.program.values import Matrix, MatrixType, Operand, ScalarValue, 
 from generators.types import ComponentType, StorageClass
 
 ScalarSource = Literal["literal", "specialization", "push_constant", "buffer", "computed", "element"]
-"""Where the scalar of a matrix comes from: an operand; ``computed``, the sum of a push constant and a scalar from a buffer, for integers;
-or the ``element`` of an array that belongs to the scope instance, which makes instances differ."""
+"""Sources of a matrix's scalar: an operand; ``computed``, the sum of a push constant and a scalar from a buffer, for integers; or the
+``element`` of an array that belongs to the scope instance, so instances differ."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a matrix comes from that is not loaded.
+    """The origin of a constructed matrix.
 
     Attributes:
         kind: a constant, null, or a composite constructed in the function.
-        source: where its scalar comes from; null has none. Constants have a literal or a specialization constant.
+        source: the source of its scalar; null has none. The scalar of a constant is a literal or a specialization constant.
         replicates: whether an instruction of SPV_EXT_replicated_composites makes it.
-        specializes: whether it is a specialization constant composite of a literal.
+        specializes: whether it is a specialization-constant composite of a literal.
     """
 
     kind: Literal["constant", "null", "composite"]
@@ -71,16 +71,16 @@ ORIGINS: Mapping[str, Origin] = MappingProxyType(
     | {f"splat_{source}": Origin("composite", source) for source in _SOURCES}
     | {f"replicate_{source}": Origin("composite", source, replicates=True) for source in _SOURCES}
 )
-"""By the words of parameters."""
+"""The origins by parameter label."""
 
 
 @dataclass(frozen=True)
 class Filling:
-    """The value of a matrix that is made of one scalar.
+    """The value of a matrix made from one scalar.
 
     Attributes:
         component: of the matrix.
-        bits: in each scope instance; all the same unless the origin is an element.
+        bits: in each scope instance; all equal unless the origin is an element.
     """
 
     component: ComponentType
@@ -93,7 +93,7 @@ class Filling:
 
 
 def default_bits(component: ComponentType) -> int:
-    """Return the default of a specialization constant of data, a value that no case has."""
+    """Return the default of a data specialization constant, a value that no case has."""
     return bits_of(component, 2.5) if component.is_float else counted_bytes(component, 0x2A)
 
 
@@ -118,12 +118,12 @@ def construct(
     """Construct a matrix filled with ``filling``, or null.
 
     Args:
-        builder: where it is added.
-        name: of the matrix, and of what its scalar comes from.
+        builder: gets the operations.
+        name: of the matrix and of its scalar's source.
         type_: of the matrix.
-        filling: its value. For an element there is one for every scope instance.
-        origin: where it comes from.
-        shared: the scalar of another matrix, to be used again; None for one of its own.
+        filling: its value. An element has one value for each scope instance.
+        origin: its origin.
+        shared: the scalar of another matrix, to use again; None for its own scalar.
     """
     if origin.is_null:
         return builder.null(name, type_)
@@ -135,7 +135,7 @@ def construct(
 
 
 def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: Origin) -> MatrixConstant | MatrixNull:
-    """Return the constant matrix, or null, for a variable to start with."""
+    """Return the constant or null matrix that initializes a variable."""
     if origin.is_null:
         return MatrixNull(Value(name, type_))
     scalar = _scalar(builder, name, filling, origin.source)
@@ -144,12 +144,12 @@ def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: 
 
 
 def scalar_for(builder: ProgramBuilder, name: str, filling: Filling, origin: Origin) -> ScalarValue | None:
-    """Return the scalar that several matrices of one component share; None for null, which has none."""
+    """Return the scalar that several matrices of one component type share; None for null, which has none."""
     return None if origin.is_null else _scalar(builder, name, filling, origin.source)
 
 
 def feed(fillings: Mapping[str, Filling], program: Program) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """Return arrays and operands of a subcase that give the matrices of ``construct`` their values."""
+    """Return the arrays and operands of a subcase that supply the values for ``construct``."""
     arrays: dict[str, np.ndarray] = {}
     operands: dict[str, int] = {}
     declared = {array.name for array in program.arrays}
@@ -164,5 +164,5 @@ def feed(fillings: Mapping[str, Filling], program: Program) -> tuple[dict[str, n
 
 
 def filling(component: ComponentType, bits: Sequence[int], instances: int, origin: Origin, turn: int = 0) -> Filling:
-    """Return a filling with the ``turn``-th of ``bits``; where instances differ, instance i has the i-th after it."""
+    """Return a filling with the ``turn``-th of ``bits``; if instances differ, instance i has the i-th value after it."""
     return Filling(component, tuple(bits[(turn + (i if origin.varies else 0)) % len(bits)] for i in range(instances)))

@@ -9,10 +9,10 @@ from generators.program.values import Operand
 
 
 def from_host(program: Program) -> list[Operand]:
-    """Return the operands whose values each subcase gives."""
+    """Return the operands whose values each subcase supplies."""
     return [operand for operand in program.operands if operand.source in ("push_constant", "buffer")]
 
 
 def run_time_operands(program: Program, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the ``values`` that a subcase gives: of the operands that are neither literals nor specialization constants."""
+    """Return the ``values`` that a subcase supplies: for the operands that are neither literals nor specialization constants."""
     return {operand.name: values[operand.name] for operand in from_host(program) if operand.name in values}

@@ -1,1 +1,1 @@
-"""Typed parameters of cases: how a family declares them, and the vocabulary that families share."""
+"""Typed parameters of cases: their declaration in families, and the vocabulary that families share."""

@@ -1,4 +1,5 @@
-"""How a family declares its parameters: a frozen dataclass, whose fields say type, default, when they apply and what they mean.
+"""Declaration of a family's parameters: a frozen dataclass whose fields state the type, the default, the condition for applying, and the
+meaning.
 
 The YAML of the family chooses labels. Each label is decoded once, when the family is loaded, into a value of the field's type:
 
@@ -25,7 +26,7 @@ _KEY = "declaration"
 
 
 class NotAValue(CtsError):
-    """A label or a value that a parameter does not take; says what it takes."""
+    """A label or a value that a parameter does not accept; the message says which values it accepts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +35,13 @@ class Declaration:
 
     Attributes:
         name: in ids and in YAML.
-        attribute: name of the field: ``name``, with an underscore after it if it is a word of Python.
+        attribute: name of the field: ``name``, followed by an underscore if it is a Python keyword.
         type: of its values.
-        means: what it means, in words.
-        default: label of the value of cases that do not name the parameter; None if every case names it.
-        applies: whether a case with these parameters has it at all; None if every case does. A case that does not has the default.
-        labels: label -> value, where they are declared.
-        decode: label -> value, where a function decodes them.
+        means: its meaning, in words.
+        default: label of the value in cases that do not name the parameter; None if every case names it.
+        applies: whether a case with these parameters has it at all; None if every case does. Other cases have the default.
+        labels: label -> value, if they are declared.
+        decode: label -> value, if a function decodes them.
     """
 
     name: str
@@ -54,21 +55,21 @@ class Declaration:
 
     @property
     def default_value(self) -> Any:
-        """The value of the default, where there is one."""
+        """The value of the default, if there is one."""
         assert self.default is not None
         if self.labels is None and self.decode is None:
             return msgspec.convert(self.default, self.type, strict=False)
         return self.value(self.default, self.default)
 
     def value(self, data: Any, label: str) -> Any:
-        """Return the value that a family's YAML means.
+        """Return the value that a family's YAML gives.
 
         Args:
-            data: what the YAML has.
+            data: the data in the YAML.
             label: its label.
 
         Raises:
-            NotAValue: the parameter does not take it.
+            NotAValue: the parameter does not accept it.
         """
         if self.labels is not None:
             if label not in self.labels:
@@ -97,12 +98,12 @@ def parameter(
     """Declare a parameter of a family: a field of the frozen dataclass ``Parameters`` of its builder.
 
     Args:
-        means: what it means, in words.
-        default: a value, or its label where ``labels`` or ``decode`` make the value. Ids leave out a parameter that has its default, so a
-            default never changes.
-        applies: tells from the other parameters whether a case has this one. A case that does not have it has the default.
+        means: its meaning, in words.
+        default: a value, or its label if ``labels`` or ``decode`` makes the value. Ids leave out a parameter that has its default, so a
+            default must never change.
+        applies: tells from the other parameters whether a case has this one. A case without it has the default.
         labels: label -> value.
-        decode: label -> value; raises CtsError, ValueError or KeyError for a label that it does not take.
+        decode: label -> value; raises CtsError, ValueError or KeyError for a label that it does not accept.
     """
     assert applies is None or default is not MISSING, "a parameter that need not apply has a default"
     if default is MISSING:
@@ -116,7 +117,7 @@ def parameter(
 def declarations(parameters: type) -> Mapping[str, Declaration]:
     """Return the declared parameters of a dataclass by name, in order; parameters of its base classes first.
 
-    A field whose name is a word of Python with an underscore after it, such as ``from_``, declares the parameter of that word.
+    A field whose name is a Python keyword followed by an underscore, such as ``from_``, declares the parameter with the keyword's name.
     """
     types = get_type_hints(parameters)
     found = {}
@@ -128,5 +129,5 @@ def declarations(parameters: type) -> Mapping[str, Declaration]:
 
 
 def make_parameters(parameters: type, values: Mapping[str, Any]) -> Any:
-    """Make an object of a dataclass from values by the names of the parameters."""
+    """Make an object of a dataclass from values by parameter name."""
     return parameters(**{one.attribute: values[name] for name, one in declarations(parameters).items()})

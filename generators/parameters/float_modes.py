@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic as parameters of a case: what they are for its types, and which results they bind."""
+"""Execution modes of float arithmetic as parameters of a case: the modes for its types, and the results that they affect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generators.program.float_controls import FloatControl, FloatMode
 from generators.types import ComponentType
 
 _ROUNDED = ("add", "subtract", "multiply", "times_scalar", "convert")
-"""Operations whose results are correctly rounded."""
+"""Operations with correctly rounded results."""
 
 _ROUNDING = {"rte": FloatMode.ROUNDING_MODE_RTE, "rtz": FloatMode.ROUNDING_MODE_RTZ}
 _DENORMALS = {"preserve": FloatMode.DENORM_PRESERVE, "flush": FloatMode.DENORM_FLUSH_TO_ZERO}
@@ -57,7 +57,7 @@ class ModeParameters:
 
 
 def opposites() -> Any:
-    """Declare the parameter ``others``: ``none``, or ``opposite`` where a width that no operand has takes the opposite modes."""
+    """Declare the parameter ``others``: ``none``, or ``opposite`` if widths that no operand has get the opposite modes."""
     return parameter("modes of a width that no operand has", default="none", applies=_has_opposites)
 
 
@@ -71,12 +71,12 @@ def _widens(case: Computation) -> bool:
 
 
 def is_rounded(case: Computation) -> bool:
-    """Tell whether a rounding mode binds results."""
+    """Tell whether a rounding mode affects results."""
     return case.rounding != "none" and case.operation in _ROUNDED and not _widens(case) and target(case).has_arithmetic
 
 
 def is_denormal(case: Computation) -> bool:
-    """Tell whether a mode of denormals binds results, or must not bind moves."""
+    """Tell whether a denormal mode affects results, or must not affect moves."""
     if not (case.component.has_arithmetic and target(case).has_arithmetic):
         return False
     if case.operation == "divide" or _widens(case):
@@ -86,7 +86,7 @@ def is_denormal(case: Computation) -> bool:
 
 
 def binds(case: Computation) -> bool:
-    """Tell whether each mode of a case says something of its results."""
+    """Tell whether each mode of a case affects its results."""
     if case.component is target(case) and case.operation == "convert":
         return False
     if not case.component.has_arithmetic and case.operation not in ("move", "convert"):
@@ -111,7 +111,7 @@ def pattern_binds(case: Computation, pattern: str) -> bool:
 
 
 def controls(case: Computation) -> tuple[FloatControl, ...]:
-    """Return the execution modes of a case. A conversion has them for both of its widths (F-KHR-34)."""
+    """Return the execution modes of a case. A conversion has modes for both of its widths (F-KHR-34)."""
     widths = sorted({case.component.bits, target(case).bits})
     found = []
     for table, label in ((_ROUNDING, case.rounding), (_DENORMALS, case.denormals)):

@@ -15,7 +15,7 @@ def convert(data: Any, type_: Any) -> Any:
     """Return ``data`` as a value of ``type_``.
 
     Raises:
-        msgspec.ValidationError: it is not one, or a mapping has a key that the dataclass has no field for.
+        msgspec.ValidationError: it is not such a value, or a mapping has a key without a field in the dataclass.
     """
     _refuse_unknown_keys(data, type_)
     return msgspec.convert(data, type_)
@@ -23,12 +23,12 @@ def convert(data: Any, type_: Any) -> Any:
 
 @cache
 def _field_types(type_: Any) -> Mapping[str, Any]:
-    """Return the type of each field of a dataclass. To find them costs more than to decode a value."""
+    """Return the type of each field of a dataclass. The result is cached: finding them costs more than decoding a value."""
     return MappingProxyType(get_type_hints(type_))
 
 
 def _refuse_unknown_keys(data: Any, type_: Any) -> None:
-    """Refuse keys that a dataclass has no field for: msgspec ignores them, so a misspelt one would have the default."""
+    """Refuse keys without a field in the dataclass: msgspec ignores them, so a misspelt key would leave the default."""
     arguments = get_args(type_)
     if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
         fields = _field_types(cast(Hashable, type_))

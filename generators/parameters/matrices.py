@@ -1,4 +1,4 @@
-"""Parameters that families of one matrix, and of one matrix and a tensor, share."""
+"""Parameters shared by families with one matrix, and with one matrix and a tensor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rank = Literal[1, 2, 3, 4, 5]
 
 @dataclass(frozen=True, kw_only=True)
 class OneMatrix(Scoped):
-    """The parameters of a case that is about matrices of one type."""
+    """The parameters of a case about matrices of one type."""
 
     component: ComponentType = parameter("the type of the matrix's elements", labels=COMPONENT_TYPES)
     use: Use = parameter("the use of the matrix", default="acc", labels=USES)
@@ -35,7 +35,7 @@ class OneMatrix(Scoped):
 
 @dataclass(frozen=True, kw_only=True)
 class OneTensor(OneMatrix):
-    """The parameters of a case that moves a matrix between a tensor and an array where it has rows in order."""
+    """The parameters of a case that moves a matrix between a tensor and an array that stores its rows in order."""
 
     source: SOURCE_NAMES = parameter("where the operands of layouts and views come from", default="literal")
     integer: ComponentType = parameter("the type of these operands; offsets of slices are always s32", default="u32", labels=INTEGERS)

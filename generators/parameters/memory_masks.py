@@ -1,4 +1,4 @@
-"""Memory operands of loads and stores, by the labels that families give them."""
+"""Memory operands of loads and stores, by their labels in families."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ MASKS: Mapping[str, Masks | None] = MappingProxyType(
         "all": Masks(_UNORDERED | _VISIBLE, _UNORDERED | _AVAILABLE),
     }
 )
-"""``none`` has no memory operands at all, ``explicit_none`` has them empty."""
+"""``none`` has no memory operands at all; ``explicit_none`` has an empty mask."""

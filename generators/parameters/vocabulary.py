@@ -1,4 +1,4 @@
-"""Labels that the parameters of several families share, and what they mean."""
+"""Labels that the parameters of several families share, and their meanings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPERAND_USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "c":
 
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR})
 LAYOUT_LETTERS: Mapping[str, Layout] = MappingProxyType({"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR})
-"""For labels that give the layouts of several matrices in one word, such as ``rcr``."""
+"""The letters of labels that give the layouts of several matrices in one word, such as ``rcr``."""
 
 CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
     {
@@ -46,7 +46,7 @@ class Scoped:
 
 @dataclass(frozen=True, kw_only=True)
 class OfEitherExtension:
-    """The parameter of a case whose instructions two extensions have: SPV_NV_cooperative_matrix2 and
+    """The parameter of a case whose instructions exist in two extensions: SPV_NV_cooperative_matrix2 and
     SPV_EXT_cooperative_matrix_maintenance1."""
 
     maintenance1: bool = parameter(
@@ -57,18 +57,18 @@ class OfEitherExtension:
 
 
 FULL_SUBGROUPS: Mapping[str, bool | None] = MappingProxyType({"if_possible": None, "required": True, "not_required": False})
-"""Whether a pipeline requires full subgroups; ``if_possible`` where the device has the feature."""
+"""Whether a pipeline requires full subgroups; ``if_possible`` requires them if the device has the feature."""
 
 SUBGROUP_SIZES: Mapping[str, int | None] = MappingProxyType({"device": None} | {str(size): size for size in (4, 8, 16, 32, 64, 128)})
 """The subgroup size that a pipeline requires; ``device`` requires none."""
 
 STORAGE_CLASSES: Mapping[str, StorageClass] = MappingProxyType({storage.value: storage for storage in StorageClass})
 SOURCE_NAMES = Literal["literal", "specialization", "push_constant", "buffer"]
-"""Where an operand comes from."""
+"""Sources of an operand."""
 
 
 def layouts_of(count: int) -> Callable[[str], tuple[Layout, ...]]:
-    """Return what decodes the layouts of ``count`` matrices from as many letters, such as ``rcr``; it raises ValueError."""
+    """Return a decoder of the layouts of ``count`` matrices from as many letters, such as ``rcr``; the decoder raises ValueError."""
 
     def decode(letters: str) -> tuple[Layout, ...]:
         if len(letters) != count or not set(letters) <= set(LAYOUT_LETTERS):
@@ -85,10 +85,11 @@ def parse_shape(text: str) -> tuple[int, int]:
 
 
 def numbers_in(text: str, expected: str) -> list[int]:
-    """Return the numbers in a label: as many, from 1 on and separated by ``x``, as the example has that ends ``expected``.
+    """Return the numbers in a label, which are at least 1 and separated by ``x``. There must be as many as in the example at the end of
+    ``expected``.
 
     Raises:
-        ValueError: it is not such a label; says what is ``expected``.
+        ValueError: it is not such a label; the message contains ``expected``.
     """
     numbers = text.split("x")
     example = expected.rsplit(maxsplit=1)[-1].split("x")

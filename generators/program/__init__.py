@@ -1,5 +1,5 @@
-"""The typed description of what a case's shader does.
+"""The typed description of a case's shader.
 
-GLSL, SPIR-V and the expected result are three readings of it. Operations are frozen dataclasses, one module per group of
-instructions; each reading has a module of the same name.
+GLSL, SPIR-V and the expected result are three readings of it. Operations are frozen dataclasses, one module per group of instructions; each
+reading has a module of the same name.
 """

@@ -13,8 +13,8 @@ from generators.program.values import ArrayValue, Matrix, ScalarValue
 
 @dataclass(frozen=True)
 class BitCastArray(Operation):
-    """OpBitCastArrayQCOM: ``result`` has the bytes of ``source``, in the order that they would have in memory (QC-BC-03, F-QC-3). Both
-    have as many bytes. Each invocation does it for itself."""
+    """OpBitCastArrayQCOM: ``result`` has the bytes of ``source``, in the order that they would have in memory (QC-BC-03, F-QC-3). Both have
+    the same number of bytes. Each invocation does it for itself."""
 
     result: ArrayValue
     source: ArrayValue
@@ -24,7 +24,7 @@ class BitCastArray(Operation):
 class ConstructCoopMat(Operation):
     """OpCompositeConstructCoopMatQCOM: ``source`` of invocation i is row i of ``result``, or column i if its use is B (QC-CC-04, QC-CC-05).
 
-    Arrays of invocations beyond the rows are ignored. Elements of u32 that the component type differs from are bits of one or more
+    Arrays of invocations beyond the rows are ignored. If the component type is not u32, a u32 element has the bits of one or more
     components (QC-CC-14). The subgroup does it together.
     """
 
@@ -36,7 +36,7 @@ class ConstructCoopMat(Operation):
 class ExtractCoopMat(Operation):
     """OpCompositeExtractCoopMatQCOM: ``result`` of invocation i is row i of ``matrix``, or column i if its use is B (QC-CX-02).
 
-    In invocations beyond the rows it is undefined. Elements of u32 are as those of ``ConstructCoopMat``. The subgroup does it together.
+    In invocations beyond the rows it is undefined. Elements of u32 are as in ``ConstructCoopMat``. The subgroup does it together.
     """
 
     result: ArrayValue

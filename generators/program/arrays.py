@@ -12,7 +12,7 @@ from generators.types import MemoryScope
 
 @dataclass(frozen=True)
 class ArrayLoad(Operation):
-    """``result`` is element ``index`` (u32) of ``array``: a scalar or a vector, as the array's pointee is."""
+    """``result`` is element ``index`` (u32) of ``array``: a scalar or a vector, depending on the array's pointee."""
 
     result: AnyValue
     array: Array
@@ -21,7 +21,7 @@ class ArrayLoad(Operation):
 
 @dataclass(frozen=True)
 class ArrayStore(Operation):
-    """Element ``index`` (u32) of ``array`` becomes ``value``, of the pointee's type. Each element that is stored is stored once."""
+    """Element ``index`` (u32) of ``array`` becomes ``value``, of the pointee's type. No element is stored twice."""
 
     array: Array
     index: ScalarValue
@@ -30,8 +30,8 @@ class ArrayStore(Operation):
 
 @dataclass(frozen=True)
 class AtomicAdd(Operation):
-    """OpAtomicIAdd: ``value`` is added to element ``index`` of ``array``, a storage buffer of integers, and ``result`` is what the element
-    was before. At ``scope``, with AcquireRelease semantics: what was written before one of these, those after it see."""
+    """OpAtomicIAdd: ``value`` is added to element ``index`` of ``array``, a storage buffer of integers, and ``result`` is the previous
+    value of the element. At ``scope``, with AcquireRelease semantics: later AtomicAdds see the writes before earlier ones."""
 
     result: Scalar
     array: Array
@@ -42,10 +42,10 @@ class AtomicAdd(Operation):
 
 @dataclass(frozen=True)
 class AtomicOr(Operation):
-    """OpAtomicOr: element ``index`` of ``array``, a storage buffer of integers, gets the bits of ``value`` as well as its own.
+    """OpAtomicOr: element ``index`` of ``array``, a storage buffer of integers, gets the bits of ``value`` in addition to its own.
 
-    The semantics are Relaxed at queue family scope. Any number of these, in any order, each once or more, leave the same bits. ``result``
-    is the element from before, where no other invocation names it; None where nothing asks for it.
+    The semantics are Relaxed at queue family scope. The order and repetition of such operations do not affect the final bits. ``result`` is
+    the previous value of the element, if no other invocation names the element; None if nothing uses it.
     """
 
     array: Array

@@ -1,4 +1,4 @@
-"""Blocks of packed data in physical storage, and pointers to them: what decode functions read (SPV_NV_cooperative_matrix2)."""
+"""Blocks of packed data in physical storage, and pointers to them, which decode functions read (SPV_NV_cooperative_matrix2)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from generators.program.values import BlockPointer, Scalar, ScalarValue
 
 @dataclass(frozen=True)
 class BlockLoad(Operation):
-    """``result`` is a member of the block that ``pointer`` points to, at ``index`` where it is an array.
+    """``result`` is a member of the block that ``pointer`` points to, at ``index`` if it is an array.
 
-    The load promises no more than the block's alignment, and all of it where the place allows (``promised_alignment``).
+    The load promises as much of the block's alignment as the member's offset allows (``promised_alignment``).
     """
 
     result: Scalar
@@ -26,7 +26,7 @@ class BlockLoad(Operation):
 @dataclass(frozen=True)
 class BlockAddress(Operation):
     """``result`` points to the block that begins ``offset`` (u32) bytes after the address of ``array``, which is in physical storage. The
-    place has the block's alignment."""
+    address has the block's alignment."""
 
     result: BlockPointer
     array: Array
@@ -35,14 +35,14 @@ class BlockAddress(Operation):
 
 @dataclass(frozen=True)
 class BlockCast(Operation):
-    """``result`` points where ``pointer`` does, to a block of its own type, whose alignment the place has."""
+    """``result`` points to the same address as ``pointer``, as a block of its own type. The address has that block's alignment."""
 
     result: BlockPointer
     pointer: BlockPointer
 
 
 def promised_alignment(load: BlockLoad) -> int:
-    """Return the bytes to which a block's alignment aligns the place of ``load``, whatever its index is: a power of two."""
+    """Return the alignment in bytes that a block's alignment guarantees for the address of ``load``, for every index: a power of two."""
     block, member = load.pointer.type, load.pointer.type.members[load.member]
     steps = (member.offset, 0 if load.index is None else member.component.bytes)
     return gcd(block.alignment, *steps)

@@ -1,4 +1,4 @@
-"""Builds a program step by step, naming values and giving out specialization ids."""
+"""Builds a program step by step; names values and assigns specialization ids."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ class ProgramBuilder:
         return array
 
     def operand(self, name: str, component: ComponentType, source: Source, value: int | None = None, default: int | None = None) -> Operand:
-        """Declare a scalar from outside; ``value`` for a literal or a specialization constant, whose default in the module is
-        ``default``."""
+        """Declare a scalar from outside. ``value`` is for a literal or a specialization constant; ``default`` is the constant's default in
+        the module."""
         constant_id = None
         if source == "specialization":
             constant_id = self._first_constant + sum(o.source == "specialization" for o in self._operands)
@@ -138,26 +138,26 @@ class ProgramBuilder:
         return literal(component, value)
 
     def instance_index(self) -> Scalar:
-        """Return the number of the scope instance, which is computed once."""
+        """Return the index of the scope instance, which is computed once."""
         if self._instance is None:
             self._instance = Value("instance", U32)
             self._operations.append(InstanceIndex(self._instance))
         return self._instance
 
     def fresh(self, name: str) -> str:
-        """Return ``name``, or with a number if it has been given out before."""
+        """Return ``name``, with a number if it was used before."""
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
 
     def built_in(self, name: str, which: BuiltInName) -> Scalar:
-        """Return a number that the environment gives to each invocation."""
+        """Return a number that the environment supplies to each invocation."""
         result = Value(name, U32)
         self._operations.append(BuiltInScalar(result, which))
         return result
 
     def workgroup_index(self, name: str) -> Scalar:
-        """Return the number of the workgroup in the dispatch: the number along x, or where there are workgroups along y or z the number
-        that Vulkan's WorkgroupId gives, x first."""
+        """Return the index of the workgroup in the dispatch: the index along x, or, if there are workgroups along y or z, the linear index
+        from Vulkan's WorkgroupId, x first."""
         x = self.built_in(name, "workgroup")
         if self._workgroups[1:] == (1, 1):
             return x
@@ -213,7 +213,7 @@ class ProgramBuilder:
         return result
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
-        """Make a matrix whose value nothing may depend on."""
+        """Make a matrix with an undefined value, on which nothing may depend."""
         result = Value(name, type_)
         self._operations.append(MatrixUndefined(result, place))
         return result
@@ -280,7 +280,7 @@ class ProgramBuilder:
         return result
 
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
-        """Add a control barrier, of the workgroup if nothing else is said."""
+        """Add a control barrier, by default of the workgroup."""
         self._operations.append(Barrier(scope, handover))
 
     def variable(
@@ -292,25 +292,25 @@ class ProgramBuilder:
         return variable
 
     def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
-        """Load what ``path`` leads to in ``variable``."""
+        """Load the part of ``variable`` that ``path`` leads to."""
         result = Value(name, part_type(variable.type, path))
         self._operations.append(VariableLoad(result, variable, path))
         return result
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
-        """Load the matrix that ``path`` leads to in ``variable``."""
+        """Load the matrix in ``variable`` that ``path`` leads to."""
         result = self.get(name, variable, *path)
         assert is_matrix(result), f"{name}: the path leads to no matrix"
         return result
 
     def get_scalar(self, name: str, variable: Variable, *path: int | ScalarValue) -> Scalar:
-        """Load the scalar that ``path`` leads to in ``variable``."""
+        """Load the scalar in ``variable`` that ``path`` leads to."""
         result = self.get(name, variable, *path)
         assert is_scalar(result), f"{name}: the path leads to no scalar"
         return result
 
     def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:
-        """Store ``value`` where ``path`` leads to in ``variable``."""
+        """Store ``value`` to the part of ``variable`` that ``path`` leads to."""
         self._operations.append(VariableStore(variable, path, value))
 
     def element_pointer(self, name: str, array: Array, index: ScalarValue, strided: bool = False) -> Pointer:
@@ -338,7 +338,7 @@ class ProgramBuilder:
         self._operations.append(PointerStore(matrix, pointer, stride, layout))
 
     def add(self, operation: Operation) -> None:
-        """Add an operation that has no method of its own."""
+        """Add an operation that has no builder method."""
         self._operations.append(operation)
 
     def extend(self, operations: Sequence[Operation]) -> None:
@@ -355,8 +355,8 @@ class ProgramBuilder:
         start: ScalarValue | None = None,
         step: ScalarValue | None = None,
     ) -> Iterator[None]:
-        """Make the operations added inside a loop's body; ``carried`` is complete when the block ends. Without a start, from 0; without a
-        step, by 1."""
+        """Make the operations added inside the body of a loop; ``carried`` is complete when the block ends. The default start is 0, and the
+        default step is 1."""
         with self.arm() as body:
             yield
         steps = start or self.literal(0), step or self.literal(1)
@@ -371,7 +371,7 @@ class ProgramBuilder:
 
     @contextmanager
     def arm(self) -> Iterator[list[Operation]]:
-        """Put the operations added inside on the list: an arm of a branch or switch, or what an exit does first."""
+        """Collect the operations added inside in the list: an arm of a branch or switch, or the operations before an exit."""
         body: list[Operation] = []
         outer, self._operations = self._operations, body
         yield body
@@ -401,14 +401,14 @@ class ProgramBuilder:
         body: Sequence[Operation] = (),
         returned: AnyValue | Operand | None = None,
     ) -> None:
-        """End the program or the function, the loop, or the iteration, where the condition holds."""
+        """End the program or the function, the loop, or the iteration, if the condition holds."""
         self._operations.append(Exit(kind, condition, tuple(body), returned))
 
     @contextmanager
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
-        """Run the operations added inside in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch: the
-        ``size`` invocations of a scope instance follow each other, in the order of their SubgroupLocalInvocationId at subgroup scope, and
-        of their LocalInvocationIndex at workgroup scope; those of a draw have the draw's order."""
+        """Run the operations added inside in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch. The
+        ``size`` invocations of a scope instance are adjacent, in the order of SubgroupLocalInvocationId at subgroup scope and of
+        LocalInvocationIndex at workgroup scope. The invocations of a draw have the draw's order."""
         own: BuiltInName = "subgroup_invocation" if self._scope is Scope.SUBGROUP else "local_invocation"
         with self.arm() as body:
             if self._shape.draw is not None:
@@ -433,7 +433,7 @@ class ProgramBuilder:
         """Return the finished program.
 
         Raises:
-            GeneratorError: a value differs among invocations where an operation needs one that does not (generators.program.domains).
+            GeneratorError: a value differs among invocations, but an operation needs a uniform one (generators.program.domains).
         """
         program = Program(
             tuple(self._arrays),

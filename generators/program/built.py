@@ -1,4 +1,4 @@
-"""What a family's builder makes of a case that runs a shader."""
+"""The result of building a case that runs a shader."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from generators.program.program import Program, Subcase
 
 @dataclass(frozen=True)
 class Built:
-    """A case, built once: what all of its dispatches share.
+    """A case, built once: the parts that all of its dispatches share.
 
     Attributes:
-        program: what the shader does. Its ``others`` are other pipelines of the same module.
-        draw: makes a subcase. Gets its name, the parameters of case and subcase, the program or one of its others, and a generator of
-            random numbers that depends on the names of case and subcase alone.
+        program: the shader's program. Its ``others`` are other pipelines of the same module.
+        draw: makes a subcase. It gets the subcase's name, the parameters of case and subcase, the program or one of its others, and a
+            random number generator that depends only on the names of case and subcase.
     """
 
     program: Program

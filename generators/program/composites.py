@@ -30,7 +30,7 @@ class CompositeExtract(Operation):
 
 @dataclass(frozen=True)
 class CompositeInsert(Operation):
-    """``result`` is ``composite`` with ``part`` where ``path`` leads to."""
+    """``result`` is ``composite`` with ``part`` at the place that ``path`` leads to."""
 
     result: AnyValue
     part: AnyValue | Operand
@@ -48,7 +48,8 @@ class CopyObject(Operation):
 
 @dataclass(frozen=True)
 class CopyMemory(Operation):
-    """What ``target_path`` leads to in ``target`` becomes what ``source_path`` leads to in ``source``, of the same type."""
+    """Copies the part of ``source`` that ``source_path`` leads to, to the part of ``target`` that ``target_path`` leads to, which has the
+    same type."""
 
     target: Variable
     target_path: Path

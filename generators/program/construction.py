@@ -1,4 +1,4 @@
-"""Matrices that are not loaded: constants, null, undefined, and composites of a scalar (SPV_KHR_cooperative_matrix, 3.42.7 and 3.42.12)."""
+"""Constructed matrices: constants, null, undefined, and composites of a scalar (SPV_KHR_cooperative_matrix, 3.42.7 and 3.42.12)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class MatrixSplat(Operation):
 
 @dataclass(frozen=True)
 class MatrixConstant(Operation):
-    """``result`` is a constant of the module, every component of which is ``value`` (KHR-COMP-01).
+    """``result`` is a constant of the module whose components are all ``value`` (KHR-COMP-01).
 
     Attributes:
         result: the matrix.
         value: a literal or a specialization constant of the component type.
         replicated: whether one of SPV_EXT_replicated_composites' instructions declares it (KHR-COMP-05).
-        specializable: whether a specialization-constant instruction declares it although ``value`` is a literal, which SPIR-V allows;
-            for a ``value`` that is a specialization constant it is always so.
+        specializable: whether a specialization-constant instruction declares it although ``value`` is a literal, which SPIR-V allows; if
+            ``value`` is a specialization constant, such an instruction always declares it.
     """
 
     result: Matrix
@@ -46,7 +46,7 @@ class MatrixNull(Operation):
 
 @dataclass(frozen=True)
 class MatrixUndefined(Operation):
-    """``result`` is OpUndef, in the module's declarations or in the function. It may be handed on, but nothing may depend on its value
+    """``result`` is OpUndef, in the module's declarations or in the function. It may be passed on, but nothing may depend on its value
     (KHR-COMP-04)."""
 
     result: Matrix

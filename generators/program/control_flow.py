@@ -1,8 +1,8 @@
 """Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11).
 
 Around matrices all of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations
-of the scope or by none (KHR-UNI-01). It may differ from one instance to the next where what decides does. Around cooperative vectors it may
-differ from invocation to invocation (CV-CTRL-01).
+of the scope or by none (KHR-UNI-01). It may differ between instances if the deciding value does. Around cooperative vectors it may differ
+between invocations (CV-CTRL-01).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Flowing = Value[MatrixType | CooperativeVectorType | ArrayType | ComponentType | PointerType]
-"""A value that a loop carries, or that is chosen where arms meet."""
+"""A value that a loop carries, or that a merge of arms chooses."""
 
 FlowingSource = Matrix | CooperativeVector | ArrayValue | ScalarValue | Pointer
-"""What such a value begins as, or is."""
+"""The initial value, or a source, of such a value."""
 
 _ZERO, _ONE = (literal(COMPONENT_TYPES["u32"], value) for value in (0, 1))
 
@@ -57,7 +57,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Select(Operation):
-    """``result`` is ``then`` where the condition holds, else ``otherwise``; three scalars or cooperative vectors of one type.
+    """``result`` is ``then`` if the condition holds, otherwise ``otherwise``; three scalars or cooperative vectors of one type.
     Matrices are left out (F-KHR-5)."""
 
     result: Scalar | CooperativeVector
@@ -78,8 +78,8 @@ class Carried:
 
 @dataclass(frozen=True)
 class Loop(Operation):
-    """``body`` runs with ``index`` (u32) at ``start`` and then ``step`` more each time, as long as it is less than ``limit``: if nothing
-    else is said, ``limit`` times, from 0 by 1. All carried values change at once, at the end of the body."""
+    """``body`` runs with ``index`` (u32) from ``start``, increased by ``step`` each time, as long as it is less than ``limit``; by default
+    ``limit`` times, from 0 by 1. All carried values change at once, at the end of the body."""
 
     index: Scalar
     limit: ScalarValue | Selected
@@ -92,7 +92,7 @@ class Loop(Operation):
 
 @dataclass(frozen=True)
 class Merged:
-    """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
+    """A value after a branch: the source of the arm that ran, with one source for each arm. A source is computed by its arm or before the
     branch. Matrices, cooperative vectors, arrays or pointers of one type, or scalars."""
 
     result: Flowing
@@ -101,7 +101,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Branch(Operation):
-    """``then`` runs where the condition holds, ``otherwise`` elsewhere. ``merged`` has sources for (then, otherwise)."""
+    """``then`` runs if the condition holds, ``otherwise`` if not. ``merged`` has sources for (then, otherwise)."""
 
     condition: Condition
     then: tuple[Operation, ...]
@@ -120,8 +120,8 @@ class Arm:
 
 @dataclass(frozen=True)
 class Switch(Operation):
-    """Runs the arm that has ``selector`` (u32) among its literals, else ``default``. ``merged`` has sources for the arms in order and
-    last for the default."""
+    """Runs the arm that has ``selector`` (u32) among its literals, or ``default`` if there is none. ``merged`` has sources for the arms in
+    order and last for the default."""
 
     selector: ScalarValue
     arms: tuple[Arm, ...]
@@ -132,9 +132,9 @@ class Switch(Operation):
 
 @dataclass(frozen=True)
 class Exit(Operation):
-    """Where the condition holds, ``body`` runs and then: the program or the function ends (``return``), the loop ends (``break``), or
-    its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue`` carried values
-    are those that they had when the iteration began. ``returned`` is what the function returns, of a return inside of one."""
+    """If the condition holds, ``body`` runs, and then the program or the function ends (``return``), the loop ends (``break``), or its next
+    iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue``, carried values have their
+    values from the start of the iteration. ``returned`` is the value of a return inside a function."""
 
     kind: Literal["return", "break", "continue"]
     condition: Condition
@@ -144,8 +144,8 @@ class Exit(Operation):
 
 @dataclass(frozen=True)
 class ReturnBoth(Operation):
-    """A branch in a function both of whose arms return: ``then_returned`` after ``then`` where the condition holds, else
-    ``otherwise_returned`` after ``otherwise``. What follows is never executed."""
+    """A branch in a function whose arms both return: ``then_returned`` after ``then`` if the condition holds, otherwise
+    ``otherwise_returned`` after ``otherwise``. Later operations are never executed."""
 
     condition: Condition
     then: tuple[Operation, ...]
@@ -155,11 +155,11 @@ class ReturnBoth(Operation):
 
 
 ControlFlow = Branch | Switch | Exit | ReturnBoth
-"""What decides, besides loops."""
+"""The operations that decide control flow, besides loops."""
 
 
 def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
-    """Return the operations inside of ``operation``, one tuple for each way that control may take."""
+    """Return the operations inside ``operation``, one tuple for each path that control may take."""
     match operation:
         case Loop() | Exit() | LastWorkgroupRan() | PerInvocation() | Stated():
             return (operation.body,)
@@ -174,7 +174,8 @@ def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
 
 
 def flattened(operations: Sequence[Operation], effects: bool = False) -> Iterator[Operation]:
-    """All operations in order, each followed by those inside of it; with ``effects`` by the stated effect in place of its code."""
+    """Yield all operations in order, each followed by the operations inside it; with ``effects``, yield the stated effect instead of its
+    code."""
     for operation in operations:
         yield operation
         for body in ((operation.effect,),) if effects and isinstance(operation, Stated) else bodies(operation):

@@ -13,8 +13,8 @@ from generators.types import ComponentType, Use
 class Conversion(enum.Enum):
     """The conversions that the extension allows on matrices, by the name of their instruction without ``Op``.
 
-    The instruction, and not the type, says how the bits of an integer are read: ConvertSToF and SConvert take their operand for
-    signed and ConvertFToS makes a signed number, whatever the Signedness of OpTypeInt.
+    The instruction, not the type, determines the interpretation of an integer's bits: ConvertSToF and SConvert treat their operand as
+    signed, and ConvertFToS makes a signed number, whatever the Signedness of OpTypeInt.
     """
 
     F_TO_U = "ConvertFToU"
@@ -29,8 +29,8 @@ class Conversion(enum.Enum):
 
 @dataclass(frozen=True)
 class MatrixConvert(Operation):
-    """``result`` is ``matrix`` converted component by component; both have the same scope, rows, columns and use (KHR-CVT-02),
-    but that an accumulator may become an A or B (CM2-CVT-01).
+    """``result`` is ``matrix`` converted component by component; both have the same scope, rows, columns and use (KHR-CVT-02), except that
+    an accumulator may become an A or B (CM2-CVT-01).
 
     ``saturating`` decorates the instruction with SaturatedToLargestFloat8NormalConversionEXT, for results of 8-bit floats (KHR-CVT-06).
     """
@@ -47,8 +47,8 @@ def is_float8(component: ComponentType) -> bool:
 
 
 def conversions(source: ComponentType, target: ComponentType) -> tuple[Conversion, ...]:
-    """Return the instructions that may convert ``source`` to ``target``; empty where none may. The one that agrees with the signedness of
-    both types comes first; where the types leave two, or none, the one that reads ``source`` by its type.
+    """Return the instructions that may convert ``source`` to ``target``; empty if none may. The instruction that matches the signedness of
+    both types comes first; if two match, or none does, the instruction that reads ``source`` by its type comes first.
 
     ConvertFToU and UConvert need a Result Type with Signedness 0, UConvert and SConvert one of another width (SPIR-V, Conversion
     Instructions); OpBitcast converts integers of one width only (KHR-CVT-03, F-KHR-8).
@@ -71,14 +71,14 @@ def conversions(source: ComponentType, target: ComponentType) -> tuple[Conversio
 
 
 def agrees(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
-    """Tell whether the instruction reads and makes numbers of the signedness of the types, as a conversion by type would."""
+    """Tell whether the instruction reads and makes numbers with the signedness of the types, as a conversion by type would."""
     if conversion is Conversion.S_TO_S and not source.is_signed:
         return target.is_signed and target.bits < source.bits
     return conversion is conversions(source, target)[0]
 
 
 def changes_use(operation: MatrixConvert, maintenance1: bool = False) -> bool:
-    """Tell whether it makes an A or B of an accumulator, or with ``maintenance1`` an accumulator of an A or B, which no bitcast does
+    """Tell whether it makes an A or B from an accumulator, or with ``maintenance1`` an accumulator from an A or B; a bitcast cannot do this
     (CM2-CVT-01, CM2-CVT-02, M1-CVT-01)."""
     uses = operation.matrix.type.use, operation.result.type.use
     if maintenance1 and uses[1] is Use.ACCUMULATOR:
@@ -87,7 +87,7 @@ def changes_use(operation: MatrixConvert, maintenance1: bool = False) -> bool:
 
 
 def is_allowed(operation: MatrixConvert, maintenance1: bool = False) -> bool:
-    """Tell whether the types of ``operation`` are those that its instruction and its decoration take; ``maintenance1``: see Program."""
+    """Tell whether the instruction and the decoration of ``operation`` accept its types; ``maintenance1``: see Program."""
     source, target = operation.matrix.type, operation.result.type
     if (source.scope, source.rows, source.columns) != (target.scope, target.rows, target.columns):
         return False

@@ -15,8 +15,8 @@ from generators.program.values import CooperativeVector, ScalarValue
 from generators.types import ComponentType
 
 BitOperator = Literal["and", "or", "xor", "shift_left", "shift_right_logical", "shift_right_arithmetic"]
-"""OpBitwiseAnd, OpBitwiseOr, OpBitwiseXor, OpShiftLeftLogical, OpShiftRightLogical and OpShiftRightArithmetic. No shift is by the width
-or more, read as an unsigned number."""
+"""OpBitwiseAnd, OpBitwiseOr, OpBitwiseXor, OpShiftLeftLogical, OpShiftRightLogical and OpShiftRightArithmetic. Shift amounts, read as
+unsigned, are less than the width."""
 
 VectorFunction = Literal[
     "FMin", "UMin", "SMin", "NMin", "FMax", "UMax", "SMax", "NMax", "FClamp", "UClamp", "SClamp", "NClamp",
@@ -31,7 +31,7 @@ ARGUMENTS: Mapping[VectorFunction, int] = MappingProxyType(
         **dict.fromkeys(("Exp", "Log", "Tanh", "Atan"), 1),
     }
 )
-"""How many arguments a function takes."""
+"""Number of arguments of each function."""
 
 _INTEGER = frozenset({"UMin", "SMin", "UMax", "SMax", "UClamp", "SClamp"})
 

@@ -21,14 +21,14 @@ class MatrixInMemory:
     """A matrix that an instruction reads.
 
     Attributes:
-        array: where it is; the type of its pointee, a scalar, does not matter (CV-MM-14).
-        offset: where it begins, in bytes: a multiple of 64. Of an array with ``opaque`` matrices a multiple of their pitch.
+        array: the array that contains it; the type of the array's pointee, a scalar, does not matter (CV-MM-14).
+        offset: its start in bytes, a multiple of 64; in an array with ``opaque`` matrices, a multiple of their pitch.
         interpretation: the type of its elements.
-        layout: how they are laid out.
-        stride: the bytes from a row (column) to the next: a multiple of 16. Optimal layouts ignore it (CV-MM-19). None leaves the
-            optional operand out, which only an optimal layout allows (F-CV-1).
-        transpose: whether the matrix is K x M in memory; a specialization constant is a u32, not 0 for true. With an optimal layout only
-            (CV-MM-20, CV-MM-21).
+        layout: their order.
+        stride: the bytes from a row (column) to the next, a multiple of 16. Optimal layouts ignore it (CV-MM-19). None leaves the optional
+            operand out, which only an optimal layout allows (F-CV-1).
+        transpose: whether the matrix is K x M in memory; a specialization constant is a u32 that is nonzero for true. It may be set only
+            with an optimal layout (CV-MM-20, CV-MM-21).
     """
 
     array: Array
@@ -41,8 +41,8 @@ class MatrixInMemory:
 
 @dataclass(frozen=True)
 class BiasInMemory:
-    """A bias that an instruction reads: M elements from byte ``offset`` (a multiple of 16) of ``array`` on, whose pointee, a scalar, does
-    not matter (CV-MM-15)."""
+    """A bias that an instruction reads: M elements starting at byte ``offset`` (a multiple of 16) of ``array``, whose pointee, a scalar,
+    does not matter (CV-MM-15)."""
 
     array: Array
     offset: ScalarValue
@@ -55,13 +55,13 @@ class CooperativeVectorMatMul(Operation):
 
     Attributes:
         result: ``rows`` components of f16, f32, s32 or u32.
-        input: ``columns`` components; of a packed interpretation as many u32 as hold them.
-        interpretation: the type that the input is converted or bitcast to.
+        input: ``columns`` components; with a packed interpretation, as many u32 as hold them.
+        interpretation: the type to which the input is converted or bitcast.
         matrix: ``rows`` x ``columns``.
         bias: None for OpCooperativeVectorMatrixMulNV.
         rows, columns: M and K.
         operands: B_SIGNED says that an integer input is signed, RESULT_SIGNED that an integer result is (F-CV-4); None leaves the optional
-            mask out. Where the operation is built by ``ProgramBuilder.matmul``, they follow the types if nothing else is said.
+            mask out. By default, ``ProgramBuilder.matmul`` derives them from the types.
     """
 
     result: CooperativeVector
@@ -100,5 +100,5 @@ def vector_layout_value(layout: VectorMatrixLayoutOperand) -> VectorMatrixLayout
 
 
 def transposes(transpose: bool | Operand) -> bool:
-    """Whether a matrix is transposed in this case."""
+    """Tell whether a matrix is transposed in this case."""
     return bool(transpose.value) if isinstance(transpose, Operand) else transpose

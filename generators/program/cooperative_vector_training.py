@@ -15,12 +15,12 @@ class OuterProductAccumulate(Operation):
     """Each element (m, n) of the matrix in memory grows by ``a``[m] * ``b``[n], by an atomic add at Device scope (CV-OPA-01, CV-OPA-04).
 
     Attributes:
-        array: where the matrix is: in a storage buffer or physical storage, with any pointee.
-        offset: where the matrix begins, in bytes: a multiple of 64. Of an array with ``opaque`` matrices a multiple of their pitch.
+        array: the array that contains the matrix, in a storage buffer or physical storage, with any pointee.
+        offset: start of the matrix in bytes, a multiple of 64; in an array with ``opaque`` matrices, a multiple of their pitch.
         a, b: M and N components of one type, f16.
         layout: TRAINING_OPTIMAL, for Vulkan (CV-OPA-07).
         interpretation: the type of the matrix and of the accumulation: f16 or f32 (CV-OPA-03).
-        stride: as of a MatrixInMemory.
+        stride: as for a MatrixInMemory.
     """
 
     array: Array

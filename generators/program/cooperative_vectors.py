@@ -1,8 +1,8 @@
 """Cooperative vectors: loads, stores, construction, and components at a run-time index (SPV_NV_cooperative_vector, 2.2.2 and 3.42.8).
 
-A cooperative vector belongs to one invocation, so all of this is code of a ``PerInvocation``, in any control flow. ``CompositeConstruct``,
-``CompositeExtract`` and ``CompositeInsert`` take components at constant indices; paths of ``VariableLoad`` and ``VariableStore`` take
-components of a variable.
+A cooperative vector belongs to one invocation, so these operations are code of a ``PerInvocation``, in any control flow.
+``CompositeConstruct``, ``CompositeExtract`` and ``CompositeInsert`` take components at constant indices; paths of ``VariableLoad`` and
+``VariableStore`` take components of a variable.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from generators.program.operation import Operation
 from generators.program.values import CooperativeVector, Operand, Scalar, ScalarValue
 
 VECTOR_ALIGNMENT = 16
-"""Bytes to which the place of a vector or a bias is aligned in every valid program (RuntimeSpirv-OpCooperativeVectorLoadNV-10099,
+"""Alignment in bytes of a vector or a bias in every valid program (RuntimeSpirv-OpCooperativeVectorLoadNV-10099,
 -OpCooperativeVectorMatrixMulAddNV-10098, -OpCooperativeVectorReduceSumAccumulateNV-10100)."""
 
 
 @dataclass(frozen=True)
 class CooperativeVectorLoad(Operation):
     """``result`` is read from byte ``offset`` (u32 or s32, a multiple of 16) of ``array``, whose pointee does not matter (CV-LD-01,
-    CV-LD-02). The scope of ``memory`` is the workgroup, if it gives none."""
+    CV-LD-02). The default scope of ``memory`` is the workgroup."""
 
     result: CooperativeVector
     array: Array
@@ -33,7 +33,7 @@ class CooperativeVectorLoad(Operation):
 
 @dataclass(frozen=True)
 class CooperativeVectorStore(Operation):
-    """``vector`` is written to ``array``; addressing and ``memory`` as in CooperativeVectorLoad. Its bytes alone are written (CV-ST-01)."""
+    """``vector`` is written to ``array``; addressing and ``memory`` as in CooperativeVectorLoad. Only its bytes are written (CV-ST-01)."""
 
     vector: CooperativeVector
     array: Array
@@ -44,7 +44,7 @@ class CooperativeVectorStore(Operation):
 @dataclass(frozen=True)
 class CooperativeVectorSplat(Operation):
     """Every component of ``result`` is ``value``, a scalar of the component type: one constituent for each component, or
-    OpCompositeConstructReplicateEXT if ``replicated``, which a length that is a specialization constant needs (CV-COMP-04)."""
+    OpCompositeConstructReplicateEXT if ``replicated``, which is necessary if the length is a specialization constant (CV-COMP-04)."""
 
     result: CooperativeVector
     value: ScalarValue
@@ -75,7 +75,7 @@ class CooperativeVectorNull(Operation):
 
 @dataclass(frozen=True)
 class CooperativeVectorUndefined(Operation):
-    """``result`` is OpUndef, in the module's declarations or in the function. It may be handed on, but nothing may depend on its value."""
+    """``result`` is OpUndef, in the module's declarations or in the function. It may be passed on, but nothing may depend on its value."""
 
     result: CooperativeVector
     place: Literal["module", "function"]
@@ -83,7 +83,7 @@ class CooperativeVectorUndefined(Operation):
 
 @dataclass(frozen=True)
 class CooperativeVectorExtract(Operation):
-    """OpVectorExtractDynamic: ``result`` is component ``index`` (u32) of ``vector``, which has it (CV-COMP-02)."""
+    """OpVectorExtractDynamic: ``result`` is component ``index`` (u32) of ``vector``; the index is in range (CV-COMP-02)."""
 
     result: Scalar
     vector: CooperativeVector
@@ -92,7 +92,8 @@ class CooperativeVectorExtract(Operation):
 
 @dataclass(frozen=True)
 class CooperativeVectorInsert(Operation):
-    """OpVectorInsertDynamic: ``result`` is ``vector`` with ``part`` as its component ``index`` (u32), which it has (CV-COMP-02)."""
+    """OpVectorInsertDynamic: ``result`` is ``vector`` with ``part`` as its component ``index`` (u32); the index is in range
+    (CV-COMP-02)."""
 
     result: CooperativeVector
     vector: CooperativeVector

@@ -1,7 +1,7 @@
-"""Domains: among whom a value is the same, and what operations demand of their operands.
+"""Domains: the invocations among which a value is uniform, and the domains that operations demand of their operands.
 
-An operation derives the domain of its results. A result is the same among as few as one of its operands is, as the region that it is
-computed in makes it, and as the condition makes it that decides whether it is computed.
+An operation derives the domain of its results. The domain of a result is the narrowest among its operands, the region in which it is
+computed, and the condition that decides whether it is computed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from generators.types import Scope, StorageClass
 
 
 class Domain(enum.IntEnum):
-    """Among whom a value is the same, the widest first."""
+    """The invocations among which a value is uniform, the widest group first."""
 
     DISPATCH = 0
     WORKGROUP = 1
@@ -95,7 +95,7 @@ _SCALAR = (
     BitCastArray,
     ExtractSubArray,
 )
-"""What each invocation may do for itself."""
+"""Operations that each invocation may execute for itself."""
 
 _VECTOR = (
     CooperativeVectorLoad,
@@ -117,15 +117,15 @@ _VECTOR = (
     OuterProductAccumulate,
     ReduceSumAccumulate,
 )
-"""What an invocation does with cooperative vectors, in any control flow and with any operands (CV-CTRL-01)."""
+"""Operations on cooperative vectors, in any control flow and with any operands (CV-CTRL-01)."""
 
 
 def check_domains(program: Program) -> Mapping[str, Domain]:
     """Return the domains of the program's values, by name.
 
     Raises:
-        GeneratorError: an operation of a whole scope instance has an operand that differs among its invocations, or is executed by some of
-            them only (KHR-UNI-01), or one with cooperative vectors is not code of single invocations (CV-CTRL-01).
+        GeneratorError: an operation of a whole scope instance has an operand that differs among its invocations, or only some invocations
+            execute it (KHR-UNI-01); or an operation with cooperative vectors is not code of single invocations (CV-CTRL-01).
     """
     checker = _Checker(_SCOPES[program.scope])
     checker.run(program.operations, Domain.DISPATCH)
@@ -136,9 +136,9 @@ class _Checker:
     """Derives domains in program order.
 
     Attributes:
-        widest: the narrowest domain that operations with matrices take.
+        widest: the narrowest domain that operations with matrices accept.
         alone: whether the operations are code that each invocation runs for itself.
-        own: names of variables that hold something of each invocation's own.
+        own: names of variables that hold a different value for each invocation.
     """
 
     def __init__(self, scope: Domain) -> None:
@@ -148,11 +148,11 @@ class _Checker:
         self.own: set[str] = set()
 
     def of(self, names: Iterable[str]) -> Domain:
-        """Return the domain of what depends on values."""
+        """Return the domain of a result that depends on values."""
         return max((self.domains.get(name, Domain.DISPATCH) for name in names), default=Domain.DISPATCH)
 
     def run(self, operations: Sequence[Operation], around: Domain) -> None:
-        """Derive the domains of results; ``around`` is that of the conditions that decide whether the operations are executed."""
+        """Derive the domains of results; ``around`` is the domain of the conditions that decide whether the operations are executed."""
         for operation in operations:
             self._step(operation, around)
 
@@ -207,7 +207,8 @@ class _Checker:
                 self._inside(operation, around)
 
     def _convert(self, operation: ConstructCoopMat | ExtractCoopMat, around: Domain) -> None:
-        """Arrays of single invocations become a matrix, or a matrix becomes such arrays; the subgroup does it together (QC-UNI-01)."""
+        """Derive the domain of a conversion between arrays of single invocations and a matrix, which the subgroup does together
+        (QC-UNI-01)."""
         if self.alone:
             raise GeneratorError(
                 "QC-UNI-01",
@@ -223,7 +224,8 @@ class _Checker:
                 self.domains[value.name] = domain
 
     def _variable(self, operation: VariableLoad | VariableStore | CopyMemory, around: Domain) -> None:
-        """Return a variable of each invocation, which is a value of its own once it has been given one."""
+        """Derive the domain of a loaded variable: a variable differs between invocations after a value that differs has been stored to
+        it."""
         domain = max(around, self.of(names_read(operation)))
         source = operation.source if isinstance(operation, CopyMemory) else _target(operation)
         if source.name in self.own:
@@ -234,7 +236,7 @@ class _Checker:
             self.own.add(_target(operation).name)
 
     def _memory(self, operation: Operation) -> Domain:
-        """Among whom the memory is the same that an operation reads."""
+        """Return the domain of the memory that an operation reads."""
         if isinstance(operation, ArrayLoad | CooperativeVectorLoad) and operation.array.storage is StorageClass.WORKGROUP:
             return Domain.WORKGROUP
         return Domain.DISPATCH
@@ -284,7 +286,7 @@ def _target(operation: VariableLoad | VariableStore | CopyMemory) -> Variable:
 
 
 def _is_own(value: object) -> bool:
-    """Tell whether a value may be another one in each invocation."""
+    """Tell whether a value may differ between invocations."""
     return is_scalar(value) or is_cooperative_vector(value) or is_aggregate(value)
 
 

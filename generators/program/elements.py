@@ -1,5 +1,5 @@
-"""Components of the invocation: OpCooperativeMatrixLengthKHR, and the effect of code that takes components by access chains and composite
-instructions (SPV_KHR_cooperative_matrix, 2.2.2 and 3.42.8)."""
+"""Components of the invocation: OpCooperativeMatrixLengthKHR, and the effect of code that accesses components by access chains and
+composite instructions (SPV_KHR_cooperative_matrix, 2.2.2 and 3.42.8)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LeadingForm = Literal["pointer", "composite"]
 
 @dataclass(frozen=True)
 class MatrixLength(Operation):
-    """OpCooperativeMatrixLengthKHR: ``result`` (u32) is the number of components that an invocation has of a matrix of ``type``. It is
-    taken to be the same in all invocations of the scope, as on all known devices."""
+    """OpCooperativeMatrixLengthKHR: ``result`` (u32) is the number of components that an invocation has of a matrix of ``type``. The suite
+    assumes the same number in all invocations of the scope, as on all known devices."""
 
     result: Scalar
     type: MatrixType
@@ -29,8 +29,8 @@ class MatrixLength(Operation):
 
 @dataclass(frozen=True)
 class MatrixCoordinate(Operation):
-    """OpCooperativeMatrixGetCoordinateEXT: ``result``, a vector of two u32, is the row and the column of the element that component
-    ``index`` of the invocation stands for in ``matrix`` (M1-COORD-01). ``index`` is less than the length of the type."""
+    """OpCooperativeMatrixGetCoordinateEXT: ``result``, a vector of two u32, is the row and the column of the element of ``matrix`` that the
+    invocation holds as component ``index`` (M1-COORD-01). ``index`` is less than the length of the type."""
 
     result: Aggregate
     matrix: Matrix
@@ -52,19 +52,19 @@ class ElementFunction:
 @dataclass(frozen=True)
 class ComponentsUpdated(Effect):
     """For every i below the length of its matrix type, each invocation has set component i of the matrix in ``target`` to ``function``
-    of component i of the matrix in ``source``, which may be the same one (KHR-LEN-02, KHR-COMP-03).
+    of component i of the matrix in ``source``, which may be the same matrix (KHR-LEN-02, KHR-COMP-03).
 
-    What becomes of an element depends on its value alone, since which invocations hold it is unspecified (F-KHR-4); that two
-    matrices of one type are spread alike is this suite's position.
+    The new element depends only on the old value, since it is unspecified which invocations hold it (F-KHR-4). This suite takes the
+    position that two matrices of one type are distributed in the same way.
 
     Attributes:
-        condition: ``below`` updates only values less than ``threshold``: invocations diverge, which is allowed for components
-            through pointers (KHR-UNI-03). ``odd_lane`` has two branches that do the same, one for every other invocation.
-        leading: so many components are updated at constant indices, each if the length is greater, and the loop takes the rest.
-        leading_form: ``pointer`` takes them by access chains; ``composite`` by OpCompositeExtract and OpCompositeInsert, which all
+        condition: ``below`` updates only values less than ``threshold``: invocations diverge, which is allowed for components through
+            pointers (KHR-UNI-03). ``odd_lane`` has two branches with the same effect, one for every other invocation.
+        leading: number of components that are updated at constant indices, each if the length is greater; the loop updates the rest.
+        leading_form: ``pointer`` accesses them by access chains; ``composite`` by OpCompositeExtract and OpCompositeInsert, which all
             invocations of the scope execute if their lengths agree, as all known devices' lengths do. Only with ``always``.
-        kept: holds the same matrix as the target before. There the composite form stores the Composite operand of its first
-            OpCompositeInsert once more, which the instruction leaves as it is.
+        kept: a variable that initially holds the same matrix as the target. The composite form stores the Composite operand of its first
+            OpCompositeInsert there again, which the instruction must leave unchanged.
     """
 
     target: Variable
@@ -80,7 +80,7 @@ class ComponentsUpdated(Effect):
 
     @property
     def type(self) -> MatrixType:
-        """Of both matrices."""
+        """The type of both matrices."""
         type_ = part_type(self.source.type, self.source_path)
         assert isinstance(type_, MatrixType), "source_path leads to a matrix"
         return type_
@@ -92,8 +92,8 @@ class ComponentsPlaced(Effect):
     component i of ``matrix``, which has the same type (M1-COORD-01).
 
     Attributes:
-        what: ``number`` sets element (r, c) to r * (columns + 1) + c, which wraps in integers; ``mask`` to 0 where c is greater than r.
-        leading: so many components have literal indices, each if the length is greater, and a loop takes the rest.
+        what: ``number`` sets element (r, c) to r * (columns + 1) + c, which wraps in integers; ``mask`` to 0 if c is greater than r.
+        leading: number of components with literal indices, each if the length is greater; a loop handles the rest.
     """
 
     target: Variable
@@ -104,8 +104,9 @@ class ComponentsPlaced(Effect):
 
 @dataclass(frozen=True)
 class OthersCounted(Effect):
-    """Every invocation has added to element ``index`` of ``counter``, a buffer of u32, how many components below the length of its type
-    the matrix in ``variable`` has that are not ``expected``. All elements of the matrix are, so nothing was added (KHR-LEN-02)."""
+    """Every invocation has added to element ``index`` of ``counter``, a buffer of u32, the number of components below the length of the
+    type that are not ``expected`` in the matrix in ``variable``. All elements of the matrix are ``expected``, so the sum is 0
+    (KHR-LEN-02)."""
 
     counter: Array
     index: int

@@ -9,8 +9,8 @@ from generators.program.operation import Operation
 from generators.program.values import Matrix, ScalarValue
 
 Operator = Literal["add", "subtract", "multiply", "divide", "signed_divide", "unsigned_divide"]
-"""``divide`` is OpFDiv. Integers have OpSDiv and OpUDiv, whose operands are signed or unsigned whatever OpTypeInt says; the other
-operators are OpF or OpI as the components are."""
+"""``divide`` is OpFDiv. Integers have OpSDiv and OpUDiv, whose operands are signed or unsigned whatever OpTypeInt says; the other operators
+are OpF or OpI, depending on the components."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-"""A notation for functions of scalars: expressions, which become the operations of a function.
+"""A notation for functions of scalars: expressions that become the operations of a function.
 
-CombineFunc, Func and DecodeFunc (SPV_NV_cooperative_matrix2) are functions like all others. Most of them are one formula, which is written
-as an expression. Nothing says how often, in which order and by which invocations a function that instructions call is called (CM2-PE-07,
-C19), so it is pure, except that one of an operation on elements may store to words that no other call accesses (F-CM2-10).
+CombineFunc, Func and DecodeFunc (SPV_NV_cooperative_matrix2) are ordinary functions. Most of them are a single formula, which is written as
+an expression. The number and the order of the calls from an instruction are unspecified, and so are the calling invocations (CM2-PE-07,
+C19). Such a function is therefore pure, except that a function of an operation on elements may store to words that no other call accesses
+(F-CM2-10).
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from generators.types import COMPONENT_TYPES, ComponentType
 BinaryOperator = Literal[
     "add", "subtract", "multiply", "minimum", "maximum", "and", "or", "xor", "shift_left", "shift_right", "equal", "less"
 ]  # fmt: skip
-"""Of two values of one type; ``equal`` and ``less`` give what only ``Choose`` takes. ``minimum``, ``maximum`` and ``less`` go by the type's
-signedness, and are not of NaN."""
+"""Operators on two values of one type; only ``Choose`` accepts the results of ``equal`` and ``less``. ``minimum``, ``maximum`` and ``less``
+use the type's signedness, and do not accept NaN."""
 
 Whole = Aggregate | BlockPointer
-"""What an expression hands on as it is."""
+"""Values that an expression passes on unchanged."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class BlockRead:
-    """A member of the block that a pointer points to, at ``index`` where it is an array."""
+    """A member of the block that a pointer points to, at ``index`` if it is an array."""
 
     pointer: BlockPointer
     member: int
@@ -87,7 +88,7 @@ class ElementRead:
 
 @dataclass(frozen=True)
 class Binary:
-    """``left`` (operator) ``right``, of the type of both, which is the result's except for comparisons."""
+    """``left`` (operator) ``right``. The operands and, except for comparisons, the result have one type."""
 
     operator: BinaryOperator
     left: Expression
@@ -101,7 +102,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Choose:
-    """``then`` where the comparison ``condition`` holds, else ``otherwise``."""
+    """``then`` if the comparison ``condition`` holds, otherwise ``otherwise``."""
 
     condition: Binary
     then: Expression
@@ -123,7 +124,7 @@ class Converted:
 
 @dataclass(frozen=True)
 class Called:
-    """What another function returns. Parameters that are not scalars are handed on whole."""
+    """The result of another function. Parameters that are not scalars are passed as a whole."""
 
     function: Function
     arguments: tuple[Expression | Whole, ...]
@@ -139,7 +140,7 @@ Expression = Scalar | Operand | Part | BlockRead | ElementRead | Binary | Choose
 
 
 def constant(component: ComponentType, bits: int) -> Operand:
-    """Return a literal; ``bits`` as the component has them."""
+    """Return a literal; ``bits`` are in the component's format."""
     return literal(component, bits)
 
 
@@ -149,19 +150,19 @@ def element_function(name: str, parameters: tuple[Parameter, ...], result: Expre
     Args:
         name: unique in the program.
         parameters: of the function.
-        result: what it returns. Equal expressions are computed once, each operand before what it is an operand of.
+        result: its return value. Equal expressions are computed once, and operands before their users.
         control: Inline for ``for``, DontInline for ``against``.
     """
     body = _Body(name)
     value = body.value(result)
     if isinstance(value, Operand):
-        # A function returns a value of its own.
+        # A function must return a value that it computes.
         value = body.add(lambda scalar: ScalarConvert(scalar, value), value.type)
     return Function(name, parameters, tuple(body.operations), value, control)
 
 
 def vector_function(name: str, parameters: tuple[Parameter, ...], results: Sequence[Expression], control: Hint = "none") -> Function:
-    """Build the function that returns a vector of expressions; arguments as of ``element_function``."""
+    """Build the function that returns a vector of expressions; arguments as for ``element_function``."""
     body = _Body(name)
     parts = tuple(body.value(result) for result in results)
     vector: Aggregate = Value(f"{name}_vector", VectorType(results[0].type, len(results)))
@@ -176,14 +177,14 @@ def early_vector_function(
     late: Sequence[Expression],
     control: Hint = "none",
 ) -> Function:
-    """Build the function that returns one vector of expressions where a comparison holds, from inside of a branch, and else another."""
+    """Build the function that returns one vector of expressions from inside a branch if a comparison holds, and otherwise another."""
     body = _Body(name)
     decision = Condition(body.value(condition.left), cast(Relation, condition.operator), body.value(condition.right))
     vectors: list[Aggregate] = []
     constructed: list[tuple[Operation, ...]] = []
     before, known = body.operations, dict(body.values)
     for which, results in (("early", early), ("late", late)):
-        # What one way has computed the other one has not.
+        # Neither path can use values that the other has computed.
         body.operations, body.values, body.name = [], dict(known), f"{name}_{which}"
         parts = tuple(body.value(result) for result in results)
         vectors.append(Value(f"{name}_{which}_vector", VectorType(results[0].type, len(results))))
@@ -203,8 +204,8 @@ def looped_vector_function(
 
     Args:
         lanes: components of the vector.
-        component: from the number of a component (u32) to its value.
-        name, parameters, control: as of ``element_function``.
+        component: maps the index of a component (u32) to its value.
+        name, parameters, control: as for ``element_function``.
     """
     body = _Body(name)
     index: Scalar = Value(f"{name}_index", COMPONENT_TYPES["u32"])

@@ -15,8 +15,8 @@ ExtendedName = Literal[
     "minimum", "maximum", "clamp", "absolute", "floor", "fused",
     "exponential", "power_of_two", "logarithm", "inverse_root", "hyperbolic_tangent",
 ]  # fmt: skip
-"""``fused`` is Fma, of floats; ``floor`` is of floats, and ``absolute`` of floats and signed integers. Those in the second line are
-of f16 and f32."""
+"""``fused`` is Fma, for floats; ``floor`` is for floats, and ``absolute`` for floats and signed integers. The instructions in the second
+line are for f16 and f32."""
 
 OPERANDS: Mapping[ExtendedName, int] = MappingProxyType(
     {
@@ -36,7 +36,7 @@ OPERANDS: Mapping[ExtendedName, int] = MappingProxyType(
 """By instruction: the number of its operands."""
 
 BoundedFunction = Literal["Exp", "Exp2", "Log", "InverseSqrt", "Tanh", "Atan", "Fma"]
-"""Instructions of GLSL.std.450, by their names, whose float results have bounds (facts.md C28)."""
+"""The GLSL.std.450 instructions whose float results have error bounds (facts.md C28), by name."""
 
 BOUNDED: Mapping[ExtendedName, BoundedFunction] = MappingProxyType(
     {
@@ -47,13 +47,13 @@ BOUNDED: Mapping[ExtendedName, BoundedFunction] = MappingProxyType(
         "hyperbolic_tangent": "Tanh",
     }
 )
-"""Those of scalars that are not exact."""
+"""The scalar instructions whose results are not exact."""
 
 
 @dataclass(frozen=True)
 class Extended(Operation):
-    """``result`` is what the instruction ``which`` gives for ``operands``, all of one type. ``clamp`` has the value, the least and the
-    greatest result. A float result is exact, except of those of ``BOUNDED``."""
+    """``result`` is the result of the instruction ``which`` on ``operands``, all of one type. The operands of ``clamp`` are the value, the
+    smallest and the largest result. A float result is exact, except for the instructions in ``BOUNDED``."""
 
     result: Scalar
     which: ExtendedName

@@ -1,4 +1,4 @@
-"""Execution modes that control float arithmetic (SPV_KHR_float_controls), and what they say of a component type."""
+"""Execution modes that control float arithmetic (SPV_KHR_float_controls), and their meaning for a component type."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class FloatControl:
 
 @dataclass(frozen=True)
 class Modes:
-    """What execution modes say of one component type.
+    """The execution modes of one component type.
 
     Attributes:
         rounding: direction of the rounding of correctly rounded results.
         denormals: whether arithmetic keeps denormals, makes them zero, or may do either.
-        special: whether the signs of zeros, infinities and NaN count (SignedZeroInfNanPreserve).
+        special: whether the signs of zeros, infinities and NaN must be preserved (SignedZeroInfNanPreserve).
     """
 
     rounding: Rounding = "free"
@@ -54,9 +54,9 @@ _DENORMALS: dict[FloatMode, Denormals] = {FloatMode.DENORM_PRESERVE: "kept", Flo
 
 
 def modes_of(controls: Iterable[FloatControl], component: ComponentType) -> Modes:
-    """Return what ``controls`` say of ``component``.
+    """Return the modes that ``controls`` set for ``component``.
 
-    Rounding modes do not affect bfloat16 and 8-bit floats (KHR-FC-08), and of denormals the suite asks for IEEE 754 encodings alone
+    Rounding modes do not affect bfloat16 and 8-bit floats (KHR-FC-08), and the suite asks for denormal modes only with IEEE 754 encodings
     (F-KHR-35).
 
     Raises:

@@ -18,10 +18,10 @@ class PointerParameter:
     """A parameter that is a pointer to a variable of the caller, or of the module.
 
     Attributes:
-        variable: what the body calls the variable, and its type. It has the storage of the variables that are passed; it has no
+        variable: the name of the variable in the body, and its type. It has the storage of the variables that are passed, and no
             initializer.
-        direction: what the body does with it, which decides how GLSL declares it: ``in`` reads only, ``out`` writes all of it before it
-            reads. GLSL copies where SPIR-V passes a pointer, so the body must not use the caller's variable in another way.
+        direction: the accesses in the body, which decide the GLSL declaration: ``in`` only reads; ``out`` writes all of it before reading.
+            GLSL copies where SPIR-V passes a pointer, so the body must not use the caller's variable in another way.
     """
 
     variable: Variable
@@ -29,7 +29,7 @@ class PointerParameter:
 
     @property
     def name(self) -> str:
-        """That of the variable."""
+        """The name of the variable."""
         return self.variable.name
 
 
@@ -46,10 +46,10 @@ class Function:
 
     Attributes:
         name: unique in the program.
-        parameters: what the body calls its arguments.
+        parameters: the names of the arguments in the body.
         body: uses parameters, literals, specialization constants, arrays in bindings, its variables and variables of Private storage, but
             no other value of its caller; its names are unique in the program.
-        returned: what it returns at its end: a parameter or a value of its body; None for void.
+        returned: its return value at the end: a parameter or a value of its body; None for void.
         control: Inline for ``for``, DontInline for ``against``. It changes no result.
         variables: the variables of Function storage; each call has its own.
     """
@@ -64,8 +64,8 @@ class Function:
 
 @dataclass(frozen=True)
 class Call(Operation):
-    """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
-    belongs to two."""
+    """``result`` is the return value of ``function`` for ``arguments``; None for void. The argument for a pointer is a variable; no
+    variable is passed twice."""
 
     result: AnyValue | None
     function: Function
@@ -87,7 +87,7 @@ def check_call(call: Call) -> None:
 
 
 def passed_type(value: Parameter | Argument) -> object:
-    """Return the type of a value, or the storage and the type that a pointer to a variable leads to: equal for a parameter and what may be
-    passed for it."""
+    """Return the type of a value, or the storage and type behind a pointer to a variable. A parameter and its valid arguments have equal
+    results."""
     variable = value.variable if isinstance(value, PointerParameter) else value
     return (variable.storage, variable.type) if isinstance(variable, Variable) else variable.type

@@ -1,9 +1,9 @@
 """The interface of a program's shader: bindings, push constants and specialization constants.
 
-Both emitters and the dispatcher lay these out by the same rule, so one kernel description fits either front end:
-descriptor set 0; StorageBuffer arrays take bindings 0, 1, 2 … in order; the buffer with buffer-sourced operands comes after
-them; push constants hold first the 64-bit addresses of PhysicalStorageBuffer arrays, then push-constant operands, each at
-its natural alignment; the operand buffer holds its operands at their natural alignment too.
+Both emitters and the dispatcher use the same layout, so one kernel description fits either front end: descriptor set 0; StorageBuffer
+arrays take bindings 0, 1, 2 … in order; the buffer with buffer-sourced operands comes after them; push constants hold first the 64-bit
+addresses of PhysicalStorageBuffer arrays, then push-constant operands, each at its natural alignment; the operand buffer holds its operands
+at their natural alignment too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from generators.types import StorageClass
 
 @dataclass(frozen=True)
 class Member:
-    """An operand's place, in bytes from the start of its block."""
+    """An operand's offset, in bytes from the start of its block."""
 
     operand: Operand
     offset: int
@@ -26,7 +26,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Address:
-    """The place of a PhysicalStorageBuffer array's address, in bytes from the start of the push constants."""
+    """The offset of a PhysicalStorageBuffer array's address, in bytes from the start of the push constants."""
 
     array: Array
     offset: int
@@ -47,11 +47,11 @@ class DescriptorArray:
 
 @dataclass(frozen=True)
 class Interface:
-    """What a program's shader is connected to.
+    """The resources to which a program's shader is connected.
 
     Attributes:
         bindings: (binding, array) of every StorageBuffer array that is not in an array of descriptors.
-        descriptor_arrays: arrays of descriptors. Each has the binding of its first array, and none comes after it for the others.
+        descriptor_arrays: arrays of descriptors. Each has the binding of its first array; the other arrays take no binding.
         addresses: places of the addresses in the push constants.
         push_constants: places of the push-constant operands.
         push_constant_bytes: size of the push-constant block; 0 if there is none.

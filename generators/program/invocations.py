@@ -1,4 +1,4 @@
-"""Code that each invocation runs for itself, with values and control flow of its own."""
+"""Code that each invocation runs for itself, with its own values and control flow."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from generators.program.operation import Operation
 
 @dataclass(frozen=True)
 class PerInvocation(Operation):
-    """``body`` runs in each invocation of each scope instance, whose values it may read. What it computes differs from invocation to
-    invocation, and so may its control flow; a later region has these values too.
+    """``body`` runs in each invocation of each scope instance, and may read the instance's values. Its results differ between invocations,
+    and its control flow may differ; later regions can use these values too.
 
     Attributes:
-        size: invocations of a scope instance. The program's shape says so to the device: it requires the subgroup size.
+        size: number of invocations in a scope instance. The program's shape must require this subgroup size.
         body: operations on scalars, on aggregates of scalars, and on memory.
     """
 

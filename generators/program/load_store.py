@@ -16,8 +16,8 @@ MemoryLayout = Layout | Operand
 
 @dataclass(frozen=True)
 class MemoryOperand:
-    """A Memory Operand mask with what it needs: the alignment in bytes for Aligned, and the scope of visibility or availability;
-    None is the matrix's scope."""
+    """A Memory Operand mask with its operands: the alignment in bytes for Aligned, and the scope of visibility or availability; None for
+    the matrix's scope."""
 
     mask: MemoryAccess
     alignment: int | None = None
@@ -60,7 +60,7 @@ def layout_value(layout: MemoryLayout) -> Layout:
 
 
 def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
-    """Return the bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
+    """Return the alignment in bytes, a power of two, of an access to a matrix of ``type_`` in every valid program.
 
     RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
     pointer to an element is aligned to its scalar as well.

@@ -23,7 +23,7 @@ class Pointee:
     Attributes:
         component: scalar type of the declared element.
         lanes: 1 for a scalar, 2 or 4 for a vector.
-        block: the struct that an element is, of which ``component`` and ``lanes`` then say nothing; None for a scalar or a vector. Only
+        block: the struct of an element, in which case ``component`` and ``lanes`` have no meaning; None for a scalar or a vector. Only
             tensor loads and stores take pointers to structs (CM2-LT-04, KHR-PTR-02).
     """
 
@@ -33,7 +33,7 @@ class Pointee:
 
     @property
     def bytes(self) -> int:
-        """Size of one array element in bytes. Strides and first elements count these."""
+        """Size of one array element in bytes, the unit of strides and first elements."""
         return self.component.bytes * self.lanes if self.block is None else self.block.bytes
 
     def __str__(self) -> str:
@@ -43,25 +43,25 @@ class Pointee:
 
 
 MATRIX_ALIGNMENT = 64
-"""Bytes to which a matrix of a matrix-vector multiply or an outer product is aligned in every valid program, whatever its layout
+"""Alignment in bytes of a matrix in a matrix-vector multiply or an outer product, in every valid program and for any layout
 (RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097, -OpCooperativeVectorOuterProductAccumulateNV-10101)."""
 
 
 @dataclass(frozen=True)
 class OpaqueMatrices:
-    """Matrices in an optimal layout, of which the device decides size and bytes: the whole contents of an array.
+    """Matrices in an optimal layout, whose size and bytes the device decides: the whole contents of an array.
 
-    Subcases, the reference model and comparison know the elements alone: each matrix row-major, without padding, one after another. A
+    Subcases, the reference model and comparison handle only the elements: each matrix row-major, without padding, one after another. A
     device converts them to its layout before a dispatch and back after it.
 
     Attributes:
         component: of the elements.
         rows, columns: of each matrix, as it is stored (before any transposition).
-        layout: one of the optimal ones.
-        count: so many matrices.
-        pitch: an operand (u32, from push constants) that gets the bytes from one matrix to the next: a multiple of 64, which the device
-            decides; for the reference model it is ``bytes``. None where a program needs the first matrix alone.
-        command: which conversion command brings the elements into the layout, and back: the one of the host or of the device.
+        layout: an optimal layout.
+        count: number of matrices.
+        pitch: an operand (u32, from push constants) that gets the distance in bytes from one matrix to the next: a multiple of 64, which
+            the device decides; for the reference model it is ``bytes``. None if a program needs only the first matrix.
+        command: the conversion command, of the host or the device, that converts the elements to the layout and back.
     """
 
     component: ComponentType
@@ -74,18 +74,18 @@ class OpaqueMatrices:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the elements of one matrix."""
+        """Size of the elements of one matrix in bytes."""
         return self.rows * self.columns * self.component.bytes
 
 
 @dataclass(frozen=True)
 class Inner:
-    """How an array of arrays is declared: its elements are those of inner arrays, one after the other.
+    """How an array of arrays is declared: it contains the elements of inner arrays, one after another.
 
     Attributes:
         length: of an inner array.
-        head: 0 for an array of arrays. Otherwise inner arrays are members of structs, each after another member that has the size of
-            ``head`` elements; numbers of elements count these too.
+        head: 0 for an array of arrays. Otherwise inner arrays are members of structs, each after another member with the size of ``head``
+            elements; element indices count these too.
     """
 
     length: int
@@ -93,7 +93,7 @@ class Inner:
 
     @property
     def pitch(self) -> int:
-        """The elements from the beginning of an inner array to that of the next one."""
+        """The distance from the start of an inner array to the start of the next, in elements."""
         return self.head + self.length
 
 
@@ -105,17 +105,17 @@ class Array:
         name: unique in the program; GLSL identifier and key of ``Subcase.inputs``.
         role: ``input`` is never written by the shader (NonWritable); ``output`` starts as poison; ``inout`` starts with the subcase's
             data and is judged like an output; ``scratch`` is workgroup memory, which has no contents before or after.
-        length: a literal; of workgroup memory it may be a specialization constant.
+        length: a literal; in workgroup memory it may be a specialization constant.
         array_stride: the ArrayStride decoration of the type, in bytes; None for the element's size. It must be ignored (KHR-PTR-03).
-        pointer_stride: that of pointers to its elements, which must be ignored too; None for the same as the array's.
-        pointers: how the shader points into it. Through untyped pointers strides of matrices count bytes (UP-MAT-02).
-        block: byte offset of the array in an explicitly laid out block of workgroup memory; None where the memory has no explicit layout.
-        alias_of: the array whose bytes it has. Of workgroup memory both are blocks that begin at the same byte; of a buffer this one is
-            another Base Type for untyped pointers to the same variable. It is not among the arrays of a program.
-        inner: how elements are in inner arrays of a buffer; None for a plain array.
-        descriptors: name of the array of descriptors that the array's buffer belongs to; empty if it has a binding of its own.
-        opaque: matrices that the array holds in a layout of the device's; None for bytes that mean the same everywhere.
-        windows: which bytes of a large buffer are held; None for all. Contents before and after a dispatch are those bytes alone, and a
+        pointer_stride: the ArrayStride of pointers to its elements, which must also be ignored; None for the array's own.
+        pointers: how the shader points into it. Through untyped pointers, strides of matrices count bytes (UP-MAT-02).
+        block: byte offset of the array in an explicitly laid out block of workgroup memory; None if the memory has no explicit layout.
+        alias_of: the array whose bytes it shares. In workgroup memory, both are blocks that begin at the same byte; in a buffer, this array
+            is another Base Type for untyped pointers to the same variable. An alias is not among the arrays of a program.
+        inner: the inner arrays that contain a buffer's elements; None for a plain array.
+        descriptors: name of the array of descriptors to which the array's buffer belongs; empty if it has its own binding.
+        opaque: matrices that the array holds in a layout of the device's; None for bytes with a defined meaning.
+        windows: the bytes of a large buffer that are held; None for all. Contents before and after a dispatch are only these bytes, and a
             program accesses no others.
     """
 
@@ -141,7 +141,8 @@ class Array:
 
     @property
     def stride_bytes(self) -> int:
-        """The bytes that a stride of 1 stands for: the pointee's, or one where the pointer has none (KHR-PTR-04, UP-MAT-02)."""
+        """The number of bytes in a stride of 1: the size of the pointee, or one for pointers without a pointee type (KHR-PTR-04,
+        UP-MAT-02)."""
         return 1 if self.is_untyped else self.pointee.bytes
 
     @property
@@ -151,7 +152,7 @@ class Array:
 
     @property
     def start(self) -> int:
-        """Where the array begins in the bytes of its owner."""
+        """The offset of the array in the bytes of its owner."""
         return (self.block or 0) - (self.owner.block or 0)
 
     @property
@@ -161,20 +162,20 @@ class Array:
 
     @property
     def span(self) -> int:
-        """Size in bytes, as the shader sees the array."""
+        """Size in bytes of the array in the shader."""
         return self.count * self.pointee.bytes
 
     @property
     def bytes(self) -> int:
-        """Size of the contents in bytes: of all the array, or of its windows."""
+        """Size of the contents in bytes: of the whole array, or of its windows."""
         return self.span if self.windows is None else self.windows.bytes
 
     @property
     def other_stride(self) -> int | None:
-        """The ArrayStride decoration in bytes where it is not the element's size, else None."""
+        """The ArrayStride decoration in bytes if it is not the element's size, otherwise None."""
         return None if self.array_stride == self.pointee.bytes else self.array_stride
 
     @property
     def ignored_stride(self) -> int | None:
-        """Return the ArrayStride decoration of pointers to elements, in bytes, where it is not the element's size, else None."""
+        """Return the ArrayStride decoration of pointers to elements in bytes if it is not the element's size, otherwise None."""
         return self.other_stride if self.pointer_stride is None else self.pointer_stride

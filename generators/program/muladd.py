@@ -11,7 +11,8 @@ from generators.types import MatrixOperands
 
 @dataclass(frozen=True)
 class MatrixMulAdd(Operation):
-    """``result`` = ``a`` x ``b`` + ``c``. ``operands`` None leaves the optional mask out, which means the same as NONE (KHR-MAD-12)."""
+    """``result`` = ``a`` x ``b`` + ``c``. If ``operands`` is None, the optional mask is left out, which means the same as NONE
+    (KHR-MAD-12)."""
 
     result: Matrix
     a: Matrix

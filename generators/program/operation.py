@@ -1,4 +1,4 @@
-"""What all operations of a program have in common."""
+"""The base class of all operations of a program."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from generators.errors import GeneratorError, Rule
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: a frozen dataclass. What it computes is its field ``result``; what it reads are values in its other fields, also inside
-    of conditions and of what loops and branches hand on; what runs inside of it are fields of operations (generators.program.walking)."""
+    """An operation: a frozen dataclass. The field ``result`` is the value that it computes. The values in other fields are its inputs,
+    including the values in conditions and those that loops and branches pass on. Fields with operations are the code that runs inside it
+    (generators.program.walking)."""
 
 
 class NoEntry(GeneratorError):
-    """A table of a reading lacks the class of an operation.
+    """The table of a reading lacks the class of an operation.
 
     Attributes:
         operation: the name of the class.
@@ -30,5 +31,4 @@ class NoEntry(GeneratorError):
 
 
 Hint = Literal["none", "for", "against"]
-"""What the shader asks of a compiler: nothing, to unroll a loop (to flatten a selection, to inline a function), or not to. It changes no
-result."""
+"""Hint to a compiler: none; to unroll a loop, flatten a selection or inline a function; or not to do so. It changes no result."""

@@ -24,12 +24,12 @@ class StructOperand:
 
 
 ExtraOperand = ScalarValue | VectorOperand | StructOperand | Matrix
-"""A matrix has the type of the instruction's, and the function gets its element at the same place (CM2-PE-05)."""
+"""A matrix has the type of the instruction's matrix, and the function gets its element at the same position (CM2-PE-05)."""
 
 
 @dataclass(frozen=True)
 class PerElement(Operation):
-    """Every element of ``result`` is ``function`` of its row, its column, the element of ``matrix`` there, and ``extra``
+    """Every element of ``result`` is ``function`` of its row, its column, the corresponding element of ``matrix``, and ``extra``
     (CM2-PE-03 to CM2-PE-06)."""
 
     result: Matrix

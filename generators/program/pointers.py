@@ -1,5 +1,5 @@
-"""Pointers as values: to elements of arrays, chosen, handed on and moved (SPV_KHR_variable_pointers, SPV_KHR_untyped_pointers), and
-descriptors chosen from an array of them."""
+"""Pointers as values: pointers to elements of arrays that are selected, passed on and moved (SPV_KHR_variable_pointers,
+SPV_KHR_untyped_pointers), and descriptors selected from an array."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ElementPointer(Operation):
     """``result`` points to element ``index`` (u32) of an array.
 
     Attributes:
-        arrays: the array; or all arrays of an array of descriptors, in the order of its elements, which are one another's like.
-        which: the number of the descriptor (u32), None where there is one array.
-        non_uniform: whether ``which`` may differ among scope instances, and the shader says so (NonUniform).
+        arrays: the array; or all arrays of an array of descriptors, in the order of its elements, which have the same declaration.
+        which: the index of the descriptor (u32); None if there is one array.
+        non_uniform: whether ``which`` may differ among scope instances, which the shader declares (NonUniform).
     """
 
     result: Pointer
@@ -36,7 +36,7 @@ class ElementPointer(Operation):
 
 @dataclass(frozen=True)
 class PointerSelect(Operation):
-    """OpSelect: ``result`` is ``then`` where the condition holds, else ``otherwise``; three pointers of one type."""
+    """OpSelect: ``result`` is ``then`` if the condition holds, otherwise ``otherwise``; three pointers of one type."""
 
     result: Pointer
     condition: Condition
@@ -55,8 +55,8 @@ class PointerMoved(Operation):
 
 @dataclass(frozen=True)
 class PointerLoad(Operation):
-    """OpCooperativeMatrixLoadKHR: ``result`` is read from where ``pointer`` points to. ``stride`` counts its pointees, or bytes if it is
-    untyped."""
+    """OpCooperativeMatrixLoadKHR: ``result`` is read from the address of ``pointer``. ``stride`` counts the pointees, or bytes if the
+    pointer is untyped."""
 
     result: Matrix
     pointer: Pointer
@@ -67,7 +67,7 @@ class PointerLoad(Operation):
 
 @dataclass(frozen=True)
 class PointerStore(Operation):
-    """OpCooperativeMatrixStoreKHR: ``matrix`` is written to where ``pointer`` points to; ``stride`` as in PointerLoad."""
+    """OpCooperativeMatrixStoreKHR: ``matrix`` is written to the address of ``pointer``; ``stride`` as in PointerLoad."""
 
     matrix: Matrix
     pointer: Pointer
@@ -82,19 +82,19 @@ def pointer_type(array: Array, strided: bool = False) -> PointerType:
 
 
 def pointee(type_: PointerType) -> Pointee:
-    """Return what a pointer points to."""
+    """Return the pointee of a pointer."""
     return Pointee(type_.component, type_.lanes)
 
 
 def pointer_alignment(type_: MatrixType, layout: Layout, pointer: PointerType) -> int:
-    """Return the bytes to which an access through a pointer is aligned in every valid program; see ``guaranteed_alignment``."""
+    """Return the alignment in bytes of an access through a pointer in every valid program; see ``guaranteed_alignment``."""
     rows, columns = type_.shape
     line = (columns if layout is Layout.ROW_MAJOR else rows) * type_.component.bytes
     return max(math.gcd(16, line), pointer.component.bytes)
 
 
 def arrays_of(operation: Operation) -> Iterator[Array]:
-    """Yield the arrays that an operation names itself."""
+    """Yield the arrays that an operation names directly."""
     for value in vars(operation).values():
         if isinstance(value, Array):
             yield value
@@ -103,7 +103,7 @@ def arrays_of(operation: Operation) -> Iterator[Array]:
 
 
 def variable_pointers(operations: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:
-    """Return which variable pointers a program has: none; or each is chosen among pointers into one storage buffer; or any others."""
+    """Return the kind of a program's variable pointers: none; only selections among pointers into one storage buffer; or others."""
     everything = list(flattened(operations))
     leads = _leads(everything)
     variable: set[str] = set()
@@ -143,7 +143,7 @@ def _leads(operations: Sequence[Operation]) -> dict[str, set[Array]]:
 
 
 def _flows(operation: Operation) -> Iterator[tuple[str, str]]:
-    """Yield the names of pointers from which other pointers come, each with the name of that pointer."""
+    """Yield pairs of pointer names: the source of a pointer, and the pointer."""
     match operation:
         case PointerSelect():
             yield from ((source.name, operation.result.name) for source in (operation.then, operation.otherwise))

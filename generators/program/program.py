@@ -1,4 +1,4 @@
-"""A program: what one case's shader does, and what its subcases feed it."""
+"""A program: the code of a case's shader, and the inputs from its subcases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIRST_FREE_CONSTANT_ID = 1
 
 LOCAL_SIZE_Y_CONSTANT_ID = 2001
 LOCAL_SIZE_Z_CONSTANT_ID = 2002
-"""SpecIds of the local size in y and z, where they are specialization constants: glslang takes ids up to 2047."""
+"""SpecIds of the local size in y and z, if they are specialization constants: glslang accepts ids up to 2047."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class FurtherEntryPoint:
 
     Attributes:
         name: of the entry point.
-        program: what it would do. Its specialization constants have ids of their own.
-        local_size: invocations in x, y and z, which the module states as literals.
+        program: its code. Its specialization constants have their own ids.
+        local_size: invocations in x, y and z, which are literals in the module.
         is_first: whether it comes before the program's own entry point in the module.
     """
 
@@ -57,22 +57,22 @@ class Program:
         arrays: every array, in the order of their bindings.
         operands: every scalar from outside that is not a literal, in the order of their places.
         operations: in order. Values are defined before use; each name once.
-        scope: the scope of the program's matrices, which is what InstanceIndex counts.
+        scope: the scope of the program's matrices, whose instances InstanceIndex counts.
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched in x, y and z.
-        shape: how the subgroups of a workgroup are arranged and asked for.
-        label: what this program has other than those that share its module; empty if it is alone.
-        others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each
-            is a pipeline of its own, and the case has its subcases as well.
+        shape: how the subgroups of a workgroup are arranged and requested.
+        label: the differences from the other programs of its module; empty if there are none.
+        others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each is a
+            separate pipeline, and the case includes its subcases.
         pipeline_cache: whether the pipeline goes through a pipeline cache's data and back before it runs.
-        shader_object: what is made in place of a pipeline, see generators.kernel.Kernel; None: a pipeline.
-        policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
+        shader_object: the shader object made instead of a pipeline, see generators.kernel.Kernel; None: a pipeline.
+        policy: why a verdict of this program depends on a policy of the suite and not on the specification alone; empty if it does not.
         variables: every variable of Function or Private storage.
         float_controls: execution modes of float arithmetic.
         entry_point: name of the entry point.
         further: the other entry points of the module.
-        maintenance1: whether instructions that SPV_NV_cooperative_matrix2 has as well are those of
-            SPV_EXT_cooperative_matrix_maintenance1. Only these change the use of a matrix from A or B to accumulator (F-CM2-13).
+        maintenance1: whether instructions that exist in both come from SPV_EXT_cooperative_matrix_maintenance1 instead of
+            SPV_NV_cooperative_matrix2. Only these change the use of a matrix from A or B to accumulator (F-CM2-13).
         wide_indexing: whether the entry point has 64-bit indexing (execution mode Shader64BitIndexingEXT; Vulkan, "64-Bit Indexing").
     """
 
@@ -97,7 +97,7 @@ class Program:
 
     @property
     def workgroup_count(self) -> int:
-        """Workgroups in a dispatch."""
+        """Number of workgroups in a dispatch."""
         return math.prod(self.workgroups)
 
     @property
@@ -107,7 +107,7 @@ class Program:
 
     @property
     def instances(self) -> int:
-        """Scope instances in a dispatch."""
+        """Number of scope instances in a dispatch."""
         return self.workgroup_count * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
 
     @cached_property
@@ -117,7 +117,7 @@ class Program:
 
     @property
     def robust(self) -> bool:
-        """Whether some matrix access counts on bounds checks."""
+        """Whether some matrix access relies on bounds checks."""
         return any(isinstance(each, MatrixLoad | MatrixStore) and each.robust for each in flattened(self.operations))
 
     def array(self, name: str) -> Array:
@@ -133,7 +133,7 @@ class Subcase:
         name: unique in the case, for messages.
         inputs: contents of every ``input`` and ``inout`` array: uint8, one dimension, exactly ``Array.bytes`` long.
         operands: value of every operand whose source is ``push_constant`` or ``buffer``.
-        properties: what the input generator proved, for reports (for example ``{"margin_bits": 3.2}``).
+        properties: facts that the input generator proved, for reports (for example ``{"margin_bits": 3.2}``).
     """
 
     name: str

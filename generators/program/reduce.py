@@ -12,8 +12,8 @@ from generators.types import ReduceMode
 
 @dataclass(frozen=True)
 class Reduce(Operation):
-    """Every element of ``result`` combines a row, a column, all, or an aligned 2x2 neighbourhood of ``matrix`` by ``function``, which is
-    commutative and associative on the data."""
+    """Every element of ``result`` combines a row, a column, the whole or an aligned 2x2 neighbourhood of ``matrix`` by ``function``, which
+    is commutative and associative on the data."""
 
     result: Matrix
     matrix: Matrix

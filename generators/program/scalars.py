@@ -12,7 +12,7 @@ from generators.program.values import Scalar, ScalarValue
 @dataclass(frozen=True)
 class InstanceIndex(Operation):
     """``result`` (u32) numbers the scope instances of the dispatch: WorkgroupIndex * NumSubgroups + SubgroupId for subgroup scope,
-    WorkgroupIndex for workgroup scope. WorkgroupIndex is WorkgroupId.x, and where a program has workgroups along y or z
+    WorkgroupIndex for workgroup scope. WorkgroupIndex is WorkgroupId.x or, if a program has workgroups along y or z,
     (WorkgroupId.z * NumWorkgroups.y + WorkgroupId.y) * NumWorkgroups.x + WorkgroupId.x."""
 
     result: Scalar
@@ -33,22 +33,22 @@ BuiltInName = Literal[
     "draw_invocation",
 ]
 """WorkgroupId.x, .y and .z, NumWorkgroups.x and .y, the number of invocations in a workgroup, LocalInvocationIndex, SubgroupId,
-NumSubgroups, SubgroupSize and SubgroupLocalInvocationId; and outside of compute the number of the invocation in its draw
+NumSubgroups, SubgroupSize and SubgroupLocalInvocationId; and outside compute the index of the invocation in its draw
 (generators.stages.Draw)."""
 
 
 @dataclass(frozen=True)
 class BuiltInScalar(Operation):
-    """``result`` (u32) is a number that the environment gives to each invocation."""
+    """``result`` (u32) is a number that the environment supplies to each invocation."""
 
     result: Scalar
     which: BuiltInName
 
 
 ScalarOperator = Literal["add", "subtract", "multiply", "divide", "modulo", "and", "or", "xor", "shift_left", "shift_right"]
-"""``divide`` and ``modulo`` are of integers, and not by 0; a quotient is rounded toward zero, and ``modulo`` is of numbers that are not
-negative. Shifts, and, or, xor are of integers; a right shift of a signed integer
-keeps its sign, and no shift is by the width or more."""
+"""``divide`` and ``modulo`` are for integers, and never by 0; a quotient is rounded toward zero, and the operands of ``modulo`` are not
+negative. Shifts, and, or, xor are for integers; a right shift of a signed integer keeps its sign, and shift amounts are less than the
+width."""
 
 
 @dataclass(frozen=True)

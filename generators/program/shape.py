@@ -1,4 +1,4 @@
-"""The shape of a workgroup: how many invocations it has along each axis, and how its subgroups are made."""
+"""The shape of a workgroup: the number of invocations along each axis, and the arrangement of its subgroups."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ Version = tuple[int, int]
 """A version of SPIR-V, (major, minor)."""
 
 LATEST: Version = (1, 6)
-"""The version of modules that ask for no other. From this one on, subgroups are full without being asked for (VUID 10770)."""
+"""The default version of modules. From this version on, subgroups are full without a request (VUID 10770)."""
 
 
 @dataclass(frozen=True)
 class WorkgroupShape:
-    """How a program's subgroups are arranged and asked for.
+    """How a program's subgroups are arranged and requested.
 
     Attributes:
-        y, z: invocations along y and z. Along x there are so many subgroups side by side that the workgroup has as many as the
-            program says; so ``y`` * ``z`` divides that number.
-        local_size: ``x_constant``: execution mode LocalSizeId, whose x is a specialization constant. ``constants``: so are y and z.
-            ``literals``: execution mode LocalSize, whose x is a number in the module, so the subgroup size must be known.
-            ``built_in``: a constant decorated with WorkgroupSize, whose x is a specialization constant; its execution mode LocalSize
-            says 1 x 1 x 1, over which the constant takes precedence.
+        y, z: invocations along y and z. Along x there are enough subgroups side by side for the program's number of subgroups, so ``y`` *
+            ``z`` divides that number.
+        local_size: ``x_constant``: execution mode LocalSizeId, whose x is a specialization constant. ``constants``: y and z are
+            specialization constants too. ``literals``: execution mode LocalSize, whose x is a number in the module, so the subgroup size
+            must be known. ``built_in``: a constant decorated with WorkgroupSize, whose x is a specialization constant; its execution mode
+            LocalSize is 1 x 1 x 1, but the constant takes precedence.
         subgroup_size: the size that the pipeline requires (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo), None for the
             device's own.
         full_subgroups: whether the pipeline has VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT; None: if the device can.
-        version: of SPIR-V that the module has, 1.3 to 1.6. Before 1.6 the pipeline must require full subgroups.
-        invocations: so many along x, whatever the subgroup size is, and so the last subgroup of a workgroup may not be full; None for as
-            many as the subgroups have. Programs with cooperative vectors may say so, programs with matrices may not.
-        stage: the stage that runs the program. Outside of compute there is one draw of so many ``invocations`` in place of a workgroup,
-            without a local size and without workgroup memory.
+        version: SPIR-V version of the module, 1.3 to 1.6. Before 1.6 the pipeline must require full subgroups.
+        invocations: number along x, whatever the subgroup size, so the last subgroup of a workgroup may not be full; None for the number
+            that the subgroups have. Only programs with cooperative vectors may set it, not programs with matrices.
+        stage: the stage that runs the program. Outside compute, one draw of ``invocations`` invocations replaces a workgroup, without a
+            local size and without workgroup memory.
 
     Raises:
-        GeneratorError: a version that no module can have, one before 1.6 without full subgroups, or a draw without a number of
-            invocations.
+        GeneratorError: an impossible version, a version before 1.6 without full subgroups, or a draw without a number of invocations.
     """
 
     y: int = 1
@@ -78,4 +77,4 @@ class WorkgroupShape:
 
 
 PLAIN = WorkgroupShape()
-"""Everything along x, and nothing asked for."""
+"""The default shape: all invocations along x, and no requests."""

@@ -1,4 +1,4 @@
-"""Code with its effect, stated once."""
+"""Code with a stated effect."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Effect(Operation):
 
 @dataclass(frozen=True)
 class Stated(Operation):
-    """``body``, operations that have ``effect`` together. Emitters write the body, and the reference model takes the effect: a device that
-    runs the body shows that the effect is stated rightly."""
+    """``body``, operations that have ``effect`` together. Emitters write the body, and the reference model performs the effect: running the
+    body on a device tests whether the stated effect is right."""
 
     effect: Effect
     body: tuple[Operation, ...]

@@ -1,7 +1,7 @@
 """Operations of the active invocations of a subgroup: OpGroupNonUniform* at subgroup scope (SPIR-V 3.42.24).
 
-What single invocations do is the body of a PerInvocation. Outside of one, all invocations of the subgroup execute the operation. If its
-result is the same in all of them, it is a value of the scope instance, which instructions with matrices take. The matrices of the program
+In the body of a PerInvocation, single invocations execute the operation. Elsewhere, all invocations of the subgroup execute it. If its
+result is the same in all of them, it is a value of the scope instance, which instructions with matrices accept. The matrices of the program
 have subgroup scope.
 """
 
@@ -21,15 +21,15 @@ BALLOT = VectorType(COMPONENT_TYPES["u32"], 4)
 Ballot = Value[VectorType]
 
 Group = Literal["reduce", "inclusive", "exclusive"]
-"""Which active invocations an invocation looks at: all, those up to itself, those before itself."""
+"""The active invocations that an operation combines: all, those up to the current one, or those before it."""
 
 SubgroupOperator = Literal["add", "multiply", "min", "max", "and", "or", "xor"]
-"""``and``, ``or``, ``xor`` and ``multiply`` are of integers."""
+"""``and``, ``or``, ``xor`` and ``multiply`` are for integers."""
 
 
 @dataclass(frozen=True)
 class SubgroupReduce(Operation):
-    """``result`` is the ``value`` of the invocations of the group, combined; of no invocation, the operator's identity. Integers wrap, and
+    """``result`` combines the ``value`` of the group's invocations; for an empty group, it is the operator's identity. Integers wrap, and
     float results are exact in every order."""
 
     result: Scalar
@@ -40,7 +40,7 @@ class SubgroupReduce(Operation):
 
 @dataclass(frozen=True)
 class SubgroupBallot(Operation):
-    """Bit i of ``result`` says whether the condition holds in the invocation i; it is 0 for an invocation that is not active."""
+    """Bit i of ``result`` tells whether the condition holds in invocation i; it is 0 for an inactive invocation."""
 
     result: Ballot
     condition: Condition
@@ -57,7 +57,7 @@ class BallotCount(Operation):
 
 @dataclass(frozen=True)
 class BallotFind(Operation):
-    """``result`` (u32) is the number of the lowest or highest bit of the ballot that is set. Some bit is."""
+    """``result`` (u32) is the index of the lowest or highest set bit of the ballot. At least one bit is set."""
 
     result: Scalar
     ballot: Ballot
@@ -66,7 +66,7 @@ class BallotFind(Operation):
 
 @dataclass(frozen=True)
 class SubgroupVote(Operation):
-    """``result`` (u32) is 1 where the condition holds in all, or in any, of the active invocations, else 0."""
+    """``result`` (u32) is 1 if the condition holds in all, or in any, of the active invocations, otherwise 0."""
 
     result: Scalar
     which: Literal["all", "any"]
@@ -75,7 +75,7 @@ class SubgroupVote(Operation):
 
 @dataclass(frozen=True)
 class SubgroupAllEqual(Operation):
-    """``result`` (u32) is 1 where all active invocations have the same ``value``, else 0."""
+    """``result`` (u32) is 1 if all active invocations have the same ``value``, otherwise 0."""
 
     result: Scalar
     value: ScalarValue
@@ -83,14 +83,15 @@ class SubgroupAllEqual(Operation):
 
 @dataclass(frozen=True)
 class SubgroupElect(Operation):
-    """``result`` (u32) is 1 in the active invocation of the lowest number, else 0."""
+    """``result`` (u32) is 1 in the active invocation with the lowest index, otherwise 0."""
 
     result: Scalar
 
 
 @dataclass(frozen=True)
 class SubgroupBroadcast(Operation):
-    """``result`` is the ``value`` of the invocation ``lane``, which is active; without a lane, of the active one of the lowest number."""
+    """``result`` is the ``value`` of the invocation ``lane``, which is active; without a lane, of the active invocation with the lowest
+    index."""
 
     result: Scalar
     value: ScalarValue
@@ -100,7 +101,7 @@ class SubgroupBroadcast(Operation):
 @dataclass(frozen=True)
 class SubgroupShuffle(Operation):
     """``result`` is the ``value`` of the invocation ``index`` (u32), which is active. With ``exclusive_or`` it is the value of the
-    invocation whose number is the own number xor ``index``, which is the same in the subgroup."""
+    invocation whose index is the own index xor ``index``; ``index`` is then uniform in the subgroup."""
 
     result: Scalar
     value: ScalarValue

@@ -1,4 +1,4 @@
-"""What invocations know of their subgroup, written to memory."""
+"""Built-ins that describe an invocation's subgroup, written to memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class SubgroupsStored(Effect):
     number is (WorkgroupIndex * NumSubgroups + SubgroupId) * ``subgroup_size`` + SubgroupLocalInvocationId, with WorkgroupIndex as for
     InstanceIndex. The elements are vectors of four u32.
 
-    Vulkan leaves open which invocations make up a subgroup, but not that each has its own place in one: so every element is written
-    once, and its value is known.
+    Vulkan leaves open which invocations form a subgroup, but each has its own place in one. So every element is written once, and its value
+    is known.
     """
 
     target: Array

@@ -1,4 +1,4 @@
-"""Tensor layouts and views: how matrix elements map to places of a tensor in memory (SPV_NV_tensor_addressing)."""
+"""Tensor layouts and views: the mapping from matrix elements to places of a tensor in memory (SPV_NV_tensor_addressing)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from generators.program.operation import Operation
 from generators.program.values import Matrix, ScalarValue, TensorLayout, TensorView, VectorType, is_block_pointer
 
 POINTER_ALIGNMENT = 16
-"""Bytes of which the pointer is a multiple (CM2-LT-06)."""
+"""Required alignment of the pointer in bytes (CM2-LT-06)."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class TensorLoad(Operation):
     """``result`` is read from the tensor that begins at element ``first`` of ``array``, counted in the array's pointee.
 
     Attributes:
-        before: the matrix whose elements stay where the view's clip window leaves them out.
-        layout, view: where the elements are; without a view, by the layout alone.
-        decode: gives each element from a pointer to its block, the block's coordinates and those in the block (CM2-DEC-*).
-        decode_vector: gives a whole group of elements, whose last coordinates in the block follow each other, from the same for the first
-            of them: a device may call it in place of ``decode`` (SPV_NV_cooperative_matrix_decode_vector).
+        before: the matrix whose elements remain outside the view's clip window.
+        layout, view: the placement of the elements; without a view, the layout alone.
+        decode: computes each element from a pointer to its block, the block's coordinates and the coordinates in the block (CM2-DEC-*).
+        decode_vector: computes a group of elements, whose last coordinates in the block are consecutive, from the same arguments for the
+            first of them; a device may call it instead of ``decode`` (SPV_NV_cooperative_matrix_decode_vector).
     """
 
     result: Matrix
@@ -55,14 +55,14 @@ def moved_matrix(access: TensorLoad | TensorStore) -> Matrix:
 
 
 def block_bytes(function: Function) -> int:
-    """Return the size of the block that a decode function gets, which is what its pointer counts (CM2-DEC-04, F-DV-1)."""
+    """Return the size of the block that a decode function gets, which is the unit of its pointer (CM2-DEC-04, F-DV-1)."""
     pointer = function.parameters[0]
     assert is_block_pointer(pointer), "the first parameter of a decode function is a pointer"
     return pointer.type.bytes
 
 
 def group_width(function: Function) -> int:
-    """Return how many elements a vector decode function decodes at once."""
+    """Return the number of elements that a vector decode function decodes at once."""
     assert function.returned is not None, "a vector decode function returns a vector"
     type_ = function.returned.type
     assert isinstance(type_, VectorType), "a vector decode function returns a vector"
@@ -70,7 +70,7 @@ def group_width(function: Function) -> int:
 
 
 def unit_bytes(access: TensorLoad | TensorStore) -> int:
-    """Return the bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
+    """Return the unit of addressing in bytes: the size of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
         return block_bytes(access.decode)
     matrix = moved_matrix(access)

@@ -1,5 +1,5 @@
-"""Tiles that all invocations of a workgroup copy together, with bounds: how kernels bring what they multiply into workgroup memory, and
-what they computed out of it."""
+"""Tiles that all invocations of a workgroup copy together, with bounds: kernels copy their factors into workgroup memory in this way, and
+their results out of it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from generators.program.values import ScalarValue
 
 @dataclass(frozen=True)
 class Window:
-    """Where a tile begins in an array of lines.
+    """The place of a tile in an array of lines.
 
     Attributes:
         array: of scalars.
         stride: elements from one line to the next, u32.
         row, column: of the tile's first element, u32.
-        limits: rows and columns that there are, u32; None where the whole tile is there.
+        limits: number of existing rows and columns, u32; None if the whole tile exists.
     """
 
     array: Array

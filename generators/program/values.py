@@ -15,17 +15,17 @@ Source = Literal["literal", "specialization", "push_constant", "buffer"]
 
 @dataclass(frozen=True)
 class Operand:
-    """A scalar that the shader does not compute: where it comes from decides what a compiler can know of it.
+    """A scalar that the shader does not compute. Its source decides whether a compiler can know its value.
 
     Attributes:
         name: unique in the program; GLSL identifier and key of ``Subcase.operands``.
         type: its scalar type (``u32``, ``s32``, ``u64``, ``s64``, or any component type for data).
         source: ``literal`` and ``specialization`` have the case's ``value``; ``push_constant`` and ``buffer`` take the value
             from each subcase.
-        value: the value in this case (literal, specialization), else None; of a float its bits.
+        value: the value in this case (literal, specialization), otherwise None; for a float, its bits.
         constant_id: SpecId, for ``specialization``.
-        default: the module's default for a specialization constant, different from ``value`` wherever that is legal, so that
-            an implementation that forgets to specialize is seen.
+        default: the module's default for a specialization constant, different from ``value`` wherever that is legal, so an implementation
+            that forgets to specialize is noticed.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Operand:
 
 
 def literal(component: ComponentType, value: int) -> Operand:
-    """Return a literal; of a float ``value`` is its bits."""
+    """Return a literal; for a float, ``value`` is its bits."""
     return Operand(f"literal_{component.name}_{value}", component, "literal", value)
 
 
 @dataclass(frozen=True)
 class Selected:
-    """OpSpecConstantOp Select: ``chosen`` where the specialization constant ``flag`` (u32) is not 0, else ``otherwise``."""
+    """OpSpecConstantOp Select: ``chosen`` where the specialization constant ``flag`` (u32) is not 0, otherwise ``otherwise``."""
 
     flag: Operand
     chosen: int
@@ -56,7 +56,7 @@ specialization constant selects."""
 
 
 def extent(value: Extent) -> int:
-    """Return the number that an extent stands for in this case."""
+    """Return the value of an extent in this case."""
     if isinstance(value, int):
         return value
     if isinstance(value, Selected):
@@ -67,8 +67,8 @@ def extent(value: Extent) -> int:
 
 @dataclass(frozen=True)
 class MatrixType:
-    """OpTypeCooperativeMatrixKHR: ``rows`` x ``columns`` components, spread over one ``scope`` instance. Each of these and ``use`` is a
-    literal, or a specialization constant (KHR-TYPE-03, KHR-TYPE-04)."""
+    """OpTypeCooperativeMatrixKHR: ``rows`` x ``columns`` components, spread over one ``scope`` instance. Each of these, and ``use``, is a
+    literal or a specialization constant (KHR-TYPE-03, KHR-TYPE-04)."""
 
     component: ComponentType
     scope: Scope | Operand
@@ -93,7 +93,7 @@ class MatrixType:
 
 
 MOST_PLAIN_LANES = 4
-"""Components of the longest vector that needs no capability (SPV_EXT_long_vector)."""
+"""Number of components in the longest vector that needs no capability (SPV_EXT_long_vector)."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class CooperativeVectorType:
 
     @property
     def bytes(self) -> int:
-        """The bytes that a load or a store of one accesses in this case."""
+        """The number of bytes that a load or store of one vector accesses in this case."""
         return self.count * self.component.bytes
 
 
@@ -158,8 +158,8 @@ class TensorViewType:
 
     Attributes:
         permutation: of the dimensions; as many as the view has, 1 to 5.
-        has_dimensions: whether it has dimensions and strides of its own; an operand is a u32 specialization constant, not 0 for true.
-        rank: the Dim operand where it is a specialization constant; None for a literal.
+        has_dimensions: whether it has its own dimensions and strides; an operand is a u32 specialization constant that is nonzero for true.
+        rank: the Dim operand if it is a specialization constant; None for a literal.
     """
 
     permutation: tuple[Extent, ...]
@@ -169,7 +169,7 @@ class TensorViewType:
 
 @dataclass(frozen=True)
 class BlockMember:
-    """A member of a block: ``length`` scalars at byte ``offset``, one if None and else an array."""
+    """A member of a block at byte ``offset``: an array of ``length`` scalars, or one scalar if ``length`` is None."""
 
     component: ComponentType
     offset: int
@@ -206,10 +206,10 @@ class PointerType:
     """A pointer to an element of an array.
 
     Attributes:
-        component, lanes: the pointee, a scalar or a vector. Of an untyped pointer, how its chain sees the memory.
+        component, lanes: the pointee, a scalar or a vector. For an untyped pointer, the type with which its chain accesses the memory.
         storage: of the array.
         untyped: whether it is an OpTypeUntypedPointerKHR.
-        strided: whether the type has the ArrayStride of the elements, as pointers have that OpPtrAccessChain moves on.
+        strided: whether the type has the ArrayStride of the elements, which pointers need for OpPtrAccessChain.
     """
 
     component: ComponentType
@@ -225,7 +225,7 @@ class PointerType:
 
     @property
     def stride_bytes(self) -> int:
-        """The bytes that a stride of 1 stands for (KHR-PTR-04, UP-MAT-02)."""
+        """The number of bytes in a stride of 1 (KHR-PTR-04, UP-MAT-02)."""
         return 1 if self.untyped else self.bytes
 
 
@@ -248,7 +248,7 @@ T_co = TypeVar("T_co", bound=ValueType, covariant=True)
 
 @dataclass(frozen=True)
 class Value(Generic[T_co]):
-    """A value that the shader computes. In the reference model one value stands for all scope instances."""
+    """A value that the shader computes. In the reference model, one value holds the values of all scope instances."""
 
     name: str
     type: T_co

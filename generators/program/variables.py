@@ -29,8 +29,8 @@ from generators.program.values import (
 Initializer = (
     MatrixConstant | MatrixNull | CooperativeVectorConstant | CooperativeVectorNull | Operand | Literal["null"] | tuple["Initializer", ...]
 )
-"""What a variable starts with: a constant matrix or cooperative vector, null of any type, a scalar that is a literal or a specialization
-constant, or one initializer for each part of an array or struct."""
+"""The initial value of a variable: a constant matrix or cooperative vector, null of any type, a scalar that is a literal or a
+specialization constant, or one initializer for each part of an array or struct."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Variable:
 
     Attributes:
         name: unique in the program; GLSL identifier.
-        initializer: a constant of the variable's type that it starts with, None for none.
+        initializer: its initial value, a constant of its type; None for no initializer.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Variable:
 
 
 Path = tuple[int | ScalarValue, ...]
-"""Indices from a whole to a part of it: into a struct an int; into an array an int or a scalar, which is uniform over each scope instance;
-into a matrix the number of a component of the invocation, an int or a scalar; into a cooperative vector the number of a component, an int
-or a scalar, which may differ from invocation to invocation."""
+"""Indices from a whole to one of its parts: into a struct, an int; into an array, an int or a scalar, which is uniform over each scope
+instance; into a matrix, the index of a component of the invocation, an int or a scalar; into a cooperative vector, the index of a
+component, an int or a scalar, which may differ between invocations."""
 
 
 @dataclass(frozen=True)
 class VariableLoad(Operation):
-    """``result`` is what ``path`` leads to in ``variable``."""
+    """``result`` is the part of ``variable`` that ``path`` leads to."""
 
     result: AnyValue
     variable: Variable
@@ -65,7 +65,7 @@ class VariableLoad(Operation):
 
 @dataclass(frozen=True)
 class VariableStore(Operation):
-    """What ``path`` leads to in ``variable`` becomes ``value``."""
+    """The part of ``variable`` that ``path`` leads to becomes ``value``."""
 
     variable: Variable
     path: Path
@@ -82,12 +82,12 @@ def length(type_: ArrayType | StructType | VectorType | CooperativeVectorType) -
 
 
 def leads_to_component(type_: ValueType, path: Sequence[object]) -> bool:
-    """Return whether ``path`` goes into a matrix, to a component of the invocation."""
+    """Return whether ``path`` leads into a matrix, to a component of the invocation."""
     return bool(path) and isinstance(part_type(type_, path[:-1]), MatrixType)
 
 
 def holds_matrix(type_: ValueType) -> bool:
-    """Return whether a value of ``type_`` is or has a cooperative matrix, a tensor layout or a tensor view."""
+    """Return whether a value of ``type_`` is or contains a cooperative matrix, a tensor layout or a tensor view."""
     match type_:
         case MatrixType() | TensorLayoutType() | TensorViewType():
             return True

@@ -48,7 +48,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, ConversionCommand, 
 
 
 class VectorBuilder:
-    """Adds operations with cooperative vectors to ``builder``, inside of its ``per_invocation``. Methods that compute a value return it;
+    """Adds operations with cooperative vectors to ``builder``, inside its ``per_invocation``. Methods that compute a value return it;
     their first argument is its name."""
 
     def __init__(self, builder: ProgramBuilder) -> None:
@@ -67,12 +67,12 @@ class VectorBuilder:
         pointee: Pointee | None = None,
         command: ConversionCommand = "device",
     ) -> Array:
-        """Declare an array of ``count`` matrices in an optimal layout, which ``command`` converts. Subcases give and get their elements
-        row-major, without padding. Where there are several matrices, the operand ``<name>_pitch`` has the bytes from one to the next;
-        ``matrix_offset`` takes it.
+        """Declare an array of ``count`` matrices in an optimal layout, which ``command`` converts. Subcases supply and receive their
+        elements row-major, without padding. If there are several matrices, the operand ``<name>_pitch`` is the distance from one to the
+        next in bytes; ``matrix_offset`` uses it.
 
         Raises:
-            GeneratorError: the layout is not an optimal one, or the pointee does not divide the elements.
+            GeneratorError: the layout is not optimal, or the size of the elements is not a multiple of the pointee.
         """
         if not layout.is_optimal or storage is StorageClass.WORKGROUP:
             raise GeneratorError(Rule.OPAQUE, f"array {name}: matrices of a device's own layout are in buffers, and in an optimal layout")
@@ -85,7 +85,7 @@ class VectorBuilder:
         return self._builder.array(name, element, length, storage, role, opaque=opaque)
 
     def matrix_offset(self, name: str, array: Array, index: ScalarValue) -> ScalarValue:
-        """Where matrix ``index`` (u32) of an array of opaque matrices begins, in bytes."""
+        """Compute the offset in bytes of matrix ``index`` (u32) in an array of opaque matrices."""
         assert array.opaque is not None, f"array {array.name}: it has no opaque matrices"
         if array.opaque.pitch is None:
             return self._builder.literal(0)
@@ -122,7 +122,7 @@ class VectorBuilder:
         return result
 
     def undefined(self, name: str, type_: CooperativeVectorType, place: Literal["module", "function"]) -> CooperativeVector:
-        """Return a vector whose value nothing may depend on."""
+        """Return a vector with an undefined value, on which nothing may depend."""
         result = Value(name, type_)
         self._builder.add(CooperativeVectorUndefined(result, place))
         return result
@@ -152,7 +152,7 @@ class VectorBuilder:
         return result
 
     def select(self, name: str, condition: Condition, then: CooperativeVector, otherwise: CooperativeVector) -> CooperativeVector:
-        """``then`` where the condition holds, which may differ from invocation to invocation, else ``otherwise``: OpSelect."""
+        """Return ``then`` if the condition holds, otherwise ``otherwise``: OpSelect. The condition may differ between invocations."""
         result = Value(name, then.type)
         self._builder.add(Select(result, condition, then, otherwise))
         return result
@@ -198,7 +198,7 @@ class VectorBuilder:
     def convert(
         self, name: str, vector: CooperativeVector, component: ComponentType, conversion: Conversion | None = None
     ) -> CooperativeVector:
-        """``vector`` converted to ``component``; by the instruction that the types ask for, if none is given."""
+        """Convert ``vector`` to ``component``, by default with the instruction that matches the types."""
         result = Value(name, replace(vector.type, component=component))
         by = conversions(vector.type.component, component)[0] if conversion is None else conversion
         self._builder.add(CooperativeVectorConvert(result, vector, by))
@@ -222,8 +222,8 @@ class VectorBuilder:
         columns: Extent,
         operands: MatrixOperands | Literal["types"] | None = "types",
     ) -> CooperativeVector:
-        """``matrix`` x ``input_`` + ``bias``, a vector of ``rows`` components of ``component``. ``operands``: as ``types`` have it, which
-        leaves the mask out if it is empty."""
+        """``matrix`` x ``input_`` + ``bias``, a vector of ``rows`` components of ``component``. ``operands``: by default from the types; an
+        empty mask is then left out."""
         result = Value(name, CooperativeVectorType(component, rows))
         mask = (derived_operands(result, input_) or None) if operands == "types" else operands
         self._builder.add(CooperativeVectorMatMul(result, input_, interpretation, matrix, bias, rows, columns, mask))

@@ -1,4 +1,4 @@
-"""What an operation reads, and operations with changes inside of them."""
+"""The values that an operation reads, and changes to the operations inside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _READ = (Condition, Merged, VectorOperand, StructOperand, MatrixInMemory, BiasIn
 
 
 def names_read(operation: Operation, inside: bool = True) -> set[str]:
-    """Return the names of the values that an operation reads, also in its bodies if ``inside``; not those in functions that it calls."""
+    """Return the names of the values that an operation reads, including reads in its bodies if ``inside``, but not in functions that it
+    calls."""
     found = {value.name for field in fields(operation) if field.name != "result" for value in _values(getattr(operation, field.name))}
     if inside and not isinstance(operation, Call):
         found.update(name for body in bodies(operation) for inner in body for name in names_read(inner))
@@ -43,16 +44,16 @@ def _values(part: object) -> Iterator[Any]:
 
 
 Change = Callable[[Operation], Sequence[Operation]]
-"""What becomes of an operation, which has changes inside of it already; itself alone if nothing does."""
+"""The replacement of an operation whose inner operations are already changed; the operation alone if it does not change."""
 
 
 def changed(operations: Sequence[Operation], change: Change) -> tuple[Operation, ...]:
-    """Return operations with each of them changed, those in bodies and in called functions too."""
+    """Return the operations after changing each of them, including the operations in bodies and in called functions."""
     return tuple(after for before in operations for after in change(_inside(before, change)))
 
 
 def changed_function(function: Function, change: Change) -> Function:
-    """Return a function with each operation of its body changed."""
+    """Return a function after changing each operation of its body."""
     return replace(function, body=changed(function.body, change))
 
 

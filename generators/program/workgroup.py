@@ -1,4 +1,4 @@
-"""Memory that invocations hand to each other: barriers, and the effects of copies and of a dispatch's last workgroup."""
+"""Data passed between invocations through memory: barriers, and the effects of copies and of a dispatch's last workgroup."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from generators.program.values import ScalarValue
 from generators.types import MemoryScope
 
 Handover = Literal["barrier", "access", "fences"]
-"""What makes writes available and visible: the control barrier between, the accesses themselves, or a memory barrier on each side of a
-control barrier that orders nothing by itself (Vulkan memory model)."""
+"""How writes become available and visible: by the control barrier between, by the accesses themselves, or by a memory barrier on each side
+of a control barrier that orders no memory (Vulkan memory model)."""
 
 
 @dataclass(frozen=True)
 class Copied(Effect):
-    """``target`` has every element of ``source`` (equal length and pointee). ``backwards``: element e of the target is element
+    """``target`` gets every element of ``source`` (equal length and pointee). ``backwards``: element e of the target is element
     length - 1 - e of the source. All invocations of a workgroup execute the code."""
 
     target: Array
@@ -28,9 +28,9 @@ class Copied(Effect):
 
 @dataclass(frozen=True)
 class PartCopied(Effect):
-    """In each subgroup that executes it, ``count`` elements of ``target`` from ``target_first`` on are the elements of ``source`` from
-    ``source_first`` on (equal pointees). ``backwards``: the first element of the target is the last one of the source. The first elements
-    are the same in a subgroup, whose invocations share out the elements."""
+    """In each subgroup that executes it, ``count`` elements of ``target``, starting at ``target_first``, become the elements of ``source``
+    starting at ``source_first`` (equal pointees). ``backwards``: the first element of the target is the last one of the source. The first
+    elements are uniform in a subgroup, whose invocations divide the elements among them."""
 
     target: Array
     target_first: ScalarValue
@@ -46,8 +46,8 @@ class Barrier(Operation):
 
     With the handover ``fences`` these semantics belong to an OpMemoryBarrier before it and another one after it.
 
-    With the handover ``access`` the barrier makes nothing available or visible: the memory operands of all accesses to arrays that
-    invocations share must do it.
+    With the handover ``access``, the barrier makes no writes available or visible: the memory operands of all accesses to shared arrays
+    must do so.
     """
 
     scope: MemoryScope = MemoryScope.WORKGROUP
@@ -56,11 +56,11 @@ class Barrier(Operation):
 
 @dataclass(frozen=True)
 class LastWorkgroupRan(Effect):
-    """The last workgroup of the dispatch, whichever it is, has run ``body``, and what all others have written was known to it.
+    """The last workgroup of the dispatch, whichever it is, has run ``body`` and has seen all writes of the other workgroups.
 
     Attributes:
-        counter: a buffer of one u32 that starts with 0 (``inout``); it has the number of workgroups.
-        body: does the same in each workgroup.
+        counter: a buffer of one u32 that starts at 0 (``inout``) and ends as the number of workgroups.
+        body: has the same effect in each workgroup.
     """
 
     counter: Array

@@ -1,2 +1,2 @@
-"""Code in the language that several families need, each with its effect stated: the reference model takes the effect, and devices show by
-running the code that it is stated rightly."""
+"""Code in the program language that several families need, with its stated effect. The reference model performs the effect; running the
+code on devices tests whether the stated effect is right."""

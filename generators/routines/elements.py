@@ -1,4 +1,4 @@
-"""Components of the invocation, updated: a loop over the length of the matrix type, with paths that lead into matrices."""
+"""Updates of the invocation's components: a loop over the length of the matrix type, with paths that lead into matrices."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from generators.program.values import MatrixType, Scalar, ScalarValue, Value
 
 
 def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> None:
-    """Update the leading components, each if there are more than that, and then the others in a loop.
+    """Update the leading components, each if its index is less than the length, and then the others in a loop.
 
     Raises:
-        GeneratorError: whole matrices would be handled where invocations diverge (KHR-UNI-01).
+        GeneratorError: whole matrices would be accessed in divergent control flow (KHR-UNI-01).
     """
     if update.leading_form == "composite" and update.condition != "always":
         raise GeneratorError(
@@ -38,7 +38,7 @@ def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> Non
 
 
 def count_others(builder: ProgramBuilder, counted: OthersCounted) -> None:
-    """Count the components below the length of their type that are not as expected: a length that is too great finds others."""
+    """Count the components below the length of their type that are not as expected: with a length that is too great, there are some."""
     type_ = counted.variable.type
     assert isinstance(type_, MatrixType), "the variable holds a matrix"
     with builder.stated(counted):
@@ -53,7 +53,8 @@ def count_others(builder: ProgramBuilder, counted: OthersCounted) -> None:
 
 
 def place_components(builder: ProgramBuilder, placed: ComponentsPlaced) -> None:
-    """Set the components by their coordinates: the leading ones, each if there are more than that, and then the others in a loop."""
+    """Set the components by their coordinates: the leading ones, each if its index is less than the length, and then the others in a
+    loop."""
     with builder.stated(placed):
         length = Value(builder.fresh("components"), U32)
         builder.add(MatrixLength(length, placed.matrix.type))

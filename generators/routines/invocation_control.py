@@ -26,13 +26,13 @@ from generators.program.vector_builder import VectorBuilder
 from generators.types import ComponentType
 
 Control = Literal["straight", "uniform", "half", "branches", "switch", "loop", "function", "variable"]
-"""straight: all invocations, without control flow. uniform: a branch that all invocations take alike, by a push constant. half: the odd
-invocations alone. branches: odd and even invocations in two arms, whose results meet. switch: three arms, one of which gives zeros. loop: a
-loop whose length is the invocation's own and that carries the result. function: a function that the odd invocations call. variable: the odd
-invocations put the result into a variable of zeros, which all of them store."""
+"""straight: all invocations, without control flow. uniform: a branch that all invocations take in the same direction, by a push constant.
+half: only the odd invocations. branches: odd and even invocations in two arms, whose results are merged. switch: three arms, one of which
+gives zeros. loop: a loop whose length differs between invocations and that carries the result. function: a function that the odd
+invocations call. variable: the odd invocations put the result into a zero-initialized variable, which all invocations store."""
 
 DIVERGENT: tuple[Control, ...] = ("half", "branches", "switch", "loop", "function", "variable")
-"""The forms in which some invocations do not execute what others do."""
+"""The forms in which some invocations do not execute code that others execute."""
 
 KEEPING: tuple[Control, ...] = ("straight", "uniform", "half", "branches", "loop")
 """The forms in which operands can be stored after the result."""
@@ -41,10 +41,10 @@ PATH = "path"
 """The operand (u32) that decides the uniform branch: 1 for its first arm."""
 
 Computed = TypeVar("Computed", CooperativeVector, ArrayValue)
-"""What the code of an invocation computes: a vector, or an array of scalars."""
+"""The result of an invocation's code: a vector, or an array of scalars."""
 
 Passed = CooperativeVector | ScalarValue
-"""What code that computes vectors takes: a vector, or a scalar."""
+"""The operands of code that computes vectors: a vector, or a scalar."""
 
 ComputedType = CooperativeVectorType | ArrayType
 """The type of such a value."""
@@ -55,10 +55,10 @@ class InvocationCode(Generic[Computed]):
     """Code that each invocation runs for itself.
 
     Attributes:
-        load: loads operands; takes the beginning of their names and the slot (u32) that they are in.
-        compute: computes the result; takes the beginning of names and the operands.
-        store: stores results: what ``compute`` gives, and the vectors and arrays among the operands if they are kept.
-        kept: whether the operands are stored as well.
+        load: loads operands; takes the start of their names and their slot (u32).
+        compute: computes the result; takes the start of names and the operands.
+        store: stores the result of ``compute``, and the vectors and arrays among the operands if they are kept.
+        kept: whether the operands are stored too.
     """
 
     load: Callable[[str, ScalarValue], tuple[Computed | ScalarValue, ...]]
@@ -67,17 +67,17 @@ class InvocationCode(Generic[Computed]):
     kept: bool = False
 
     def results(self, prefix: str, slot: ScalarValue) -> tuple[Computed, ...]:
-        """Add code that computes the results of the operands in ``slot``, and return them."""
+        """Add code that computes the results for the operands in ``slot``, and return them."""
         operands = self.load(prefix, slot)
         kept: list[Any] = [operand for operand in operands if _is_computed(operand)] if self.kept else []
         return self.compute(prefix, operands), *kept
 
 
 def run(builder: ProgramBuilder, control: Control, code: InvocationCode[Computed], me: Scalar, lanes: int, type_: ComputedType) -> None:
-    """Run ``code`` in the invocations of the dispatch, inside of the builder's ``per_invocation``.
+    """Run ``code`` in the invocations of the dispatch, inside the builder's ``per_invocation``.
 
     Args:
-        me: the number of the invocation.
+        me: the index of the invocation.
         lanes: invocations of the dispatch.
         type_: of the result.
     """
@@ -132,7 +132,7 @@ def _mirrored(builder: ProgramBuilder, me: Scalar, lanes: int) -> Scalar:
 
 
 def _merged(sources: Sequence[Sequence[Computed]]) -> tuple[Merged, ...]:
-    """Where arms meet, one source of each arm for each result."""
+    """Return the merges of two arms: for each result, one source from each arm."""
     return tuple(Merged(Value(f"met_{i}", every[0].type), tuple(every)) for i, every in enumerate(zip(*sources, strict=True)))
 
 
@@ -188,7 +188,7 @@ def _variable(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scala
 
 
 def _loop(builder: ProgramBuilder, code: InvocationCode[Computed], me: Scalar, lanes: int) -> None:
-    """Compute the results of all slots up to the invocation's own, and store the last ones."""
+    """Compute the results of all slots up to the invocation's own, and keep the last."""
     begin = code.results("begin_", builder.literal(0))
     carried: list[Carried] = []
     current = [Value(f"current_{i}", one.type) for i, one in enumerate(begin)]

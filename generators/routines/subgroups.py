@@ -1,4 +1,4 @@
-"""Built-ins that tell invocations of their subgroup."""
+"""Built-ins that describe an invocation's subgroup."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KNOWN: tuple[BuiltInName, ...] = ("subgroup_size", "subgroups", "subgroup", "su
 
 
 def store_subgroups(builder: ProgramBuilder, target: Array, subgroup_size: int) -> None:
-    """Store what every invocation knows of its subgroup to an element of its own, as SubgroupsStored says."""
+    """Store every invocation's subgroup built-ins to its own element, as SubgroupsStored describes."""
     with builder.stated(SubgroupsStored(target, subgroup_size)):
         known = [builder.built_in(builder.fresh(f"known_{which}"), which) for which in _KNOWN]
         _, count, subgroup, lane = known

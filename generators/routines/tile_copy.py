@@ -19,7 +19,7 @@ def tile_copy(
     transposed: bool = False,
     numbering: Numbering = "local",
 ) -> None:
-    """Copy a tile, as TileCopied says. The elements are counted along the source's rows."""
+    """Copy a tile, as TileCopied describes. The elements are counted along the source's rows."""
     with builder.stated(TileCopied(target, source, rows, columns, transposed)):
         name = f"{target.array.name}_tile"
         with shared_out(builder, f"{name}_element", rows * columns, numbering) as element:
@@ -45,7 +45,7 @@ def tile_copy(
 def _place(
     builder: ProgramBuilder, name: str, window: Window, row: ScalarValue, column: ScalarValue
 ) -> tuple[ScalarValue, Condition | None]:
-    """Return the element of the array, and what says whether it is inside of the limits; None without limits."""
+    """Return the element of the array, and the condition that it is inside the limits; None without limits."""
     y = _computed(builder, f"{name}_y", "add", window.row, row)
     x = _computed(builder, f"{name}_x", "add", window.column, column)
     line = _computed(builder, f"{name}_line", "multiply", y, window.stride)

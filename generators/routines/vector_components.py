@@ -1,4 +1,4 @@
-"""Cooperative vectors that are made of elements in memory, and stored as such: OpLoad, OpCompositeConstruct, OpCompositeExtract and
+"""Cooperative vectors that are loaded from and stored to single elements in memory: OpLoad, OpCompositeConstruct, OpCompositeExtract and
 OpStore, all of which preserve bits."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from generators.program.vector_components import VectorComponentsStored
 def load_components(
     builder: ProgramBuilder, name: str, type_: CooperativeVectorType, array: Array, first: ScalarValue
 ) -> CooperativeVector:
-    """Construct a vector of the elements of ``array`` from number ``first`` (u32) on."""
+    """Construct a vector from the elements of ``array``, starting at index ``first`` (u32)."""
     parts = tuple(
         builder.read_scalar(f"{name}_{i}", array, builder.arithmetic(f"{name}_at_{i}", "add", first, builder.literal(i)))
         for i in range(extent(type_.length))
@@ -22,7 +22,7 @@ def load_components(
 
 
 def store_components(builder: ProgramBuilder, vector: CooperativeVector, array: Array, first: ScalarValue) -> None:
-    """Store each component, as VectorComponentsStored says."""
+    """Store each component, as VectorComponentsStored describes."""
     vectors = VectorBuilder(builder)
     with builder.stated(VectorComponentsStored(vector, array, first)):
         for i in range(extent(vector.type.length)):

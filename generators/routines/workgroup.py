@@ -1,4 +1,5 @@
-"""Code that all invocations of a workgroup run together: they share out the elements of an array, copy, and go on in the last workgroup."""
+"""Code that all invocations of a workgroup run together: they divide the elements of an array among them, copy, and continue in the last
+workgroup."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from generators.program.workgroup import Copied, LastWorkgroupRan, PartCopied
 from generators.types import Scope, StorageClass
 
 Numbering = Literal["local", "subgroup"]
-"""What invocations of a workgroup are numbered by: LocalInvocationIndex, or SubgroupId * SubgroupSize + SubgroupLocalInvocationId."""
+"""Numbering of the invocations in a workgroup: LocalInvocationIndex, or SubgroupId * SubgroupSize + SubgroupLocalInvocationId."""
 
 
 @contextmanager
 def shared_out(builder: ProgramBuilder, name: str, count: Extent, numbering: Numbering = "local") -> Iterator[Scalar]:
     """Do the operations added inside for each of ``count`` elements: invocation i of the workgroup's ``size`` takes elements i, i + size,
-    i + 2 * size … Yields the number of the element, called ``name``."""
+    i + 2 * size … Yields the index of the element, called ``name``."""
     limit = builder.literal(count) if isinstance(count, int) else count
     if numbering == "local":
         first = builder.built_in(builder.fresh(f"{name}_first"), "local_invocation")
@@ -38,10 +39,10 @@ def shared_out(builder: ProgramBuilder, name: str, count: Extent, numbering: Num
 
 
 def copy(builder: ProgramBuilder, target: Array, source: Array, backwards: bool = False) -> None:
-    """Copy every element of ``source`` to ``target``, of equal length and pointee. ``backwards``: element e of the target is element
-    length - 1 - e of the source: another invocation reads an element than wrote it."""
+    """Copy every element of ``source`` to ``target``, of equal length and pointee. ``backwards``: element e of the target is element length
+    - 1 - e of the source, so an invocation reads an element that another invocation wrote."""
     with builder.stated(Copied(target, source, backwards)):
-        # Where one of the arrays has its length from a specialization constant, so many elements are copied.
+        # If the length of one array is a specialization constant, that length is the number of elements to copy.
         length = target.length if isinstance(source.length, int) else source.length
         with shared_out(builder, f"{target.name}_element", length) as index:
             place: ScalarValue = index
@@ -57,13 +58,13 @@ def copy_part(
     count: int,
     backwards: bool = False,
 ) -> None:
-    """Copy ``count`` elements in each subgroup, as PartCopied says: invocation i takes elements i, i + SubgroupSize …
+    """Copy ``count`` elements in each subgroup, as PartCopied describes: invocation i takes elements i, i + SubgroupSize …
 
     Args:
         builder: of the program.
         target, source: the array, and the first element.
         count: elements of each subgroup.
-        backwards: whether another invocation reads an element than wrote it.
+        backwards: whether an invocation reads an element that another invocation wrote.
     """
     (to, to_first), (of, of_first) = target, source
     with builder.stated(PartCopied(to, to_first, of, of_first, count, backwards)):
@@ -81,12 +82,12 @@ def copy_part(
 
 @contextmanager
 def last_workgroup(builder: ProgramBuilder, counter: Array) -> Iterator[ScalarValue]:
-    """Do the operations added inside in the workgroup that arrives last: what all others have written is known to it. Yields the number of
-    the scope instance inside of its workgroup.
+    """Do the operations added inside in the workgroup that arrives last, which sees all writes of the others. Yields the index of the scope
+    instance in its workgroup.
 
     One invocation of each workgroup adds 1 to element 0 of ``counter`` (a buffer of u32 that starts with 0), between two barriers of the
-    workgroup, and hands on by workgroup memory what it was before. Which workgroup is last is unknown, so the operations must do the same
-    in each.
+    workgroup, and shares the previous value through workgroup memory. It is unknown which workgroup is last, so the operations must have
+    the same effect in each.
     """
     arrival = builder.array("arrival", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
     zero, one = builder.literal(0), builder.literal(1)

@@ -1,9 +1,9 @@
 """Single elements of arrays in memory.
 
-Under the Vulkan memory model an element written by one invocation is seen by another if both accesses are non-private and a release with an
-availability operation and an acquire with a visibility operation are between them. By default the accesses here are NonPrivatePointer, and
-the barrier does the rest (MakeAvailable, MakeVisible); with the handover ``access``, as in what glslang makes, the accesses have
-MakePointerAvailable and MakePointerVisible.
+Under the Vulkan memory model, one invocation sees an element that another has written if both accesses are non-private, and between them
+are a release with an availability operation and an acquire with a visibility operation. By default, the accesses here are
+NonPrivatePointer, and the barrier does the rest (MakeAvailable, MakeVisible). With the handover ``access``, as in glslang's modules, the
+accesses have MakePointerAvailable and MakePointerVisible.
 """
 
 from __future__ import annotations

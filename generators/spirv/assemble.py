@@ -32,9 +32,8 @@ class NotAssembly(GeneratorError):
 
 
 def assemble(text: str) -> bytes:
-    """Assemble the SPIR-V 1.6 module that ``text`` describes, an instruction a line, little-endian words. Where a value is not in a table
-    of enumerants its number does as well, and an instruction may end early, where ``...`` is its last token, so a module may be as wrong as
-    it has to be.
+    """Assemble the SPIR-V 1.6 module that ``text`` describes, one instruction per line, little-endian words. An enumerant may be given as a
+    number, even if no table has it, and an instruction may end early with ``...`` as its last token, so invalid modules can be written too.
 
     Raises:
         NotAssembly: a line is not an instruction that the tables know, with the operands that it takes.

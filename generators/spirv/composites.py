@@ -1,4 +1,4 @@
-"""Arrays and structs as values, and copies from variable to variable."""
+"""Arrays and structs as values, and copies between variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices that are not loaded: constants, null, undefined, and composites of a scalar."""
+"""Constructed matrices: constants, null, undefined, and composites of a scalar."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
     """Emit OpCompositeConstruct with a constituent for each component, or OpCompositeConstructReplicateEXT.
 
     Raises:
-        GeneratorError: the length is not a literal, so nothing says how many constituents there are.
+        GeneratorError: the length is not a literal, so the number of constituents is unknown.
     """
     type_, value = shader.vector_type(splat.result.type), shader.id(splat.value)
     if splat.replicated:
@@ -75,7 +75,7 @@ def emit_vector_constant(shader: Shader, constant: CooperativeVectorConstant) ->
     """Declare a constant composite.
 
     Raises:
-        GeneratorError: there are not as many values as components, or one is not a constant.
+        GeneratorError: the number of values is not the number of components, or a value is not a constant.
     """
     specialized = any(value.source == "specialization" for value in constant.values)
     if any(value.source not in ("literal", "specialization") for value in constant.values):

@@ -1,4 +1,4 @@
-"""A vertex shader whose three vertices are those of a triangle that covers the viewport: (-1, -1), (3, -1) and (-1, 3)."""
+"""A vertex shader with the three vertices of a triangle that covers the viewport: (-1, -1), (3, -1) and (-1, 3)."""
 
 from __future__ import annotations
 

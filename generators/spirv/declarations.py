@@ -1,4 +1,4 @@
-"""Types and constants of the suite's words, each with the capabilities that its use needs."""
+"""The suite's types and constants, each with the capabilities that its use needs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SCALAR: Mapping[str, Capability] = MappingProxyType(
         "u64": Capability.Int64,
     }
 )
-"""What a scalar type needs; f32, s32 and u32 need nothing."""
+"""Capabilities that a scalar type needs; f32, s32 and u32 need none."""
 
 _MATRIX: Mapping[str, Capability] = MappingProxyType(
     {
@@ -50,7 +50,7 @@ _MATRIX: Mapping[str, Capability] = MappingProxyType(
         "e5m2": Capability.Float8CooperativeMatrixEXT,
     }
 )
-"""What a cooperative matrix needs for its component type, besides CooperativeMatrixKHR."""
+"""Capabilities that a cooperative matrix needs for its component type, besides CooperativeMatrixKHR."""
 
 _MEMORY: Mapping[tuple[StorageClass, int], Capability] = MappingProxyType(
     {
@@ -62,7 +62,7 @@ _MEMORY: Mapping[tuple[StorageClass, int], Capability] = MappingProxyType(
         (StorageClass.PushConstant, 16): Capability.StoragePushConstant16,
     }
 )
-"""What a scalar of so many bits in a storage class needs, besides the scalar type's own capability."""
+"""Capabilities that a scalar of a width needs in a storage class, besides the scalar type's own capability."""
 
 
 def scalar(module: Module, component: ComponentType) -> int:
@@ -196,7 +196,7 @@ def literal(component: ComponentType, value: int) -> tuple[int, ...]:
 
 
 def matrix(module: Module, type_: MatrixType, rows: int, columns: int, constant_of: Callable[[int | Operand], int]) -> int:
-    """OpTypeCooperativeMatrixKHR; ``rows`` and ``columns`` are ids of constants, ``constant_of`` gives those of scope and use. Declares
+    """OpTypeCooperativeMatrixKHR; ``rows`` and ``columns`` are ids of constants, ``constant_of`` returns the ids of scope and use. Declares
     a new type at each call."""
     component = type_.component
     module.require(Capability.CooperativeMatrixKHR)

@@ -1,4 +1,4 @@
-"""A module as text, in the words and the layout of spirv-dis."""
+"""A module as text, in the format of spirv-dis."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def disassemble(words: bytes) -> str:
     """Return the text of a module, as ``spirv-dis`` prints it with its header and friendly names.
 
     Raises:
-        NotSpirv: not a SPIR-V module, or operands that do not belong together.
-        UnknownInstruction: an instruction that the grammar does not have.
+        NotSpirv: it is not a SPIR-V module, or operands do not fit together.
+        UnknownInstruction: the grammar lacks an instruction.
     """
     return "".join(f"{line}\n" for line in _Disassembly(words).lines())
 

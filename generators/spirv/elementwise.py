@@ -27,7 +27,7 @@ _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
         ("unsigned_divide", False): Op.UDiv,
     }
 )
-"""By operator and whether the components are floats."""
+"""The opcodes, by operator and whether the components are floats."""
 
 
 def _check(component: ComponentType) -> None:

@@ -230,7 +230,7 @@ def emit(program: Program) -> bytes:
     """Return the SPIR-V 1.6 module of ``program``, little-endian words, for the Vulkan 1.3 environment.
 
     Raises:
-        GeneratorError: the program says something that no valid module can.
+        GeneratorError: no valid module can express the program.
     """
     module = Module(program.shape.version, program.maintenance1)
     entries = _entry_points(program)
@@ -243,7 +243,7 @@ def emit(program: Program) -> bytes:
 
 
 def _entry_points(program: Program) -> list[tuple[str, Program, tuple[int, int, int] | None]]:
-    """Return the entry points of the module in their order: name, what it does, and its local size if that is a literal of its own."""
+    """Return the entry points of the module in their order: its name, its program, and its local size if that is literal."""
     further = [(each.name, each.program, each.local_size) for each in program.further]
     first = sum(each.is_first for each in program.further)
     if not all(each.is_first for each in program.further[:first]):

@@ -1,7 +1,7 @@
-"""The names that the suite uses of SPIR-V's grammar, as classes of named numbers: ``Op.Load``, ``Capability.Shader``.
+"""The names from SPIR-V's grammar that the suite uses, as classes of named numbers: ``Op.Load``, ``Capability.Shader``.
 
-They are made of the grammar's data when this module is imported. Type checkers read ``enumerants.pyi`` instead, which ``registry``
-writes from the same data.
+They are made from the grammar's data when this module is imported. Type checkers read ``enumerants.pyi`` instead, which ``registry`` writes
+from the same data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ENUMERATIONS = (
     "TensorAddressingOperands",
     "TensorClampMode",
 )
-"""What the suite's code names. A further kind is added here."""
+"""The kinds that the suite's code names. Add further kinds here."""
 
 
 def members_of(kind: str) -> dict[str, int]:

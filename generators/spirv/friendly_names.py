@@ -1,4 +1,4 @@
-"""Names for the ids of a module, by the rules of spirv-dis: what OpName says, else what a type, constant or built-in is."""
+"""Names for the ids of a module, by the rules of spirv-dis: from OpName, otherwise from the type, constant or built-in."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _BUILT_INS: Mapping[int, str] = MappingProxyType(
 _INVALID = re.compile(r"[^0-9A-Za-z_]")
 _STORAGE: Mapping[int, str] = MappingProxyType({int(storage): storage.name for storage in StorageClass})
 _LONGEST = 256
-"""Characters of a name. Names of types contain the names of their parts, so they double with each type that is made of two."""
+"""Maximum number of characters in a name. Names of types contain the names of their parts, so they double with each type that is made from
+two."""
 
 
 class FriendlyNames:

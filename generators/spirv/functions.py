@@ -1,4 +1,4 @@
-"""Functions and calls. A function is emitted where it is first called, and is after the entry point in the module."""
+"""Functions and calls. A function is emitted at its first call, and follows the entry point in the module."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def emit_call(shader: Shader, call: Call) -> None:
 
 
 def function_id(shader: Shader, function: Function) -> int:
-    """Return the id of a function, which is emitted the first time."""
+    """Return the id of a function; emit the function the first time."""
     return shader.module.once(("function", function.name), lambda: _declare(shader, function))
 
 

@@ -1,4 +1,4 @@
-"""The grammar of SPIR-V: which instructions and enumerants there are, and what operands follow them.
+"""The grammar of SPIR-V: its instructions and enumerants, and their operands.
 
 ``grammar.json`` holds the registry's facts, in the form that ``registry`` gives them; ``grammar_supplement.json`` holds the few that
 the registry's file lacks, and is written by hand. Both have the same form. A pattern lists the kinds of operands:
@@ -42,9 +42,9 @@ class InstructionGrammar(NamedTuple):
     Attributes:
         name: without ``Op``.
         opcode: its number.
-        operands: what follows the first word.
-        capabilities: of which a module must declare one, if there are any.
-        extensions: of which a module must declare one where ``version`` is empty.
+        operands: the operands after the first word.
+        capabilities: a module must declare one of them, if there are any.
+        extensions: a module must declare one of them if ``version`` is empty.
         version: the first version of SPIR-V that has it without an extension; empty if none has.
     """
 
@@ -82,7 +82,7 @@ class EnumerantKind:
 
     Attributes:
         is_mask: whether they are flags, which combine.
-        by_name: name -> enumerant; an enumerant with aliases is there under each of its names.
+        by_name: name -> enumerant; an enumerant with aliases is listed under each of its names.
         by_value: value -> enumerant.
         parameters: value -> operands that follow, for the enumerants that have some.
     """

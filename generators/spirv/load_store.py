@@ -51,16 +51,16 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
 
 
 def layout_id(shader: Shader, layout: MemoryLayout) -> int:
-    """Return the id of the constant that a layout is."""
+    """Return the id of a layout's constant."""
     return shader.u32(layout) if isinstance(layout, Layout) else shader.id(layout)
 
 
 def memory_operands(
     shader: Shader, array: Array, alignment: int, memory: MemoryOperand | None, own_scope: int, writes: bool
 ) -> tuple[int, ...]:
-    """Return the mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed. ``alignment`` in
-    bytes is what the access is sure to have, where Aligned must say something; ``own_scope`` is the object's scope, where ``memory``
-    has none."""
+    """Return the mask and its operands, in the order of the mask's bits; empty if no mask is given or needed. ``alignment`` is the access's
+    guaranteed alignment in bytes, for an Aligned that states none; ``own_scope`` is the object's scope, for a ``memory`` without a
+    scope."""
     is_physical = array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
     return access_operands(shader, shader.is_shared(array), is_physical, alignment, memory, own_scope, writes)
 

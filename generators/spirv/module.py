@@ -1,7 +1,6 @@
 """A SPIR-V module under construction: sections in their order, ids, shared declarations, capabilities with their extensions.
 
-A section is a list of words; nothing is kept per instruction, so a module of 150 instructions costs a fraction of a
-millisecond.
+A section is a list of words. There is no object per instruction, so a module of 150 instructions takes a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _INTERFACE = frozenset({StorageClass.Input, StorageClass.Output})
 
 @functools.lru_cache(maxsize=4096)
 def string_words(text: str) -> tuple[int, ...]:
-    """Encode a literal string: UTF-8, ended by a zero byte, padded to words."""
+    """Encode a literal string: UTF-8, terminated by a zero byte, padded to whole words."""
     data = text.encode()
     data += b"\0" * (4 - len(data) % 4)
     return struct.unpack(f"<{len(data) // 4}I", data)
@@ -42,7 +41,7 @@ def string_words(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _EntryPoint:
-    """The words of an entry point that is complete: OpEntryPoint, its execution modes, and its function."""
+    """The words of a complete entry point: OpEntryPoint, its execution modes, and its function."""
 
     declaration: list[int]
     modes: list[int]
@@ -50,10 +49,10 @@ class _EntryPoint:
 
 
 class Module:
-    """Collects the sections of one module with one entry point, or several one after the other.
+    """Collects the sections of one module with one entry point, or several in succession.
 
-    Ids are given out in order of demand. Types and constants that are equal are declared once; names and decorations may be
-    added at any time. ``maintenance1``: see Program.
+    Ids are assigned on demand. Types and constants that are equal are declared once; names and decorations may be added at any time.
+    ``maintenance1``: see Program.
     """
 
     def __init__(self, version: Version = LATEST, maintenance1: bool = False) -> None:
@@ -135,7 +134,7 @@ class Module:
         return result
 
     def new_constant(self, op: Op, type_: int, *operands: int, name: str = "", result: int | None = None) -> int:
-        """Add a constant instruction of its own (for specialization constants); ``result`` if its id has been given out already."""
+        """Add a constant instruction of its own (for specialization constants); ``result`` is its id if that is assigned already."""
         if result is None:
             result = self.new_id(name)
         self._declarations += (len(operands) + 3 << 16 | op, type_, result, *operands)
@@ -163,7 +162,7 @@ class Module:
         return variable
 
     def use_input(self, variable: int) -> None:
-        """Let a variable of Input storage be in the interface of the entry point that is under construction."""
+        """Add a variable of Input storage to the interface of the entry point under construction."""
         if variable not in self._globals:
             self._globals.append(variable)
 
@@ -172,7 +171,7 @@ class Module:
         self._code += (len(operands) + 1 << 16 | op, *operands)
 
     def value(self, op: Op, type_: int, *operands: int, result: int | None = None) -> int:
-        """Add an instruction with a result to the function; ``result`` if its id has been given out already."""
+        """Add an instruction with a result to the function; ``result`` is its id if that is assigned already."""
         if result is None:
             result = self._bound
             self._bound += 1
@@ -181,7 +180,7 @@ class Module:
 
     @contextmanager
     def function(self, result_type: int, type_: int, name: str, control: FunctionControl) -> Iterator[int]:
-        """Add a further function, which gets what is added inside, from its parameters to its last terminator; yield its id."""
+        """Add a further function from the code added inside, from its parameters to its last terminator; yield its id."""
         outer, self._code = self._code, []
         result = self.new_id(name)
         self._code += (5 << 16 | Op.Function, result_type, result, control, type_)
@@ -233,7 +232,7 @@ class Module:
         """Return the module with all entry points that have ended, little-endian.
 
         Raises:
-            GeneratorError: the module has something that its version does not have, with or without an extension.
+            GeneratorError: the module uses an instruction or enumerant that its version lacks, with or without an extension.
         """
         physical = Capability.PhysicalStorageBufferAddresses in self._capabilities
         addressing = AddressingModel.PhysicalStorageBuffer64 if physical else AddressingModel.Logical

@@ -1,7 +1,7 @@
 """Numbers that have names, in classes like enumerations.
 
-They are not ``enum.IntEnum`` because SPIR-V has two thousand of them, which take every process 30 ms to make: a class here takes one. They
-hash like the numbers that they are, so a number read from a module finds what is stored under its name.
+They are not ``enum.IntEnum`` because SPIR-V has two thousand of them, which take every process 30 ms to make; the classes here take 1 ms.
+They hash like their numbers, so a number read from a module finds an entry that is stored under its name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NamedNumberType(type):
         """Return the member that has ``number``.
 
         Raises:
-            UnknownNumber: none has it.
+            UnknownNumber: no member has it.
         """
         try:
             return cls._by_number[number]  # type: ignore[attr-defined, no-any-return]
@@ -46,7 +46,7 @@ class NamedNumberType(type):
 
 
 class NamedNumber(int, metaclass=NamedNumberType):
-    """A number that has a name. It has the operators of int: flags that are combined are a plain int.
+    """A number that has a name. It has the operators of int, so combined flags are a plain int.
 
     Attributes:
         name: of the first of its aliases.
@@ -59,7 +59,7 @@ class NamedNumber(int, metaclass=NamedNumberType):
         """Return the member with this name or alias.
 
         Raises:
-            KeyError: none has it.
+            KeyError: no member has it.
         """
         return cls.__members__[name]  # type: ignore[no-any-return]
 

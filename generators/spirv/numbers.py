@@ -24,7 +24,7 @@ class NumberType(NamedTuple):
 
 
 def number_type(type_: Instruction) -> NumberType:
-    """Return what an OpTypeInt or OpTypeFloat declares."""
+    """Return the number type that an OpTypeInt or OpTypeFloat declares."""
     words = type_.operands
     if type_.op.name == "TypeInt":
         return NumberType(False, words[1], bool(words[2]))
@@ -32,8 +32,8 @@ def number_type(type_: Instruction) -> NumberType:
 
 
 def number_text(type_: NumberType, words: tuple[int, ...]) -> str:
-    """Return a literal as spirv-dis writes it: decimal, or hexadecimal floating point where decimal is not exact for every value of the
-    type (narrow types, infinities, NaNs, subnormals)."""
+    """Return a literal as spirv-dis writes it: decimal, or hexadecimal floating point if decimal is not exact for every value of the type
+    (narrow types, infinities, NaNs, subnormals)."""
     bits = sum(word << 32 * i for i, word in enumerate(words)) & (1 << type_.bits) - 1
     if not type_.is_float:
         return str(bits - (1 << type_.bits) if type_.signed and bits >> type_.bits - 1 else bits)
@@ -54,7 +54,7 @@ _FRACTION_BITS: Mapping[tuple[int, int | None], int] = {
     (8, FPEncoding.Float8E4M3EXT): 3,
     (8, FPEncoding.Float8E5M2EXT): 2,
 }
-"""By width and encoding."""
+"""Float formats by width and encoding."""
 
 
 def _hexadecimal(bits: int, width: int, fraction_bits: int) -> str:

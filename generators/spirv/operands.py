@@ -1,4 +1,4 @@
-"""Tells the operands of an instruction apart, by the grammar: which words are an id, a literal, an enumerant, and where each ends."""
+"""Splits an instruction's words into operands by the grammar: ids, literals and enumerants, and the end of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Operand(NamedTuple):
 
 
 class LiteralWidths:
-    """How many words a literal takes: of the types and values that the instructions so far have made.
+    """The number of words of literals, from the types and values that the instructions so far have declared.
 
     Attributes:
         types: id of a type of numbers -> words of a literal.
@@ -43,7 +43,7 @@ class LiteralWidths:
         self.values: dict[int, int] = {}
 
     def learn(self, instruction: Instruction) -> None:
-        """Note what an instruction, whose operands have been told apart, declares."""
+        """Record the declaration of an instruction whose operands are already split."""
         op, words = instruction.op, instruction.operands
         if op in _NUMBERS:
             self.types[words[0]] = max(-(-words[1] // 32), 1)
@@ -78,7 +78,7 @@ class _Splitter:
         return self._found
 
     def take(self, pattern: OperandPattern) -> None:
-        """Take the operands of one place of the pattern."""
+        """Take the operands for one item of the pattern."""
         kind, quantifier = pattern
         if quantifier == "*":
             while self._at < len(self._words):

@@ -11,7 +11,7 @@ from generators.spirv.variables import type_id
 
 
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
-    """Emit the instruction, and before the first one that uses it the function."""
+    """Emit the instruction; emit its function before the first use."""
     shader.module.require(Capability.CooperativeMatrixPerElementOperationsEXT)
     function = function_id(shader, operation.function)
     # The first three parameters are row, column and element.

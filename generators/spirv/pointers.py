@@ -1,4 +1,4 @@
-"""Pointers as values: access chains, OpSelect, OpPtrAccessChain, and matrix accesses through what they give."""
+"""Pointers as values: access chains, OpSelect, OpPtrAccessChain, and matrix accesses through their results."""
 
 from __future__ import annotations
 

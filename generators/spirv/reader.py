@@ -22,8 +22,8 @@ class NotSpirv(GeneratorError):
     """Words that are not a valid module. The message begins with the place.
 
     Attributes:
-        word: the number of the word, from 0.
-        what: is wrong there.
+        word: the index of the word, from 0.
+        what: the mistake there.
     """
 
     def __init__(self, word: int, what: str) -> None:
@@ -33,10 +33,10 @@ class NotSpirv(GeneratorError):
 
 
 class UnknownInstruction(GeneratorError):
-    """An opcode that the grammar does not have.
+    """An opcode that the grammar lacks.
 
     Attributes:
-        word: the number of the instruction's first word.
+        word: the index of the instruction's first word.
         name: ``opcode N``.
     """
 
@@ -66,7 +66,7 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """The words before the first instruction: ``version`` (major, minor), ``generator``, and the ``bound`` that all ids are below."""
+    """The words before the first instruction: ``version`` (major, minor), ``generator``, and the ``bound`` above all ids."""
 
     version: tuple[int, int]
     generator: int
@@ -78,7 +78,7 @@ def read_header(module: bytes) -> Header:
     """Return the header of ``module``, little-endian words.
 
     Raises:
-        NotSpirv: it is none; the bound, which nobody may take memory by before, is no more than a module may have.
+        NotSpirv: it is not a header, or its bound exceeds the maximum. Callers may size memory by the bound only after this check.
     """
     if len(module) % 4 or len(module) < 4 * HEADER_WORDS:
         raise NotSpirv(len(module) // 4, f"a SPIR-V module is at least {HEADER_WORDS} whole words; these are {len(module)} bytes")
@@ -128,11 +128,11 @@ def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
 
 
 def read_string(words: tuple[int, ...], word: int = 0) -> tuple[str, int]:
-    """Return a literal string at the start of ``words``, and how many words it takes.
+    """Return a literal string at the start of ``words``, and its length in words.
 
     Args:
-        words: it, and what follows it.
-        word: the number of the first of them in the module.
+        words: the string and the words after it.
+        word: the index of the first of them in the module.
 
     Raises:
         NotSpirv: it does not end.

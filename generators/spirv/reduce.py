@@ -9,7 +9,7 @@ from generators.spirv.shader import Shader
 
 
 def emit_reduce(shader: Shader, operation: Reduce) -> None:
-    """Emit the instruction, and before the first one that uses it the function."""
+    """Emit the instruction; emit its function before the first use."""
     shader.module.require(Capability.CooperativeMatrixReductionsEXT)
     function = function_id(shader, operation.function)
     type_ = shader.matrix_type(operation.result.type)

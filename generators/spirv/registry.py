@@ -31,7 +31,7 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "LiteralSpecConstantOpInteger": "opcode",
     }
 )
-"""The registry's kind of operand -> the pattern's word for it. A literal float is one word of 32 bits, like an integer."""
+"""The registry's kind of operand -> its name in the pattern. A literal float is one 32-bit word, like an integer."""
 
 
 def compact(registry: Mapping[str, Any]) -> str:
@@ -52,7 +52,7 @@ def compact(registry: Mapping[str, Any]) -> str:
 
 
 def _object(entries: Mapping[str, Any], indent: int) -> str:
-    """Write an entry a line, so a difference of two versions can be read."""
+    """Write one entry per line, so a diff of two versions is readable."""
     lines = (f"{' ' * indent}{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
     return "{\n" + ",\n".join(lines) + "\n" + " " * (indent - 1) + "}"
 
@@ -84,8 +84,8 @@ def _pattern(operands: Sequence[Mapping[str, str]]) -> str:
 
 
 def stub() -> str:
-    """Return the text of ``enumerants.pyi`` for the grammar as it is in the files."""
-    # Not at the top: the grammar is read when it is imported, and main may be here to write it.
+    """Return the text of ``enumerants.pyi`` for the grammar in the files."""
+    # Imported here, not at the top: the import reads the grammar, which main may be about to write.
     from generators.spirv.enumerants import ENUMERATIONS, members_of
 
     lines = [_STUB_HEAD]

@@ -28,7 +28,7 @@ _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
     }
 )
 _SIGNED: Mapping[ScalarOperator, Op] = MappingProxyType({"divide": Op.SDiv, "modulo": Op.SRem, "shift_right": Op.ShiftRightArithmetic})
-"""Of signed integers, where they differ."""
+"""The opcodes for signed integers that differ."""
 _FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
 
 
@@ -44,7 +44,7 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
 
 
 def _workgroup_index(shader: Shader, result: int | None = None) -> int:
-    """Emit the number of the workgroup; ``result`` if its id has been given out already."""
+    """Emit the index of the workgroup; ``result`` is its id if that is assigned already."""
     module, u32 = shader.module, scalar(shader.module, U32)
     workgroup = shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID")
     _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
@@ -94,7 +94,7 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
 
 
 def _draw_invocation(shader: Shader, result: int) -> None:
-    """Emit the number of an invocation in its draw and the last number in helper invocations outside of the viewport."""
+    """Emit the index of an invocation in its draw; helper invocations outside the viewport get the last index."""
     module, u32, draw = shader.module, scalar(shader.module, U32), shader.program.shape.draw
     if draw is None:
         raise GeneratorError(Rule.STAGE, "an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
@@ -130,7 +130,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
 
 
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
-    """Emit a conversion; a copy where the types are the same."""
+    """Emit a conversion; a copy if the types are the same."""
     module, source, target = shader.module, operation.value.type, operation.result.type
     value, type_, result = shader.id(operation.value), scalar(module, target), shader.define(operation.result)
     if source is target:
@@ -138,7 +138,7 @@ def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
         return
     op = Op.named(conversions(source, target)[0].value)
     if op is Op.SConvert and not source.is_signed and target.bits > source.bits:
-        # Widened as the unsigned number that it is, to the unsigned type of that width, which a bitcast then names signed.
+        # Widen the unsigned number to the unsigned type of that width; a bitcast then makes it signed.
         unsigned = module.value(Op.UConvert, module.type(Op.TypeInt, target.bits, 0), value)
         module.value(Op.Bitcast, type_, unsigned, result=result)
         return

@@ -1,4 +1,4 @@
-"""Branches, switches and exits: selection constructs, with OpPhi for what their arms compute."""
+"""Branches, switches and exits: selection constructs, with OpPhi for the results of their arms."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def emit_select(shader: Shader, select: Select) -> None:
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:
-    """Emit a branch. An arm without operations has no block of its own, unless the other has none either: control goes on to the merge
-    block."""
+    """Emit a branch. An arm without operations has no block: control continues at the merge block. If neither arm has operations, one still
+    gets a block."""
     module = shader.module
     decision = emit_condition(shader, branch.condition)
     merge, here = module.new_id("merge"), shader.block
@@ -84,7 +84,7 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
 
 
 def emit_exit(shader: Shader, operation: Exit) -> None:
-    """Emit a selection whose one arm does not come back."""
+    """Emit a selection with one arm that does not return to the merge block."""
     module = shader.module
     decision = emit_condition(shader, operation.condition)
     leave, stay = module.new_id(operation.kind), module.new_id("stay")

@@ -1,4 +1,4 @@
-"""The frame of a program's shader: what it is connected to, and the ids of its values."""
+"""The frame of a program's shader: its interface and the ids of its values."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from generators.types import COMPONENT_TYPES, MemoryScope
 from generators.types import StorageClass as ArrayStorage
 
 DEFAULT_LOCAL_SIZE = 32
-"""The local size in x of a module that nobody specializes."""
+"""The local size in x of an unspecialized module."""
 
 _EXPLICIT_LAYOUT = {8: Capability.WorkgroupMemoryExplicitLayout8BitAccessKHR, 16: Capability.WorkgroupMemoryExplicitLayout16BitAccessKHR}
-"""What scalars of so many bits need in explicitly laid out blocks of workgroup memory."""
+"""Capabilities that scalars of a width need in explicitly laid out blocks of workgroup memory."""
 
 
 @dataclass(frozen=True)
 class _ArrayBase:
-    """Where access chains to the elements of an array begin.
+    """The start of access chains to the elements of an array.
 
     Attributes:
         base: id of the variable, or of the address.
         storage: its storage class.
         element: type of a pointer to an element.
-        block: type of the block that has the array, 0 where it is in none.
+        block: type of the block that contains the array, 0 if there is none.
     """
 
     base: int
@@ -63,11 +63,11 @@ class _ArrayBase:
 
 @dataclass
 class LoopBlocks:
-    """Where the exits of a loop go.
+    """The targets of a loop's exits.
 
     Attributes:
         merge, proceed: labels of the merge block and of the continue target.
-        skipped: labels of the blocks from which ``continue`` goes there.
+        skipped: labels of the blocks that branch to the continue target by ``continue``.
     """
 
     merge: int
@@ -95,13 +95,13 @@ class Shader:
 
     Attributes:
         module: the module.
-        program: what is emitted.
-        local_size: ids of the local size in x, y and z; 0 outside of compute.
+        program: the program to emit.
+        local_size: ids of the local size in x, y and z; 0 outside compute.
         block: id of the block that is being emitted.
-        handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None where barriers
-            do that.
+        handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None if barriers do
+            that.
         variables: ids of the program's variables, by name.
-        loops: the loops around it, innermost last.
+        loops: the enclosing loops, innermost last.
     """
 
     block: int
@@ -115,7 +115,7 @@ class Shader:
         module: Module | None = None,
         literal_size: tuple[int, int, int] | None = None,
     ) -> None:
-        """Begin the shader: in ``module`` if there is one, with ``literal_size`` as its local size if it has one of its own."""
+        """Begin the shader: in ``module`` if given, with ``literal_size`` as its own local size if given."""
         self.module = Module(program.shape.version, program.maintenance1) if module is None else module
         self.program = program
         self._literal_size = literal_size
@@ -138,7 +138,7 @@ class Shader:
         operations = tuple(flattened(program.operations))
         self._synchronizes = any(isinstance(operation, Barrier | AtomicAdd) for operation in operations)
         self.handover_scope = _handover_scope(operations)
-        # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
+        # The local size comes first: for matrices of Workgroup scope, it must be known before their types (F-CM2-16).
         self.local_size = self._declare_local_size()
         self.begin_block(self.module.new_id("entry"))
         self._connect()
@@ -153,7 +153,7 @@ class Shader:
             self.module.end_drawn_entry_point(name, draw.stage)
 
     def _stated_local_size(self) -> tuple[tuple[int, int, int], bool]:
-        """Return the local size, and whether it is in literals."""
+        """Return the local size, and whether it consists of literals."""
         if self._literal_size is not None:
             return self._literal_size, True
         match self.program.shape.local_size:
@@ -165,7 +165,7 @@ class Shader:
                 return self.local_size, False
 
     def invocations(self) -> int:
-        """Return the id of the number of invocations of a workgroup, computed where there is more than x to it."""
+        """Return the id of the number of invocations in a workgroup; it is computed if y or z is not 1."""
         module, shape = self.module, self.program.shape
         x, y, z = self.local_size
         total = x
@@ -189,7 +189,7 @@ class Shader:
         return constant(self.module, U32, value)
 
     def enter(self) -> dict[str, int]:
-        """Begin a function: names that it gives its values are its own. Returns what ``leave`` takes."""
+        """Begin a function, whose value names are local to it. Returns the argument of ``leave``."""
         outside, self._values = self._values, {}
         self._in_function += 1
         return outside
@@ -200,14 +200,14 @@ class Shader:
         self._in_function -= 1
 
     def define(self, value: AnyValue) -> int:
-        """Return the id of a value that the shader computes, which may be asked for before its definition."""
+        """Return the id of a value that the shader computes; the value need not be defined yet."""
         result = self._values.get(value.name)
         if result is None:
             result = self._values[value.name] = self.module.new_id(value.name)
         return result
 
     def id(self, value: AnyValue | Operand | Selected) -> int:
-        """Return the id of a value, wherever it comes from."""
+        """Return the id of a value from any source."""
         if isinstance(value, Selected):
             return self._selected(value)
         if isinstance(value, Value):
@@ -222,7 +222,7 @@ class Shader:
         return found
 
     def base(self, array: Array) -> int:
-        """Return the pointer to the block of an array in physical storage, which a function other than the entry point loads for itself."""
+        """Return the pointer to the block of an array in physical storage. A function other than the entry point loads it for itself."""
         if self._in_function:
             return self._load_member(self._outside[array.name], array.name)
         return self._base(array).base
@@ -232,7 +232,7 @@ class Shader:
         result = self._matrix_types.get(type_)
         if result is None:
             rows, columns = self.extent(type_.rows), self.extent(type_.columns)
-            # Scope and Use are IntEnum: a literal one is an extent, too.
+            # Scope and Use are IntEnum: a literal one is also an extent.
             result = self.module.once(
                 ("matrix", type_.component.name, type_.scope, rows, columns, type_.use),
                 lambda: matrix(self.module, type_, rows, columns, self.extent),
@@ -275,7 +275,7 @@ class Shader:
         return pointee_in(self.module, array.pointee, storage)
 
     def element(self, array: Array, index: int) -> int:
-        """Make a pointer to the element of ``array`` whose number is in the id ``index``."""
+        """Make a pointer to the element of ``array`` with the index in the id ``index``."""
         at = self._base(array)
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
@@ -287,7 +287,7 @@ class Shader:
         return self._chain(array, at, at.element, self.base(array) if physical else at.base, index)
 
     def element_pointer(self, array: Array, index: int, type_: PointerType, result: int) -> int:
-        """Make ``result`` a pointer of ``type_`` to the element of ``array`` whose number is in the id ``index``."""
+        """Make ``result`` a pointer of ``type_`` to the element of ``array`` with the index in the id ``index``."""
         at = self._base(array)
         return self._chain(array, at, element_pointer(self.module, type_), at.base, index, result)
 
@@ -298,7 +298,7 @@ class Shader:
 
         Args:
             array: any array of the array of descriptors.
-            which, index: ids of the numbers of the descriptor and of the element.
+            which, index: ids of the indices of the descriptor and of the element.
             is_constant: whether ``which`` is a constant.
             non_uniform: whether the number of the descriptor may differ among scope instances.
             result: the id of the pointer.
@@ -320,7 +320,7 @@ class Shader:
         return self.module.value(Op.AccessChain, element, base, *indices, result=result)
 
     def _within(self, inner: Inner | None, index: int) -> tuple[int, ...]:
-        """Return the indices that lead to the element whose number is in the id ``index``."""
+        """Return the access-chain indices of the element with the index in the id ``index``."""
         if inner is None:
             return (index,)
         module, u32, pitch = self.module, scalar(self.module, U32), self.u32(inner.pitch)
@@ -330,7 +330,7 @@ class Shader:
         return outer, self.u32(1), module.value(Op.ISub, u32, rest, self.u32(inner.head))
 
     def _base(self, array: Array) -> _ArrayBase:
-        """Where chains into ``array`` begin. An alias is declared where it is used first."""
+        """Return the start of access chains into ``array``. An alias is declared at its first use."""
         found = self._arrays.get(array.name)
         if found is not None:
             return found
@@ -361,12 +361,12 @@ class Shader:
         return self.module.value(Op.AccessChain, type_, base, self.u32(0))
 
     def is_shared(self, array: Array) -> bool:
-        """Whether invocations hand each other elements of ``array`` through barriers; then its accesses must not be private:
-        private accesses take no part in availability and visibility (Vulkan memory model)."""
+        """Tell whether invocations pass elements of ``array`` to each other across barriers. Its accesses must then not be private:
+        availability and visibility operations do not apply to private accesses (Vulkan memory model)."""
         return self.is_shared_storage(array.storage) and (array.storage is ArrayStorage.WORKGROUP or array.role != "input")
 
     def is_shared_storage(self, storage: ArrayStorage) -> bool:
-        """Whether invocations may hand each other elements of some array of ``storage`` through barriers."""
+        """Tell whether invocations may pass elements of some array of ``storage`` to each other across barriers."""
         return storage is ArrayStorage.WORKGROUP or self._synchronizes
 
     def _declare_local_size(self) -> tuple[int, int, int]:
@@ -417,7 +417,7 @@ class Shader:
         return self.module.constant(Op.ConstantTrue if value else Op.ConstantFalse, type_)
 
     def extent(self, value: Extent) -> int:
-        """Return the id of the constant that an extent is."""
+        """Return the id of an extent's constant."""
         if isinstance(value, int):
             return self.u32(value)
         return self.id(value)
@@ -437,7 +437,7 @@ class Shader:
         module.instruction(Op.Store, variable, constant(module, COMPONENT_TYPES["f32"], 0x3F800000))
 
     def _connect(self) -> None:
-        """Declare the interface and loads operands and addresses, in the function's first block, which dominates all others."""
+        """Declare the interface and load operands and addresses, in the function's first block, which dominates all others."""
         module, places = self.module, interface(self.program)
         aliased = aliased_arrays(self.program)
         for operand in places.specialization:
@@ -510,7 +510,7 @@ class Shader:
         return module.value(Op.Load, place.type, member, result=module.new_id(name))
 
     def _shared_array(self, array: Array, is_aliased: bool) -> _ArrayBase:
-        """Declare an array of workgroup memory, in a block of its own where its layout is explicit."""
+        """Declare an array of workgroup memory, in its own block if its layout is explicit."""
         module, storage = self.module, StorageClass.Workgroup
         if array.block is None:
             if array.array_stride is not None or array.pointer_stride is not None:
@@ -534,7 +534,7 @@ class Shader:
         return result
 
     def _shared_block(self, array: Array) -> int:
-        """Return the type of an explicitly laid out block of workgroup memory that has ``array``."""
+        """Return the type of an explicitly laid out block of workgroup memory that contains ``array``."""
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride
         elements = sized_array(self.module, self.pointee(array), self.extent(array.length), stride)
         return self._block(f"{array.name}_block", [("elements", elements, array.block or 0)])
@@ -548,7 +548,7 @@ class Shader:
         return strided_pointer(self.module, storage, type_, array.ignored_stride)
 
     def _inner_array(self, array: Array, inner: Inner, element: int) -> int:
-        """Return the type of an inner array, or of the struct that has it."""
+        """Return the type of an inner array, or of the struct that contains it."""
         module, size = self.module, array.pointee.bytes
         members = sized_array(module, element, self.u32(inner.length), size)
         if not inner.head:
@@ -596,7 +596,7 @@ _Member = tuple[str, int, int]
 
 
 def aliased_arrays(program: Program) -> frozenset[Array]:
-    """Return the arrays of workgroup memory whose bytes another block has as well."""
+    """Return the arrays of workgroup memory that share their bytes with another block."""
     shared = [array for array in program.used_arrays if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
     return frozenset(array.alias_of for array in shared if array.alias_of is not None)
 
@@ -608,7 +608,7 @@ def _fixed(operand: Operand) -> int:
 
 
 def _handover_scope(operations: Sequence[Operation]) -> MemoryScope | None:
-    """Return the widest scope that a write must reach by the operands of accesses."""
+    """Return the widest scope that the memory operands of accesses give for a write."""
     atomics = {operation.scope for operation in operations if isinstance(operation, AtomicAdd)}
     barriers = {operation.scope for operation in operations if isinstance(operation, Barrier) and operation.handover == "access"}
     return max(atomics, default=None) or min(barriers, default=None)

@@ -84,19 +84,19 @@ def emit_find(shader: Shader, operation: BallotFind) -> None:
 
 
 def emit_vote(shader: Shader, operation: SubgroupVote) -> None:
-    """Emit OpGroupNonUniformAll or Any, and a number of it."""
+    """Emit OpGroupNonUniformAll or Any, and convert the result to a number."""
     condition = emit_condition(shader, operation.condition)
     op = Op.GroupNonUniformAll if operation.which == "all" else Op.GroupNonUniformAny
     _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, op, condition)
 
 
 def emit_all_equal(shader: Shader, operation: SubgroupAllEqual) -> None:
-    """Emit OpGroupNonUniformAllEqual, and a number of it."""
+    """Emit OpGroupNonUniformAllEqual, and convert the result to a number."""
     _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, Op.GroupNonUniformAllEqual, shader.id(operation.value))
 
 
 def emit_elect(shader: Shader, operation: SubgroupElect) -> None:
-    """Emit OpGroupNonUniformElect, and a number of it."""
+    """Emit OpGroupNonUniformElect, and convert the result to a number."""
     _emit_boolean(shader, operation.result, Capability.GroupNonUniform, Op.GroupNonUniformElect)
 
 

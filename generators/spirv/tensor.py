@@ -29,7 +29,7 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> int
     module = shader.module
     module.require(Capability.TensorAddressingNV)
     if isinstance(type_, TensorLayoutType):
-        # ClampMode is an IntEnum: a literal one is an extent, too.
+        # ClampMode is an IntEnum: a literal one is also an extent.
         return module.type(Op.TypeTensorLayoutNV, shader.extent(type_.rank), shader.extent(type_.clamp))
     rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
     permutation = [shader.extent(dimension) for dimension in type_.permutation]

@@ -38,7 +38,7 @@ def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
 
 
 def _addressing(shader: Shader, access: TensorLoad | TensorStore) -> tuple[int, ...]:
-    """Return the mask and what follows it, in the order of the mask's bits."""
+    """Return the mask and its operands, in the order of the mask's bits."""
     mask = 0
     operands: list[int] = []
     if access.view is not None:

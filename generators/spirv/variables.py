@@ -62,7 +62,7 @@ def type_id(shader: Shader, type_: ValueType) -> int:
 
 
 def declare_variables(shader: Shader) -> None:
-    """Declare every variable of the program, where those of Function storage must be: first in the function's first block."""
+    """Declare every variable of the program at the start of the function's first block, the required place for Function storage."""
     declare(shader, shader.program.variables)
 
 
@@ -118,7 +118,7 @@ def _is_specialized(initializer: Initializer) -> bool:
 
 
 def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
-    """Return a pointer to what ``path`` leads to.
+    """Return a pointer to the part that ``path`` leads to.
 
     Raises:
         GeneratorError: the program does not list the variable.

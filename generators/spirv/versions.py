@@ -1,4 +1,4 @@
-"""What a version of SPIR-V has: by itself, or with an extension that a later version made core. The grammar says both."""
+"""Features of SPIR-V versions: built in, or from an extension that a later version made core. The grammar has both."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def version_word(version: Version) -> int:
 
 
 def extension_of(capability: Capability, version: Version = LATEST, maintenance1: bool = False) -> str:
-    """Return the extension that a module of ``version`` with ``capability`` declares; empty if the version has it by itself.
-    ``maintenance1`` chooses SPV_EXT_cooperative_matrix_maintenance1 where it has the capability."""
+    """Return the extension that a module of ``version`` with ``capability`` declares; empty if the version has it built in.
+    ``maintenance1`` chooses SPV_EXT_cooperative_matrix_maintenance1 if that has the capability."""
     grammar = GRAMMAR.kinds["Capability"].by_value[capability]
     if maintenance1 and MAINTENANCE1 in grammar.extensions:
         return MAINTENANCE1
@@ -30,10 +30,10 @@ def extension_of(capability: Capability, version: Version = LATEST, maintenance1
 
 
 def extensions_beyond(module: bytes) -> set[str]:
-    """Return the extensions that ``module`` lacks for what its version does not have.
+    """Return the extensions that ``module`` still needs for its version.
 
     Raises:
-        GeneratorError: an instruction or enumerant that the version does not have, and no extension either.
+        GeneratorError: neither the version nor an extension has an instruction or enumerant.
         NotSpirv: it is not a SPIR-V module.
     """
     version = read_header(module).version
@@ -51,12 +51,12 @@ def extensions_beyond(module: bytes) -> set[str]:
 
 
 def _has(version: Version, grammar: InstructionGrammar | EnumerantGrammar) -> bool:
-    """Tell whether ``version`` has it without an extension."""
+    """Tell whether ``version`` has the feature without an extension."""
     return bool(grammar.version) and tuple(int(part) for part in grammar.version.split(".")) <= version
 
 
 def _chosen(extensions: Sequence[str]) -> str:
-    """Return the extension to declare: the Khronos one where an older extension has the same."""
+    """Return the extension to declare: the Khronos one if an older extension has the same feature."""
     if _MATRIX2 in extensions:
         return _MATRIX2
     return next((extension for extension in extensions if extension.startswith("SPV_KHR_")), extensions[0])

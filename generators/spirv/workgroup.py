@@ -11,7 +11,7 @@ _HAND_OVER = MemorySemantics.MakeAvailable | MemorySemantics.MakeVisible
 
 
 def emit_barrier(shader: Shader, barrier: Barrier) -> None:
-    """Emit a control barrier, with a memory barrier on each side where these order memory."""
+    """Emit a control barrier, with a memory barrier on each side if these order memory."""
     scope, instruction = shader.u32(barrier.scope), shader.module.instruction
     semantics = shader.u32(int(_ORDER if barrier.handover == "access" else _ORDER | _HAND_OVER))
     if barrier.handover != "fences":

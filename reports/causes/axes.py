@@ -1,8 +1,8 @@
-"""What may tell cases of a family apart: their parameters, and the parts of their labels.
+"""The axes on which cases of a family differ: their parameters, and the parts of their labels.
 
 A label may have parts: ``16x8x32.s8.s8.s32.s32`` has three sizes and four types, ``crrc`` a letter for each matrix, ``n256`` a letter and a
-number. Parts are told by the form of the labels alone, because a report reads the journal and no casebook: rows that only a device has
-are in no casebook.
+number. Parts are recognized only by the form of the labels, because a report reads the journal and not the casebook, which lacks rows that
+only a device lists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 ANYWHERE = " anywhere"
-"""The end of a part's name; such a part says whether a label has a word at any place, by yes or no."""
+"""The end of a part's name; such a part tells, by yes or no, whether a label contains a word at any position."""
 
 _SIZES = re.compile(r"\d+(?:x\d+)+")
 _WORDS = re.compile(r"[.-]")
@@ -43,7 +43,7 @@ class Axis:
 
     @property
     def word(self) -> str:
-        """Return the word that labels have at any place, or have not; empty where the axis is another one."""
+        """Return the word whose presence at any position the axis tells; empty for other axes."""
         return self.part.removesuffix(ANYWHERE) if self.part.endswith(ANYWHERE) else ""
 
     def __str__(self) -> str:
@@ -51,11 +51,11 @@ class Axis:
 
 
 def values(parameter: str, labels: Iterable[str]) -> dict[Axis, dict[str, str]]:
-    """Return what can be read from the labels of a parameter: for each axis, label -> value. Labels of another form have no value.
+    """Return the values of a parameter's labels: for each axis, label -> value. Labels of another form have no value.
 
     Args:
         parameter: its name.
-        labels: all that the cases of a family have.
+        labels: all labels in the cases of a family.
     """
     labels = sorted(set(labels))
     found = {Axis(parameter): {label: label for label in labels}}
@@ -95,7 +95,7 @@ def _split(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _letters(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the layouts of matrices that have a letter each."""
+    """Return the layouts of matrices from one letter each."""
     if not all(_LETTERS.fullmatch(label) for label in labels) or len({len(label) for label in labels}) != 1:
         return {}
     count = len(labels[0])
@@ -115,7 +115,7 @@ def _numbered(labels: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def _mentions(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return, of each word in labels of several words, which labels have it at any place."""
+    """Return, for each word in labels of several words, the labels that contain it at any position."""
     words = {label: set(_split(label)[1]) for label in labels}
     if all(len(of_label) < 2 for of_label in words.values()):
         return {}
@@ -124,7 +124,7 @@ def _mentions(labels: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def _members(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return, of each letter in labels that name several things by a letter each, such as ``abc``, which labels have it."""
+    """Return, for each letter in labels that name several things by one letter each, such as ``abc``, the labels that contain it."""
     if len(labels) < 3 or not all(_SUBSETS.fullmatch(label) for label in labels) or all(len(label) < 2 for label in labels):
         return {}
     return _having(sorted(set("".join(labels))), {label: set(label) for label in labels})

@@ -1,4 +1,4 @@
-"""Boxes over the parameters of a family: conditions that cases meet all together."""
+"""Boxes over the parameters of a family: conjunctions of conditions on cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.causes.axes import Axis
 
 @dataclass(frozen=True)
 class OneOf:
-    """The axis has one of these values. ``outside``: it has a value, and none of these."""
+    """The axis has one of these values. ``outside``: it has a value, but none of these."""
 
     axis: Axis
     values: tuple[str, ...]
@@ -30,7 +30,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Between:
-    """The axis has a number in a range; None where an end is open."""
+    """The axis has a number in a range; None for an open end."""
 
     axis: Axis
     least: int | None
@@ -52,7 +52,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Divisible:
-    """The axis has a multiple of a number; ``outside``: a number that is no multiple of it."""
+    """The axis has a multiple of a number; ``outside``: a number that is not a multiple of it."""
 
     axis: Axis
     by: int
@@ -71,19 +71,19 @@ class Divisible:
 Condition = OneOf | Between | Divisible
 
 Box = tuple[Condition, ...]
-"""Conditions on different axes, ordered by them. Without conditions it has every case."""
+"""Conditions on different axes, ordered by them. A box without conditions contains every case."""
 
 
 @dataclass(frozen=True)
 class Inside:
-    """A box of a family, and what became of the cases in it.
+    """A box of a family, and the outcomes of the cases in it.
 
     Attributes:
         family: of the cases.
         box: the conditions.
         failing: cases of the cause that are inside. ``passing``: cases that passed.
-        other: cases that ran and did neither: they failed for another cause, or their values are permitted and not expected.
-        tentative: whether chance could as well make a box like this, because few cases fail.
+        other: cases that ran and did neither: they failed for another cause, or their values are permitted but not expected.
+        tentative: whether such a box could also arise by chance, because few cases fail.
     """
 
     family: str
@@ -95,7 +95,7 @@ class Inside:
 
     @property
     def ran(self) -> int:
-        """How many cases inside ran."""
+        """Number of cases inside that ran."""
         return self.failing + self.passing + self.other
 
 

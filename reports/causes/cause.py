@@ -1,4 +1,4 @@
-"""Groups what did not pass by cause, so a broken rule is one entry and not a thousand."""
+"""Groups cases that did not pass by cause, so a broken rule is one entry instead of a thousand."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from reports.verdicts import EXPLAINED, SEVERITY, WORDING
 
 @dataclass(frozen=True)
 class Cause:
-    """Cases that one thing explains.
+    """Cases with one explanation.
 
     Attributes:
-        id: names the cause within a report: what explains it, else family and code.
-        verdict: the worst of them.
-        family: the one with the most of them. ``families``: how many cases each has, most first.
-        code: how most of them failed (cts.verdict.codes); empty in a journal of an older version of the suite. ``codes``: how many cases
-            have each, most first.
-        known: id of the known failure; empty where there is none.
-        defects: ids of the defects that explain them, the one of most cases first.
-        words: what happened, for people: the text of the defect, or the reason, where it is the same for all; else the id of the defect, or
-            the meaning of the code.
+        id: names the cause within a report: its explanation, otherwise family and code.
+        verdict: the worst verdict.
+        family: the family with the most cases. ``families``: number of cases in each, most first.
+        code: the code of most failures (cts.verdict.codes); empty in a journal of an older version of the suite. ``codes``: number of cases
+            with each, most first.
+        known: id of the known failure; empty if there is none.
+        defects: ids of the defects that explain them, the defect with the most cases first.
+        words: the failure in words, for people: the text of the defect, or the reason if it is the same for all; otherwise the id of the
+            defect, or the meaning of the code.
         results: ordered by id.
-        inside: the boxes over the families' parameters that decide which cases these are. Empty in a journal of an older version of the
-            suite, and where no parameters tell them from cases that passed.
-        outside: how many of the cases are in none of the boxes.
+        inside: the boxes over the families' parameters that decide which cases belong to the cause. Empty in a journal of an older version
+            of the suite, and if no parameters distinguish the cases from cases that passed.
+        outside: number of cases in none of the boxes.
     """
 
     id: str
@@ -50,19 +50,19 @@ class Cause:
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """Ids that all of the cases exercise."""
+        """Ids of the requirements that all of the cases exercise."""
         common = set(self.results[0].requirements).intersection(*(result.requirements for result in self.results))
         return tuple(id_ for id_ in self.results[0].requirements if id_ in common)
 
     @property
     def decided(self) -> tuple[str, ...]:
-        """Sentences that say which conditions decide, and which cases pass all the same."""
+        """Sentences that state the deciding conditions, and the cases that pass anyway."""
         return decided(self.inside, self.outside, self.verdict, len(self.families))
 
 
 def causes(results: Sequence[CaseResult]) -> list[Cause]:
-    """Return the causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
-    # The order of a journal must not matter.
+    """Return the causes of all cases that neither passed nor lacked support; worst verdict first, then most cases."""
+    # The order of the journal must not matter.
     results = sorted(results, key=lambda result: (result.id, result.attempt))
     wanted = [place for place, result in enumerate(results) if result.verdict in EXPLAINED or result.verdict is Verdict.KNOWN_FAIL]
     found = [_cause(results, group) for group in groups(results, wanted, Searcher(results))]
@@ -87,7 +87,7 @@ def _cause(results: Sequence[CaseResult], group: Group) -> Cause:
     family, code = next(iter(families)), next(iter(codes))
     defects = Counter(id_ for case in cases for id_ in case.defects)
     by_cases = sorted(defects, key=lambda id_: (id_ != group.explanation, -defects[id_], id_))
-    # Of defects that fit equally well the explanation is the one that others of the group have, too.
+    # If several defects fit equally well, prefer one that other cases of the group also have.
     kept = (group.explanation,) if group.explanation in defects else tuple(by_cases)
     known = {case.known for case in cases}
     return Cause(
@@ -111,7 +111,7 @@ def _counted(cases: Sequence[CaseResult], of: Callable[[CaseResult], str]) -> di
 
 
 def _words(cases: Sequence[CaseResult], explanation: str, code: str) -> str:
-    """Return what happened: what all cases say, else what the explanation or the code means."""
+    """Return the failure in words: the text that all cases share, otherwise the meaning of the explanation or the code."""
     said = {_of_case(case, explanation) for case in cases}
     if len(said) == 1:
         return said.pop()
@@ -128,7 +128,7 @@ def _of_case(case: CaseResult, explanation: str) -> str:
         return _joined(list({match.text: match for match in chosen}.values()))
     if case.failures and case.verdict is not Verdict.KNOWN_FAIL:
         first = case.failures[0].mismatch
-        # The pattern of bytes lists them, which no two cases have in common.
+        # The pattern for bytes lists the bytes, which no two cases share.
         which = first.pattern if first.matrix is not None else first.what
         return ": ".join(part for part in (first.kind, which) if part)
     return case.reason or "no reason given"
@@ -140,5 +140,5 @@ def _joined(matches: Sequence[Match]) -> str:
 
 
 def _matches(result: CaseResult) -> Sequence[Match]:
-    """Return what explains the first failing array that anything explains."""
+    """Return the explanation of the first failing array that has one."""
     return next((failure.matches for failure in result.failures if failure.matches), ())

@@ -8,7 +8,7 @@ from reports.causes.boxes import Between, Condition, Inside, OneOf
 
 
 def document(inside: Inside) -> dict[str, Any]:
-    """Return a box and what became of the cases in it."""
+    """Return a box and the outcomes of the cases in it."""
     return {
         "family": inside.family,
         "conditions": [_condition(one) for one in inside.box],

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 
 
 def explained(candidates: Sequence[Collection[str]]) -> list[str]:
-    """Return for each failure one of the ids that may explain it, so that few ids are used in all; of several that are used, the one that
+    """Return for each failure one of the ids that may explain it, using few ids in total; if several used ids fit, return the one that
     explains the most failures.
 
-    An id that alone explains a failure is used. Of the rest the one that explains the most failures that are left comes next: it is at
-    most a logarithm more than the fewest. Ids that the others make needless are left out.
+    An id that alone explains a failure is used. Next comes the id that explains the most remaining failures, and so on: the total exceeds
+    the minimum by at most a logarithmic factor. Redundant ids are left out.
 
     Args:
         candidates: for each failure, the ids that may explain it: at least one.

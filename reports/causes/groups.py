@@ -1,10 +1,10 @@
-"""Groups failures by what explains them: across families by as few explanations as will do, in a family by the box that decides.
+"""Groups failures by explanation: across families by as few explanations as possible, in a family by the deciding box.
 
-1. A known failure, the position behind a quality warning, and a defect that the diagnosis names are explanations in every family. Where
-   several defects explain a failure, the fewest that explain all failures are taken (reports.causes.explanations).
-2. Failures that nothing explains are grouped by family and code. A code is no explanation: each box of such a group is a group.
-3. Groups of one family are one where one box decides both; so are groups of two families that nothing explains, of one code, where one box
-   over their common parameters decides both.
+1. A known failure, the position behind a quality warning, and a defect that the diagnosis names are explanations in every family. If
+several defects explain a failure, the smallest set that explains all failures is used (reports.causes.explanations). 2. Failures without an
+explanation are grouped by family and code. A code is not an explanation, so each box of such a group is a group of its own. 3. Groups of
+one family are merged if one box decides both. Unexplained groups of two families with the same code are merged if one box over their common
+parameters decides both.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from reports.causes.search import ROWS, TELLING, boxes
 from reports.causes.table import Table
 
 WORK = 45_000
-"""What the searches of one report may cost: so many cases looked at, plus OVERHEAD for each search. The groups with the most cases come
-first; those for which nothing is left have no box."""
+"""Budget of the searches in one report: the number of cases looked at, plus OVERHEAD for each search. The groups with the most cases come
+first; groups without remaining budget have no box."""
 
 OVERHEAD = 500
-"""Cases that could be looked at in the time that a search takes whatever its cases are."""
+"""The fixed cost of a search, as the number of cases that could be looked at in the same time."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cases that one thing explains.
+    """Cases with one explanation.
 
     Attributes:
-        explanation: id of a known failure, a position's code or a defect; empty where nothing is known but the box.
-        cases: places among the results.
-        inside: the boxes that decide, by family.
-        outside: how many of the cases are in none of them.
+        explanation: id of a known failure, a position's code or a defect; empty if only the box is known.
+        cases: indices among the results.
+        inside: the deciding boxes, by family.
+        outside: number of cases in none of them.
     """
 
     explanation: str
@@ -52,8 +52,8 @@ class Searcher:
     """Finds boxes in the cases of a run.
 
     Attributes:
-        results: of the run, ordered by id. Cases that did not run and those without parameters are in no box.
-        work: what is left of WORK.
+        results: of the run, ordered by id. Cases that did not run, and cases without parameters, are in no box.
+        work: the rest of WORK.
     """
 
     results: Sequence[Judged]
@@ -79,7 +79,7 @@ class Searcher:
         return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
 
     def inside(self, cases: Sequence[int]) -> tuple[Inside, ...]:
-        """Return the boxes that decide which cases are these, by family."""
+        """Return the boxes that decide which cases belong to the group, by family."""
         by_family = self.families(cases)
         found = [inside for family in by_family for inside in self.search((family,), by_family[family])]
         if len(by_family) > 1 and any(one.tentative for one in found):
@@ -87,12 +87,12 @@ class Searcher:
         return tuple(found)
 
     def joint(self, families: tuple[str, ...], cases: Sequence[int], apart: Sequence[Inside]) -> tuple[Inside, ...]:
-        """Return one box over the common parameters of several families that decides in each of them; nothing where there is none that
-        has all of the cases and no more passes than boxes of the families have, or where those are better founded.
+        """Return one box over the common parameters of several families that decides in each of them. Return nothing if no such box
+        contains all of the cases with no more passes than the boxes of the single families, or if those have better support.
 
         Args:
             families: of the cases.
-            cases: at least TELLING, or there is nothing.
+            cases: at least TELLING, otherwise there is no box.
             apart: boxes of single families.
         """
         found = self.search(families, cases) if len(cases) >= TELLING else ()
@@ -123,7 +123,7 @@ class Searcher:
         return self._within[family, box]
 
     def outside(self, cases: Sequence[int], inside: Sequence[Inside]) -> int:
-        """Return how many cases are in none of some boxes."""
+        """Return the number of cases in none of the given boxes."""
         return len(set(cases).difference(*(self.has(one.family, one.box) for one in inside)))
 
     def _counted(self, family: str, families: tuple[str, ...], box: Box, cases: Sequence[int], tentative: bool) -> Inside | None:
@@ -139,10 +139,10 @@ class Searcher:
         return Inside(family, box, failed, passed, rest, tentative) if failed else None
 
     def _masks(self, places: np.ndarray, cases: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return which of these cases are to be found, which speak against a box that they are in, and which do neither.
+        """Return three masks of the cases: those to find, those that count against a box that contains them, and the rest.
 
-        A quality warning is no failure, so it speaks against boxes of failures, unless a defect of the cause explains it as well. A
-        failure, in which nobody can see what is permitted, does not speak against boxes of quality warnings.
+        A quality warning is not a failure, so it counts against boxes of failures, unless a defect of the cause also explains it. A failure
+        does not count against boxes of quality warnings, since it does not show whether permitted values occurred.
         """
         target = _among(places, cases)
         against = self._passing[places]
@@ -165,16 +165,16 @@ class Searcher:
 
 
 def _among(places: np.ndarray, cases: Sequence[int]) -> np.ndarray:
-    """Tell of each place whether it is one of some cases."""
+    """Return a mask of all places, true at the given cases."""
     return np.isin(places, np.asarray(cases, int))
 
 
 def groups(results: Sequence[Judged], wanted: Iterable[int], searcher: Searcher | None = None) -> list[Group]:
-    """Return what explains these results.
+    """Return groups that explain these results.
 
     Args:
-        results: of a run, ordered by id; those that passed are what a box must not have.
-        wanted: places of the results to be explained.
+        results: of a run, ordered by id; boxes must not contain results that passed.
+        wanted: indices of the results to explain.
         searcher: of these results.
     """
     searcher = searcher or Searcher(results)
@@ -194,7 +194,7 @@ def _largest_first(found: Iterable[Group]) -> list[Group]:
 def _by_explanation(
     results: Sequence[Judged], wanted: Iterable[int]
 ) -> tuple[dict[tuple[str, str], list[int]], dict[tuple[str, str, str], list[int]]]:
-    """Return the cases that something explains by the class of their verdict and its id, and the others by class, family and code."""
+    """Return explained cases by verdict class and id of the explanation, and the others by class, family and code."""
     known: dict[tuple[str, str], list[int]] = defaultdict(list)
     unknown: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     with_defects = []
@@ -215,7 +215,7 @@ def _by_explanation(
 
 
 def _by_box(searcher: Searcher, cases: Sequence[int]) -> list[Group]:
-    """Return a group for each box of cases of one family that nothing explains, and one of the cases in no box."""
+    """Return a group for each box of unexplained cases in one family, and one group of the cases in no box."""
     found, left = [], list(cases)
     for inside in searcher.inside(cases):
         within = searcher.has(inside.family, inside.box)
@@ -225,7 +225,7 @@ def _by_box(searcher: Searcher, cases: Sequence[int]) -> list[Group]:
 
 
 def _of_one_box(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
-    """Return groups, those of one family together that one box decides."""
+    """Merge groups of one family that one box decides."""
     merged = dict(enumerate(found))
     families = [set(searcher.families(group.cases)) if _fails(searcher, group) else set() for group in found]
     for small in sorted(merged, reverse=True):
@@ -244,8 +244,8 @@ def _fails(searcher: Searcher, group: Group) -> bool:
 
 
 def _both(searcher: Searcher, large: Group, small: Group) -> Group | None:
-    """Return one group of two where a box decides both: most cases of the second are in boxes of the first, or one box of fewer conditions
-    has both of them, and no more passes than two have."""
+    """Merge two groups if one box decides both: most cases of the second are in boxes of the first, or one box with fewer conditions
+    contains both groups, and no more passes than the two boxes."""
     (family,) = searcher.families(small.cases)
     unknown = not large.explanation and not small.explanation
     boxes = [one for one in large.inside if one.family == family and one.box and (unknown or not one.tentative)]
@@ -269,14 +269,14 @@ def _both(searcher: Searcher, large: Group, small: Group) -> Group | None:
 
 
 def _across(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
-    """Return groups, those of several families together that nothing explains and one box decides."""
+    """Merge unexplained groups of several families that one box decides."""
     merged = list(found)
     alone = [one for one in found if not one.explanation and one.inside and _fails(searcher, one)]
     by_code: Mapping[frozenset[str], list[Group]] = defaultdict(list)
     for one in alone:
         by_code[frozenset(searcher.results[place].code for place in one.cases)].append(one)
     for codes, alike in by_code.items():
-        # In a journal of an older version of the suite nothing says that failures of two families are alike.
+        # A journal of an older version of the suite cannot tell whether failures of two families are alike.
         if "" in codes:
             continue
         for small in reversed(alike):
@@ -295,7 +295,8 @@ def _across(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
 
 
 def _alike(one: Group, other: Group) -> bool:
-    """Tell whether boxes of two groups have a condition on the same axis, or may be by chance, so another axis may decide both."""
+    """Tell whether boxes of two groups have a condition on the same axis, or may be accidental, in which case another axis may decide
+    both."""
     if all(inside.tentative for group in (one, other) for inside in group.inside):
         return True
     first, second = ({condition.axis for inside in group.inside for condition in inside.box} for group in (one, other))

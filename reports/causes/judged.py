@@ -1,4 +1,4 @@
-"""What a search for causes knows of a case: the fields of a result, or of its outline."""
+"""The data of a case for a search for causes: the fields of a result, or of its outline."""
 
 from __future__ import annotations
 

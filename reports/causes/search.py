@@ -1,8 +1,8 @@
 """Finds the boxes that decide which cases fail.
 
-A box costs what it takes to name its conditions, and what it takes to say which cases inside pass and which outside fail: all in bits, as
-if somebody had to be told over a wire which cases fail (minimum description length). So a condition more must pay for itself by the passes
-that it takes out of the box, and a box that few failures support is not worth its words.
+The cost of a box is the number of bits that describe its conditions, the passing cases inside and the failing cases outside, as if a
+message had to tell which cases fail (minimum description length). So an additional condition must pay for itself by excluding passes from
+the box, and a box with few failures is not worth its description.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from reports.causes.boxes import Box, Condition, OneOf
 from reports.causes.table import Atoms, Table, atoms, bits_of_values, log2_binomial, most_values, several
 
 BOXES = 5
-"""At most, for one cause in one family."""
+"""Maximum number of boxes for one cause in one family."""
 
 CONDITIONS = 5
-"""At most, in one box."""
+"""Maximum number of conditions in one box."""
 
 ROWS = 1_000
-"""Cases of each class that a search looks at, evenly spread; what it finds is counted in all."""
+"""Number of cases of each class that a search looks at, evenly spread; its results are counted over all cases."""
 
 TELLING = 3
-"""Fewer cases than this have a box in common by chance."""
+"""Fewer cases than this may share a box by chance."""
 
 FEW = 2
-"""Values that one condition lists at most, where chance may have made the box."""
+"""Maximum number of values in a condition of a box that may be accidental."""
 
 WIDTH = 6
-"""Boxes that a search goes on with, each time that it adds a condition."""
+"""Number of boxes that a search keeps each time it adds a condition."""
 
 _ROUNDS = 6
 _OTHER_BITS = 0.5
 _PASS_BITS = 3.0
-"""Beside what it takes to name a pass in a box: a sentence with exceptions is worth less to its reader than one without."""
+"""Additional cost of a pass in a box: a sentence with exceptions is worth less to its reader than one without."""
 
 _ALMOST_ALL = 0.1
 
 
 @dataclass(frozen=True)
 class Found:
-    """A box, and whether chance could as well have made one like it."""
+    """A box, and whether it could also arise by chance."""
 
     box: Box
     tentative: bool
@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Classes:
-    """The chosen cases: three rows of truth values, of those to be found, those that passed, and others."""
+    """The chosen cases: three rows of truth values, for cases to find, cases that passed, and others."""
 
     masks: np.ndarray
 
@@ -65,7 +65,7 @@ class _Classes:
         return self.within(np.ones(self.masks.shape[1], bool))
 
     def within(self, inside: np.ndarray) -> np.ndarray:
-        """Return how many of each class are inside."""
+        """Return the number of cases of each class inside."""
         counts: np.ndarray = (self.masks & inside).sum(axis=1)
         return counts
 
@@ -86,8 +86,8 @@ def boxes(table: Table, target: np.ndarray, passing: np.ndarray, other: np.ndarr
 
     Args:
         table: the cases of a family.
-        target, passing, other: for each case whether it is one to be found, passed, or did neither. Others in a box cost little: what
-            they would have done without their own failure is unknown.
+        target, passing, other: for each case whether it is one to be found, passed, or did neither. Other cases in a box cost little: their
+            outcome without their own failure is unknown.
     """
     found: list[Found] = []
     left = target.copy()
@@ -124,7 +124,7 @@ def _best(table: Table, target: np.ndarray, passing: np.ndarray, other: np.ndarr
             return Found((), bool(targets < TELLING)) if first else None
         if best.conditions and (best.total < cost.nothing or mostly):
             return Found(_ordered(best.conditions), bool(target.sum() < TELLING))
-    # Nothing is worth its words. Few failures are told from passes all the same, and it is said that chance may have done that.
+    # No box is worth its description. Still separate few failures from passes, and mark the box as possibly accidental.
     best = replace(search, choices=choices.of_few_values(FEW), most=FEW).best(_Separation(classes.totals))
     failed, passed, _ = classes.within(best.inside)
     return Found(_ordered(best.conditions), True) if best.conditions and failed > passed and 2 * failed >= targets else None
@@ -142,7 +142,7 @@ def _ordered(conditions: Sequence[Condition]) -> Box:
 
 
 class _Description:
-    """Bits that say which cases are to be found, where a box is known."""
+    """Number of bits that describe the cases to find, given a box."""
 
     per_condition = 1.0
 
@@ -151,8 +151,8 @@ class _Description:
         self.nothing = float(_exceptions(self._targets + self._passes, self._targets))
 
     def promise(self, counts: np.ndarray) -> np.ndarray:
-        """Return the bits for boxes with these counts of the three classes inside, on the last axis, to which conditions are added yet: a
-        pass inside costs no more than a failure outside, or small boxes without passes would be all that is looked at."""
+        """Return the bits for boxes with these counts of the three classes inside, on the last axis, before further conditions. A pass
+        inside costs no more than a failure outside; otherwise the search would look only at small boxes without passes."""
         targets, passes, others = np.moveaxis(counts, -1, 0)
         inside = _exceptions(targets + passes, passes)
         outside = _exceptions(self._targets + self._passes - targets - passes, self._targets - targets)
@@ -165,7 +165,7 @@ class _Description:
 
 
 class _Separation:
-    """As a few failures deserve: each that is outside, and each pass inside, costs as much as half of a condition."""
+    """The cost for few failures: each failure outside and each pass inside costs as much as half a condition."""
 
     per_condition = 0.5
 
@@ -177,7 +177,7 @@ class _Separation:
         return self.promise(counts)
 
     def promise(self, counts: np.ndarray) -> np.ndarray:
-        """Return the same for boxes to which conditions are added yet."""
+        """Return the same cost for boxes before further conditions."""
         targets, passes, others = np.moveaxis(counts, -1, 0)
         bits: np.ndarray = 8.0 * (self._targets - targets) + 6.0 * passes + _OTHER_BITS * others
         return bits
@@ -187,14 +187,14 @@ _Cost = _Description | _Separation
 
 
 def _exceptions(many: np.ndarray, exceptions: np.ndarray) -> np.ndarray:
-    """Return the bits that say how many exceptions there are, and which."""
+    """Return the number of bits that describe the number of exceptions and the exceptions."""
     bits: np.ndarray = log2_binomial(many, exceptions) + np.log2(many + 1)
     return bits
 
 
 @dataclass(frozen=True)
 class _Search:
-    """A search among chosen cases of a table, from these conditions. ``most``: how many values a condition may list."""
+    """A search among chosen cases of a table, from these conditions. ``most``: the maximum number of values in a condition."""
 
     table: Table
     rows: np.ndarray
@@ -207,8 +207,7 @@ class _Search:
         return _State((), frozenset(), np.ones(len(self.rows), bool), 0.0, float(cost.total(self.classes.totals)))
 
     def best(self, cost: _Cost) -> _State:
-        """Return the cheapest box that adding one condition after another leads to, with a few boxes kept on the way, and then changing one
-        condition at a time."""
+        """Return the cheapest box from a beam search that adds conditions one by one and then changes one condition at a time."""
         best, idle = self.start(cost), 0
         beam = [best]
         for _ in range(CONDITIONS):
@@ -223,7 +222,7 @@ class _Search:
         return self._refined(cost, best)
 
     def _longer(self, cost: _Cost, beam: Sequence[_State], width: int, rank: Callable[[np.ndarray], np.ndarray]) -> list[_State]:
-        """Return the boxes with one condition more that ``rank`` finds the cheapest by their counts, each with other cases."""
+        """Return the boxes with one more condition that ``rank`` rates cheapest by their counts, each with different cases."""
         choices = self.choices
         if not len(choices.conditions):
             return []
@@ -274,7 +273,7 @@ class _Search:
         return _State(conditions, axes, inside, spent, spent + float(cost.total(self.classes.within(inside))))
 
     def _wider(self, cost: _Cost, without: _State, place: int, bits: dict[Condition, float]) -> OneOf | None:
-        """Return the values of an axis that are worth having in a box, those with the fewest passes for each failure first."""
+        """Return the values of an axis that are worth including in a box, those with the fewest passes per failure first."""
         column = self.table.columns[place]
         many = len(column.values)
         if many < 3:

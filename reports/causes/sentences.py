@@ -1,4 +1,4 @@
-"""The sentences that say which conditions decide."""
+"""The sentences that state the deciding conditions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _DO: Mapping[Verdict, tuple[str, str]] = {
     Verdict.RESOURCE_ERROR: ("runs out of memory", "run out of memory"),
     Verdict.ERROR: ("ends in an error of the suite", "end in errors of the suite"),
 }
-"""What cases of a verdict do; those of all others fail."""
+"""The verb for cases of a verdict; cases of all other verdicts "fail"."""
 
 
 def decided(inside: Sequence[Inside], outside: int, verdict: Verdict, families: int) -> tuple[str, ...]:
-    """Return a sentence for each box, one for cases that are in none, and one where chance may have made boxes.
+    """Return a sentence for each box, one for cases in none, and one if boxes may be accidental.
 
     Args:
         inside: the boxes of a cause.
-        outside: how many cases of the cause are in none of them.
+        outside: number of the cause's cases in none of them.
         verdict: of the cause.
-        families: how many it has.
+        families: number of its families.
     """
     if not inside:
         return ()

@@ -1,4 +1,4 @@
-"""The cases of a family as numbers, so that conditions on their parameters are counted all at once."""
+"""The cases of a family as numbers, so conditions on their parameters can be counted all at once."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from reports.causes.boxes import Between, Box, Condition, Divisible, OneOf
 DIVISORS = (2, 4, 8, 16)
 
 CHOICES = 24
-"""Values of one axis that conditions speak of, at most."""
+"""Maximum number of values of one axis that conditions mention."""
 
 _KINDS = {"label": 0.0, "range": 0.5, "part": 0.5, "anywhere": 1.0, "divisible": 1.0}
-"""Bits that a condition costs beside those that say which one of its kind it is: people read plain labels first."""
+"""Bits that a condition costs besides the bits that select it among its kind: people prefer plain labels."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Column:
     """An axis of the cases.
 
     Attributes:
-        axis: which.
-        values: that occur, sorted; numbers by size.
-        codes: for each case the place of its value; ``len(values)`` where it has none.
+        axis: the axis.
+        values: the values that occur, sorted; numbers by size.
+        codes: for each case the index of its value; ``len(values)`` if it has none.
         numeric: whether all values are numbers.
     """
 
@@ -38,7 +38,7 @@ class Column:
     numeric: bool
 
     def meets(self, condition: Condition) -> np.ndarray:
-        """Return for each case whether it meets a condition on this axis; one without a value meets none."""
+        """Return for each case whether it meets a condition on this axis; a case without a value meets none."""
         met: np.ndarray = np.array([*map(condition.takes, self.values), False])[self.codes]
         return met
 
@@ -57,7 +57,7 @@ class Table:
         for name in sorted({name for one in parameters for name in one}):
             for column in _columns(name, [one.get(name) for one in parameters]):
                 first = np.unique(column.codes, return_index=True)
-                # Two axes that divide the cases alike are one: the first, a whole label where there is one.
+                # Two axes that divide the cases in the same way count as one: the first, which is a whole label if possible.
                 order = np.argsort(np.argsort(first[1]))[np.searchsorted(first[0], column.codes)]
                 if len(first[0]) > 1 and (key := order.astype(np.int32).tobytes()) not in seen:
                     seen.add(key)
@@ -65,12 +65,12 @@ class Table:
 
     @property
     def columns(self) -> Sequence[Column]:
-        """Return the axes on which cases differ, without those that repeat another."""
+        """Return the axes on which cases differ, without axes that repeat another."""
         return self._columns
 
     @cached_property
     def places(self) -> Mapping[Axis, int]:
-        """Return the place of each axis among the columns."""
+        """Return the index of each axis among the columns."""
         return {column.axis: place for place, column in enumerate(self._columns)}
 
     @cached_property
@@ -112,7 +112,7 @@ class Atoms:
 
     Attributes:
         conditions: each of them.
-        axes: the place of its axis among the table's columns. ``bits``: what it costs to name it.
+        axes: the index of its axis among the table's columns. ``bits``: the cost of naming it.
         matrix: for each condition and each of the chosen cases whether the case meets it.
     """
 
@@ -126,13 +126,13 @@ class Atoms:
         return packed(self.matrix)
 
     def of_few_values(self, most: int) -> Atoms:
-        """Return the conditions without those that list more values."""
+        """Return the conditions that list no more than the given number of values."""
         kept = [i for i, one in enumerate(self.conditions) if not isinstance(one, OneOf) or len(one.values) <= most]
         return Atoms(tuple(self.conditions[i] for i in kept), self.axes[kept], self.bits[kept], self.matrix[kept])
 
     def counts(self, masks: np.ndarray) -> np.ndarray:
-        """Return for each mask and each condition how many cases of the mask meet it. Bits are counted in words: a product of matrices
-        would start threads, which take more processor time than they save."""
+        """Return for each mask and each condition the number of the mask's cases that meet it. ¶ Bits are counted in words: a matrix
+        product would start threads, which cost more processor time than they save."""
         counted: np.ndarray = np.bitwise_count(packed(masks)[:, None, :] & self._packed).sum(axis=2, dtype=np.int64)
         return counted
 
@@ -150,8 +150,8 @@ def atoms(table: Table, rows: np.ndarray, target: np.ndarray) -> Atoms:
 
     Args:
         table: the cases of a family.
-        rows: places of the cases to look at.
-        target: for each of them whether it is one to be found; the values that they have make conditions of several values.
+        rows: indices of the cases to look at.
+        target: for each of them whether it is to be found; the values of those cases make conditions of several values.
     """
     fixed = table.fixed_atoms
     of_target = _joined(
@@ -171,7 +171,7 @@ def atoms(table: Table, rows: np.ndarray, target: np.ndarray) -> Atoms:
 
 
 def _joined(found: Sequence[tuple[float, int, Condition, np.ndarray]], size: int) -> Atoms:
-    """Return conditions, given with bits, axis and the cases that meet them: of those that choose the same cases the cheapest."""
+    """Return the cheapest of the conditions that choose the same cases; each is given with bits, axis and the cases that meet it."""
     best: dict[bytes, tuple[float, int, Condition, np.ndarray]] = {}
     for one in sorted(found, key=lambda one: one[0]):
         if one[3].any() and not one[3].all():
@@ -186,13 +186,13 @@ def _joined(found: Sequence[tuple[float, int, Condition, np.ndarray]], size: int
 
 
 def bits_of_values(table: Table, column: Column, count: int) -> float:
-    """Return what it costs to name a condition of some of a column's values."""
+    """Return the cost of naming a condition with some of a column's values."""
     many = len(column.values)
     return _axis_bits(table, column) + math.log2(many) + float(log2_binomial(np.array(many), np.array(count)))
 
 
 def several(column: Column, places: Sequence[int]) -> OneOf:
-    """Return the condition that has these values of a column, by the one value that it has not, where that is shorter to read."""
+    """Return the condition for these values of a column; if only one value is missing and that is shorter, state the missing value."""
     rest = [value for place, value in enumerate(column.values) if place not in places]
     if len(rest) == 1 and len(places) > 2:
         return OneOf(column.axis, tuple(rest), outside=True)
@@ -200,12 +200,12 @@ def several(column: Column, places: Sequence[int]) -> OneOf:
 
 
 def most_values(cases: int) -> int:
-    """Return how many values a condition may list for so many cases to be found: a value for each case says nothing."""
+    """Return the maximum number of values in a condition for a number of cases to find: one value for each case explains nothing."""
     return max(2, cases // 2)
 
 
 def log2_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return the logarithm of how many ways there are to choose k of n, both whole numbers."""
+    """Return the logarithm of the number of ways to choose k of n, both whole numbers."""
     factorials = _log2_factorials(int(np.max(n, initial=1)).bit_length())
     ways: np.ndarray = factorials[n] - factorials[k] - factorials[n - k]
     return ways
@@ -213,7 +213,7 @@ def log2_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @cache
 def _log2_factorials(bits: int) -> np.ndarray:
-    """Return the logarithms of the factorials of all numbers of so many bits."""
+    """Return the logarithms of the factorials of all numbers with the given number of bits."""
     return np.concatenate([[0.0], np.cumsum(np.log2(np.arange(1, 1 << bits)))])
 
 
@@ -223,7 +223,8 @@ def _axis_bits(table: Table, column: Column) -> float:
 
 
 def _fixed(table: Table, column: Column) -> list[tuple[float, Condition]]:
-    """Return conditions on an axis, whatever is looked for, and what each costs to name. Of many values they are those of every search."""
+    """Return the conditions on an axis that do not depend on the target, with the cost of naming each. If the axis has many values, these
+    are the conditions of every search."""
     many, axis = len(column.values), column.axis
     base, one = _axis_bits(table, column), bits_of_values(table, column, 1)
     found: list[tuple[float, Condition]] = []
@@ -240,7 +241,7 @@ def _fixed(table: Table, column: Column) -> list[tuple[float, Condition]]:
 
 
 def _of_target(table: Table, column: Column, codes: np.ndarray) -> list[tuple[float, Condition]]:
-    """Return conditions on an axis that speak of the values of the cases to be found. Of many values they are the most frequent ones."""
+    """Return conditions on an axis that mention the values of the cases to find; if there are many values, the most frequent ones."""
     many, axis = len(column.values), column.axis
     had, counts = np.unique(codes[codes < many], return_counts=True)
     found: list[tuple[float, Condition]] = []
@@ -259,7 +260,7 @@ def _of_target(table: Table, column: Column, codes: np.ndarray) -> list[tuple[fl
 
 
 def _ranges(table: Table, column: Column, places: Iterable[int]) -> list[tuple[float, Condition]]:
-    """Return ranges with one end, at these places of a column's values."""
+    """Return ranges with one end, at these indices of a column's values."""
     many = len(column.values)
     bits = _axis_bits(table, column) + math.log2(2 * many) + _KINDS["range"]
     numbers = {place: int(column.values[place]) for place in places}

@@ -1,4 +1,4 @@
-"""Compares runs by their journals: new failures, fixed ones, other changes, and slower cases."""
+"""Compares runs by their journals: new failures, fixed failures, other changes, and slower cases."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["Compared", "ComparedRun", "Pair", "compare", "pairs", "read_runs"]
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
         text: for a terminal.
         document: for programs.
         regressions: see reports.comparison.pairs.Pair.regressions; of all runs after the first.
-        quality: how many cases passed and are a quality warning.
-        slower: how many families and cases are slower.
-        incomparable: names of the runs that have no case in common with the first.
+        quality: number of cases that passed before and are now a quality warning.
+        slower: number of slower families and cases.
+        incomparable: names of the runs that share no case with the first.
     """
 
     text: str
@@ -47,9 +47,9 @@ def compare(
     Args:
         journals: two or more; each a ``results.jsonl``, which may be compressed, or the directory that holds it.
         renames: id that a case had in an older version of the suite -> its id.
-        html: where to write the page; None for none.
-        common: whether only cases count that both runs have.
-        listed: how many cases of each group the text names.
+        html: path of the page to write; None for none.
+        common: whether to compare only cases that both runs have.
+        listed: number of cases of each group that the text names.
 
     Raises:
         JournalError: a journal cannot be read.

@@ -1,4 +1,4 @@
-"""What became of each case from one run to another."""
+"""The change of each case from one run to another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cts.verdict.verdict import Verdict
 from reports.verdicts import BAD
 
 FAILING = frozenset({*BAD, Verdict.ERROR})
-"""Verdicts of a case that failed, and was not known to fail."""
+"""Verdicts of a case that failed without being a known failure."""
 
 GOOD = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING})
 
@@ -23,7 +23,7 @@ _NOT_OF_THE_DEVICE = (Code.MISSING_GLSL, Code.MISSING_JUDGE)
 
 
 class ChangeKind(enum.StrEnum):
-    """What became of a case. The first is a regression; so is the second, if device and front end are the same."""
+    """The change of a case. The first kind is a regression; so is the second, if device and front end are the same."""
 
     NEW_FAILURE = "new_failure"
     LOST = "lost"
@@ -45,7 +45,7 @@ TITLES: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.ONLY_AFTER: "Judged for the first time",
     }
 )
-"""Of two runs of one device."""
+"""Titles for two runs of one device."""
 
 TITLES_OF_DEVICES: Mapping[ChangeKind, str] = MappingProxyType(
     {
@@ -58,7 +58,7 @@ TITLES_OF_DEVICES: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.ONLY_AFTER: "Judged in the second run alone",
     }
 )
-"""Of runs of two devices, drivers or front ends, where nothing is older than the other."""
+"""Titles for runs of two devices, drivers or front ends, neither of which is older."""
 
 MEANINGS: Mapping[ChangeKind, str] = MappingProxyType(
     {
@@ -77,10 +77,10 @@ MEANINGS: Mapping[ChangeKind, str] = MappingProxyType(
 
 @dataclass(frozen=True, order=True)
 class State:
-    """How cases ended, without words: what the cases of a group have in common.
+    """The outcome of cases, without text: the common outcome of a group.
 
     Attributes:
-        verdict: empty where cases of the group ended in several ways, or were not judged.
+        verdict: empty if cases of the group ended in several ways, or were not judged.
         code, known: as in CaseResult. ``defects``: sorted.
     """
 
@@ -92,7 +92,7 @@ class State:
 
 @dataclass(frozen=True)
 class Change:
-    """One case: its outline in both runs, None in the one that did not judge it."""
+    """One case: its outline in both runs, None in a run that did not judge it."""
 
     kind: ChangeKind
     before: Outline | None
@@ -123,7 +123,7 @@ def state(outline: Outline | None) -> State:
 
 
 def kind_of(before: Outline | None, after: Outline | None) -> ChangeKind | None:
-    """Return what became of a case; None where nothing did."""
+    """Return the change of a case; None if it did not change."""
     fails = after is not None and after.verdict in FAILING
     if fails and (before is None or before.verdict not in FAILING):
         return ChangeKind.NEW_FAILURE
@@ -141,14 +141,14 @@ def kind_of(before: Outline | None, after: Outline | None) -> ChangeKind | None:
         return ChangeKind.LOST
     if before.verdict is not after.verdict:
         return ChangeKind.CHANGED_VERDICT
-    # Journals of schema 1 have no codes, and nothing can be said of their reasons.
+    # Journals of schema 1 have no codes, so their reasons cannot be compared.
     if before.code and after.code and state(before) != state(after):
         return ChangeKind.CHANGED_REASON
     return None
 
 
 def changes(before: Mapping[str, Outline], after: Mapping[str, Outline]) -> list[Change]:
-    """Return what became of the cases of two runs, given by id."""
+    """Return the changes of the cases of two runs, given by id."""
     found = []
     for id_ in sorted(before.keys() | after.keys()):
         was, is_ = before.get(id_), after.get(id_)

@@ -1,4 +1,4 @@
-"""Groups what became of cases by cause."""
+"""Groups the changes of cases by cause."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Group:
 
     Attributes:
         kind: of all of them.
-        families: how many cases each family has, most first.
-        before, after: what the cases have in common.
+        families: number of cases in each family, most first.
+        before, after: the common outcome of the cases.
         verdicts_before: verdict -> cases; ``not judged`` where there is none.
         changes: ordered by id.
-        reason: why, for people: of the cases if all have the same, else what the code means. No group depends on it.
-        inside: the boxes over the parameters that decide which cases these are: of those that fail in the run in which they fail, of others
-            in the second run. Empty where the cases did not run there.
-        outside: how many of the cases are in none of the boxes.
+        reason: for people: the reason of the cases if all have the same, otherwise the meaning of the code. Grouping does not depend on it.
+        inside: the boxes over the parameters that decide which cases belong to the group: in the run in which they fail, or in the second
+            run for other changes. Empty if the cases did not run there.
+        outside: number of cases in none of the boxes.
     """
 
     kind: ChangeKind
@@ -45,16 +45,16 @@ class Group:
 
     @property
     def decided(self) -> tuple[str, ...]:
-        """Sentences that say which conditions decide, and which cases pass all the same."""
+        """Sentences that state the deciding conditions, and the cases that pass anyway."""
         told = self.before if self.kind is ChangeKind.MENDED else self.after
         return decided(self.inside, self.outside, Verdict(told.verdict or Verdict.FAIL), len(self.families))
 
 
 def groups(found: Iterable[Change], before: Collection[Outline], after: Collection[Outline]) -> list[Group]:
-    """Return changes grouped by cause: regressions first, then as ChangeKind has them, and the most cases first.
+    """Return changes grouped by cause: regressions first, then in the order of ChangeKind, with the most cases first.
 
-    New failures have the causes of the second run, and mended ones those of the first (reports.causes.groups). Other changes are grouped by
-    how their cases ended before and after.
+    New failures have the causes of the second run, and fixed failures the causes of the first (reports.causes.groups). Other changes are
+    grouped by how their cases ended before and after.
 
     Args:
         found: the changes.
@@ -101,7 +101,7 @@ def _of_failures(members: Mapping[str, Change], searcher: Searcher) -> Iterable[
         before, after = _common(one.before for one in changes), _common(one.after for one in changes)
         failed = _common((one.before if kind is ChangeKind.MENDED else one.after for one in changes), cause.explanation)
         if kind is ChangeKind.NEW_FAILURE:
-            # What they were before says nothing of the cause.
+            # Their previous outcome does not show the cause.
             before, after = State(), failed
         else:
             before = failed
@@ -109,7 +109,7 @@ def _of_failures(members: Mapping[str, Change], searcher: Searcher) -> Iterable[
 
 
 def _common(outlines: Iterable[Outline | None], explanation: str = "") -> State:
-    """Return what the ends of cases have in common. A defect that explains all of them is the only one that counts."""
+    """Return the common outcome of cases. Only defects that explain all of them count."""
     states = [state(one) for one in outlines]
     first, *others = states
     defects = first.defects if all(one.defects == first.defects for one in others) else ()
@@ -122,7 +122,7 @@ def _common(outlines: Iterable[Outline | None], explanation: str = "") -> State:
 
 
 def _inside(members: Sequence[Change], searcher: Searcher, places: Mapping[str, int]) -> tuple[tuple[Inside, ...], int]:
-    """Return the boxes of changes of a second run in which they ran, and how many of them are in none."""
+    """Return the boxes of changes in the second run, in which they ran, and the number of changes in none."""
     ran = [places[change.id] for change in members if change.after and change.after.verdict is not Verdict.NOT_SUPPORTED]
     if not ran or members[0].kind not in (ChangeKind.CHANGED_VERDICT, ChangeKind.CHANGED_REASON):
         return (), 0
@@ -136,7 +136,7 @@ def _severity(group: Group) -> int:
 
 
 def _key(change: Change) -> tuple[ChangeKind, str, State, State]:
-    """Return what the changes of one group share: kind, family, and how the cases ended before and after.
+    """Return the key that the changes of one group share: kind, family, and the outcomes before and after.
 
     A device gains or loses a feature in all families at once, and a known failure of a driver is one cause in all of them.
     """
@@ -156,7 +156,7 @@ def _key(change: Change) -> tuple[ChangeKind, str, State, State]:
 
 
 def _cause(one: State) -> State:
-    """Return what names the cause: the known failure, where there is one, whatever it did to each case."""
+    """Return the name of the cause: the known failure, if there is one, whatever its effect on each case."""
     return State(one.verdict, known=one.known) if one.known else one
 
 

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that needs no other."""
+"""A comparison as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from reports.page_template import template
 from reports.verdicts import WORDING
 
 LISTED = 50
-"""Cases of a group that the page names."""
+"""Number of cases of a group that the page names."""
 
 GROUPS = 100
-"""Groups of one kind that the page shows."""
+"""Number of groups of one kind that the page shows."""
 
 
 def page(pairs: Sequence[Pair], beside: Path) -> str:
@@ -25,7 +25,7 @@ def page(pairs: Sequence[Pair], beside: Path) -> str:
 
     Args:
         pairs: the comparisons.
-        beside: the folder that the page will be in, from which it leads to the pages of cases that the runs have.
+        beside: the page's folder, to which links to the runs' case pages are relative.
     """
     runs = [pairs[0].before, *(pair.after for pair in pairs)]
     return template("compare.html").render(
@@ -46,6 +46,6 @@ def page(pairs: Sequence[Pair], beside: Path) -> str:
 
 
 def _page_of(change: Change, pair: Pair, beside: Path) -> str:
-    """Return where the later run that has a page of a case has it; empty if neither has."""
+    """Return the address of a case's page in the later run that has one; empty if neither has."""
     places = (run.path.parent / failure_place(change.id) for run in (pair.after, pair.before))
     return next((address for place in places if (address := page_beside(place, beside))), "")

@@ -13,7 +13,7 @@ from reports.comparison.runs import FACTS, ComparedRun
 from reports.comparison.times import Times, times
 
 _OF_A_DEVICE = ("device", "front_end")
-"""Facts that must be equal where times are compared."""
+"""Facts that must be equal for a comparison of times."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Pair:
 
     Attributes:
         before, after: the runs.
-        differences: what judged differently.
-        compared: how many cases both have. ``same``: how many of them ended in the same way.
-        still_failing: how many cases fail in both runs.
+        differences: facts that differ.
+        compared: number of cases in both runs. ``same``: number of them with the same outcome.
+        still_failing: number of cases that fail in both runs.
         groups: the changes, by cause.
-        times: which cases are slower.
-        quality: how many cases passed and are a quality warning.
+        times: the slower cases.
+        quality: number of cases that passed before and are now a quality warning.
     """
 
     before: ComparedRun
@@ -52,7 +52,7 @@ class Pair:
 
     @property
     def counts(self) -> dict[ChangeKind, int]:
-        """Cases by what became of them, also where there are none."""
+        """Number of cases by kind of change, including 0."""
         counted: Counter[ChangeKind] = Counter()
         for group in self.groups:
             counted[group.kind] += len(group.changes)
@@ -60,34 +60,34 @@ class Pair:
 
     @property
     def causes(self) -> dict[ChangeKind, int]:
-        """Groups by what became of their cases, also where there are none."""
+        """Groups by kind of change, including kinds without groups."""
         counted = Counter(group.kind for group in self.groups)
         return {kind: counted[kind] for kind in ChangeKind}
 
     @property
     def of_one_device(self) -> bool:
-        """Tell whether device and front end are the same, so that times compare and what is missing was lost."""
+        """Tell whether device and front end are the same, so times can be compared and missing cases were lost."""
         return not any(one.key in _OF_A_DEVICE for one in self.differences)
 
     @property
     def of_one_driver(self) -> bool:
-        """Tell whether the driver is the same too, in whichever versions, so that one run shows what became of the other."""
+        """Tell whether the driver is also the same, in any version, so one run follows the other."""
         return self.of_one_device and not _is_other(self, "driver")
 
     @property
     def titles(self) -> Mapping[ChangeKind, str]:
-        """Return what the kinds of changes are called."""
+        """Return the titles of the kinds of changes."""
         return TITLES if self.of_one_driver else TITLES_OF_DEVICES
 
     @property
     def regressions(self) -> int:
-        """How many cases fail that did not; and of one device and front end, how many lack what they had."""
+        """Number of new failures; for one device and front end, plus the number of cases that lost support."""
         counts = self.counts
         return counts[ChangeKind.NEW_FAILURE] + (counts[ChangeKind.LOST] if self.of_one_device else 0)
 
 
 def _is_other(pair: Pair, key: str) -> bool:
-    """Tell whether a fact's first word differs: of a driver its name, and not its version."""
+    """Tell whether a fact's first word differs: for a driver its name, not its version."""
     return any(one.key == key and one.before.split()[:1] != one.after.split()[:1] for one in pair.differences)
 
 
@@ -96,7 +96,7 @@ def pairs(runs: Sequence[ComparedRun], common: bool = False) -> tuple[Pair, ...]
 
     Args:
         runs: two or more.
-        common: whether only the cases count that both have.
+        common: whether to compare only cases that both have.
     """
     first, *others = runs
     return tuple(_pair(first, other, common) for other in others)

@@ -1,4 +1,4 @@
-"""The runs that are compared: what judged, and one outline for each case."""
+"""The compared runs: the judging device and software, and one outline for each case."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ FACTS: Mapping[str, str] = {
     "known_failures": "Known failures",
     "started": "Started",
 }
-"""What may differ between runs: key -> heading."""
+"""Facts that may differ between runs: key -> heading."""
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run, as far as a comparison looks at it.
+    """The parts of a run that a comparison uses.
 
     Attributes:
         name: the shortest part of its path that no other run of the comparison has.
         path: of its journal.
-        facts: by the keys of FACTS; several values are joined by commas, and what is not known is empty.
-        cases: by id. Of several attempts at a case the worst verdict counts, and the shortest time.
+        facts: by the keys of FACTS; several values are joined by commas, and unknown facts are empty.
+        cases: by id. If there are several attempts at a case, the worst verdict and the shortest time count.
         notes: why cases may be missing.
-        faults: the first lines that hold no result.
+        faults: the first lines without a result.
     """
 
     name: str
@@ -76,7 +76,7 @@ def read_runs(journals: Sequence[Path], renames: Mapping[str, str]) -> tuple[Com
 def names(journals: Sequence[Path]) -> list[str]:
     """Return names of runs by the paths of their journals, without control characters.
 
-    A run's name is its folder, with as many parent folders as tell the runs apart, or a number.
+    A run's name is its folder, with as many parent folders as distinguish the runs, or a number.
     """
     folders = [tuple(map(printable_line, path.absolute().parent.parts)) for path in journals]
     for length in range(1, max(map(len, folders)) + 1):
@@ -90,7 +90,7 @@ def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
     """Read one run.
 
     Args:
-        name: what it is called.
+        name: its name.
         path: of its journal.
         renames: id that a case had in an older version of the suite -> its id.
 
@@ -111,7 +111,8 @@ def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
 
 
 def _todays_id(outline: Outline, renames: Mapping[str, str]) -> str:
-    """Return the id of a case today. An id that was another case's before a default changed is told by the parameters of its result."""
+    """Return the current id of a case. If the id belonged to another case before a default changed, the parameters of its result reveal
+    this."""
     renamed = renames.get(outline.id, outline.id)
     stated = _labels(outline.id)
     added = {name: label for name, label in _labels(renamed).items() if name not in stated}
@@ -148,7 +149,7 @@ def _facts(cases: Iterable[Outline], meta: RunRecord) -> dict[str, str]:
 
 
 def _notes(meta: RunRecord, dropped: int) -> Iterable[str]:
-    """Say why cases may be missing, in sentences without a subject: the run is named beside them."""
+    """Say why cases may be missing, in sentences without a subject: the run's name stands beside them."""
     if not meta:
         yield "has no meta.json, so nobody knows whether it came to its end"
     elif "finished" not in meta:

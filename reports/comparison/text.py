@@ -14,15 +14,15 @@ from reports.comparison.wording import before_of, ended, families_of, pace_of, r
 from reports.formats import count, duration
 
 LISTED = 5
-"""Cases of a group that are named, if no one asks for more."""
+"""Default number of cases of a group that the text names."""
 
 
 def text(pairs: Sequence[Pair], listed: int = LISTED) -> str:
-    """Return what a terminal shows.
+    """Return the text for a terminal.
 
     Args:
         pairs: comparisons with the same first run.
-        listed: how many cases of each group are named.
+        listed: number of cases of each group that the text names.
     """
     lines = [*_run("first", pairs[0].before)]
     for number, pair in enumerate(pairs, 2):

@@ -1,9 +1,9 @@
-"""Which cases and families became slower, by a rule that noise does not satisfy.
+"""Finds the cases and families that became slower, by a rule that noise does not satisfy.
 
-The time of a case in a step is compared with its time in the same step of the other run, as a ratio. Machines differ, and so does what
-runs beside: the median of all ratios is the pace of the run, and each ratio is divided by it. What is left varies from case to case; its
-spread is the median absolute deviation of its logarithm, as a standard deviation. A time below FLOOR counts as FLOOR, so the noise of
-short times does not count.
+The time of a case in a step is compared with its time in the same step of the other run, as a ratio. Machines and their load differ: the
+median of all ratios is the pace of the run, and each ratio is divided by it. The remaining ratio varies from case to case; its spread is
+the median absolute deviation of its logarithm, as a standard deviation. A time below FLOOR counts as FLOOR, so the noise of short times
+does not count.
 
 * A case is slower if it took FACTOR times as long, SPREADS times the spread, and LOST_SECONDS longer.
 * A family is slower if the median of at least FAMILY_CASES cases is FAMILY_FACTOR higher, and SPREADS standard errors of a median; if three
@@ -36,9 +36,9 @@ LEAST_CASES = 30
 """Fewer cases than this have no pace."""
 
 _OF_A_NORMAL = 1.4826
-"""Standard deviation of a normal distribution, by its median absolute deviation."""
+"""Standard deviation of a normal distribution divided by its median absolute deviation."""
 _OF_A_MEDIAN = 1.2533
-"""Standard error of the median of a normal distribution, by that of its mean."""
+"""Standard error of the median of a normal distribution divided by the standard error of its mean."""
 
 _RAN = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS, Verdict.FAIL})
 
@@ -50,9 +50,9 @@ class Slower:
     Attributes:
         family: name. ``id``: of the case; empty for a family.
         step: of STEPS.
-        cases: how many cases were compared.
+        cases: number of compared cases.
         before, after: seconds of all of them.
-        ratio: how many times as long, beyond the pace of the run; the median for a family.
+        ratio: factor by which it took longer, beyond the pace of the run; the median for a family.
     """
 
     family: str
@@ -66,12 +66,12 @@ class Slower:
 
 @dataclass(frozen=True)
 class Times:
-    """How the times of two runs compare.
+    """A comparison of the times of two runs.
 
     Attributes:
-        why_not: why they are not compared; empty if they are.
+        why_not: why there is no comparison; empty if there is one.
         paces: step -> median ratio of the times of a case.
-        families, cases: those that are slower, most seconds lost first.
+        families, cases: the slower ones, most seconds lost first.
     """
 
     why_not: str = ""
@@ -81,7 +81,7 @@ class Times:
 
     @property
     def slower(self) -> int:
-        """How many families and cases are slower."""
+        """Number of slower families and cases."""
         return len(self.families) + len(self.cases)
 
 

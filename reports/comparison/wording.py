@@ -1,4 +1,4 @@
-"""What people read of a comparison, in text and HTML alike."""
+"""The wording of a comparison, shared by text and HTML."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def verdict_on(pair: Pair) -> str:
 
 
 def rest_of(pair: Pair) -> str:
-    """Return the sentence after it: what else differs, and what does not."""
+    """Return the following sentence: the other differences, and the number of unchanged cases."""
     changed = pair.counts[ChangeKind.CHANGED_VERDICT] + pair.counts[ChangeKind.CHANGED_REASON]
     parts = [f"{count(pair.compared, 'case')} in both runs, {count(pair.same)} with the same result"]
     parts += [f"{count(pair.still_failing)} fail in both"] * bool(pair.still_failing)
@@ -47,7 +47,7 @@ def rest_of(pair: Pair) -> str:
 
 
 def families_of(group: Group, most: int = 4) -> str:
-    """Return the families of a group; the first ones with their cases where there are many."""
+    """Return the families of a group; if there are many, the first ones with their numbers of cases."""
     if len(group.families) == 1:
         return next(iter(group.families))
     named = [f"{family} ({cases:,})" for family, cases in list(group.families.items())[:most]]
@@ -56,7 +56,7 @@ def families_of(group: Group, most: int = 4) -> str:
 
 
 def ended(one: State) -> str:
-    """Return how the cases of a group ended: the verdict's label, then ids."""
+    """Return the outcome of a group: the verdict's label, then ids."""
     label = WORDING[Verdict(one.verdict)].label.lower() if one.verdict else ""
     return " ".join((label, *ids_of(one))).strip()
 
@@ -68,7 +68,7 @@ def ids_of(one: State) -> Sequence[str]:
 
 
 def before_of(group: Group) -> str:
-    """Return how the cases of a group ended in the first run."""
+    """Return the outcome of a group in the first run."""
     if group.before.verdict:
         return ended(group.before)
     if group.kind is ChangeKind.ONLY_AFTER:
@@ -77,7 +77,7 @@ def before_of(group: Group) -> str:
 
 
 def pace_of(times: Times) -> str:
-    """Return how fast the second run was as a whole."""
+    """Return the overall speed of the second run."""
     if times.why_not:
         return f"Times are not compared: {times.why_not}."
     paces = [f"{step} {times.paces[step]:.2f} times" for step in STEPS if step in times.paces]

@@ -1,4 +1,4 @@
-"""Find out whether the cases of the smoke tier notice what a device does wrong."""
+"""Find out whether the cases of the smoke tier notice a device's mistakes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def noticed(family: str, device: EmbeddedDevice, /, **labels: str | tuple[str, .
 
     Args:
         family: name of the family.
-        device: what runs the cases.
-        labels: by the name of a parameter, the label that the cases have, or several of which they have one.
+        device: runs the cases.
+        labels: by the name of a parameter, the label of the cases, or several alternative labels.
     """
     cases = [case.id for case in smoke_cases(family) if _has(case.named, labels)]
     assert cases, f"no smoke case of {family} has {labels}"

@@ -28,7 +28,7 @@ LOAD_STORE = (
     "/load_storage:{0}/store_storage:{0}/source:push_constant/first:minimal]"
 )
 LEAVING = {"break_late": 0, "continue_late": 3}
-"""The iterations that nightly cases leave late."""
+"""The iterations in which nightly cases leave a loop late."""
 
 
 def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
@@ -76,7 +76,7 @@ def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
 
 
 def leaving(name: str, start: int, stop: int) -> Callable[[Kernel, Dispatch, Outcome], Outcome]:
-    """Build a device where bytes of an output keep what they held before."""
+    """Build a device where bytes of an output keep their previous values."""
 
     def restore(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
         before = next(data for slot, data in zip(kernel.buffers, dispatch.contents, strict=True) if slot.name == name)
@@ -104,7 +104,7 @@ def test_the_double_passes_without_a_defect(case_id):
 
 
 def ids(result):
-    """Return the ids of what explains a failed case, the likeliest first."""
+    """Return the ids of the explanations of a failed case, the likeliest first."""
     return [match.id for match in result.failures[0].matches]
 
 
@@ -207,7 +207,7 @@ def test_c_overwritten_by_the_sum_of_the_first_fragments(row, data):
 
 @pytest.mark.parametrize("form", ["break_late", "continue_late"])
 def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(form):
-    """What the loop carries is C of the iteration that leaves, and comes out of the loop."""
+    """The loop carries C of the iteration that leaves it, and that is its result."""
     result = judged(f"control_flow[row:16x8x32.s8.s8.s32.s32/form:{form}/source:literal/n:{LEAVING[form]}]", Broken(faults=OVERWRITING_C))
     assert result.verdict is Verdict.FAIL
     assert "carried_3 in d0" in result.message

@@ -16,7 +16,7 @@ TODAY = ("llvmpipe", "nvidia-h200")
 
 
 def lengths(change) -> Faults:
-    """Return the fault that a length is what ``change`` makes of the right one and the one that was asked for before, or None."""
+    """Return the fault of a length that ``change`` computes from the right length and the previously requested one, or None."""
     asked: list[tuple[object, list]] = []
 
     def fault(right):
@@ -56,7 +56,7 @@ def reading_zeros(right):
 
 
 def writing_nothing(right):
-    """Drop what is written to components that are not there."""
+    """Drop writes to components that do not exist."""
 
     def handler(translation, words):
         run = right(translation, words)

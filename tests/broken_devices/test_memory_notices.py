@@ -1,4 +1,4 @@
-"""Devices on which a matrix load gives what memory held before: one that loads a place only once, and ones with caches that stay old."""
+"""Devices on which a matrix load returns stale contents of memory: one that loads each place only once, and others with stale caches."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def place_of(machine, pointer):
 
 
 def loading_once(*forgetting: Op) -> Faults:
-    """Return the fault that a load of the same type from the same place gives what the first one gave, unless one of ``forgetting`` was
-    executed between them."""
+    """Return the fault of a load that repeats the result of the first load of the same type from the same place, unless one of
+    ``forgetting`` was executed between them."""
     known, owners = {}, set()
 
     def first_again(right):
@@ -176,7 +176,7 @@ def test_interleaved_matrices_show_visibility_that_is_dropped(profile):
 
 
 class SubgroupCaches:
-    """Each subgroup reads matrices through a cache of whole lines of its own, and writes through it to memory.
+    """Each subgroup reads matrices through its own cache of whole lines, and writes through it to memory.
 
     Args:
         dropped: whether memory operands and barriers make nothing visible.
@@ -195,7 +195,7 @@ class SubgroupCaches:
         """Return the memory that is accessed, and for each subgroup the byte of each element in it."""
         machine, values = translation.machine, translation.values
         if machine.workgroup != self.workgroup:
-            # Workgroups run one after the other, each on idle processors.
+            # Workgroups run one after another, each on idle processors.
             self.workgroup = machine.workgroup
             self.caches.clear()
         found = values[pointer]

@@ -17,7 +17,7 @@ from tests.broken_devices.smoke import fails, noticed, wrong
 
 PROFILE = "nvidia-h200"
 VAST = [f"tensor_layout[component:f16/{part}offset:vast/source:push_constant]" for part in ("", "access:store/")]
-"""Of the nightly tier: tensors of more than 64 MiB."""
+"""Cases of the nightly tier: tensors of more than 64 MiB."""
 
 
 def unsigned(bits):
@@ -33,7 +33,7 @@ def in_f32(number):
 
 
 def layouts(**numbers) -> Faults:
-    """Return the fault that accesses take what functions make of the named numbers of each layout."""
+    """Return the fault of accesses that use functions of the named numbers of each layout."""
 
     def fault(right):
         def broken(machine, matrix, layout, view, store):
@@ -46,7 +46,7 @@ def layouts(**numbers) -> Faults:
 
 
 def views(**numbers) -> Faults:
-    """Return the fault that accesses take what functions make of the named numbers of each view."""
+    """Return the fault of accesses that use functions of the named numbers of each view."""
 
     def fault(right):
         def broken(machine, matrix, layout, view, store):
@@ -60,7 +60,7 @@ def views(**numbers) -> Faults:
 
 
 def places(change) -> Faults:
-    """Return the fault that accesses take what ``change`` makes of the right places."""
+    """Return the fault of accesses to the places that ``change`` computes from the right ones."""
     return Faults(operations={places_of: lambda right: lambda *arguments: change(right(*arguments))})
 
 
@@ -81,7 +81,7 @@ def test_remainders_of_coordinates_in_f32(mode, side):
     ids=["dimension", "offset", "offset_17", "stride"],
 )
 def test_layouts_of_16_bits(name, change):
-    # Of a stride, the dimensions give it where they are not set.
+    # The dimensions determine a stride that is not set.
     device = wrong(PROFILE, layouts(**{name: change}))
     assert noticed("tensor_layout", device, offset=("deep", "broad"))
 
@@ -123,7 +123,7 @@ def test_block_numbers_of_16_bits():
 
 
 def in_groups(mask, count):
-    """Return a mask of which ``count`` columns at a time are as the first of them."""
+    """Return a mask in which each group of ``count`` columns repeats its first column."""
     return mask[:, np.arange(mask.shape[1]) // count * count]
 
 

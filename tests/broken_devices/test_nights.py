@@ -1,4 +1,4 @@
-"""Nights of a farm whose device makes a mistake that is known."""
+"""Nightly runs of a farm whose device has a known mistake."""
 
 from __future__ import annotations
 

@@ -25,12 +25,13 @@ DIMENSION_OF_ONE = [
     f"tensor_clamp[component:f16/rank:{rank}/mode:mirrored/side:{side}/which:beside_one/reach:part/size:odd/source:{source}]"
     for rank, side, source in ((3, "after", "push_constant"), (5, "before", "literal"))
 ]
-"""Of the nightly tier: on NVIDIA's devices such loads do not end."""
+"""Cases of the nightly tier: on NVIDIA's devices such loads do not end."""
 USES = {Use.A: "a", Use.B: "b", Use.ACCUMULATOR: "acc"}
 
 
 def addressing(change: Callable) -> Faults:
-    """Give tensor accesses the layout and the view that ``change`` makes of (type of the matrix, layout, view, whether it is a store)."""
+    """Give tensor accesses the layout and the view that ``change`` computes from (type of the matrix, layout, view, whether it is a
+    store)."""
 
     def fault(right):
         return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(matrix, layout, view, store), store)
@@ -161,7 +162,8 @@ def test_what_a_matrix_had_lost_by_one_use(use):
 
 
 def arguments_of(op: Op, change: Callable) -> Faults:
-    """Give functions that instructions ``op`` call what ``change`` makes of the type of the matrix and the arguments."""
+    """Give functions that instructions ``op`` call the arguments that ``change`` computes from the type of the matrix and the right
+    arguments."""
 
     def fault(right):
         def broken(callback, lanes, arguments):
@@ -173,7 +175,8 @@ def arguments_of(op: Op, change: Callable) -> Faults:
 
 
 def element_places(change: Callable, use: Use | None = None) -> Faults:
-    """Give functions called for each element what ``change`` makes of its row and its column, in matrices of ``use`` (None: of all)."""
+    """Give functions called for each element the coordinates that ``change`` computes from its row and column, in matrices of ``use``
+    (None: of all)."""
 
     def changed(matrix, arguments):
         return [*change(*arguments[:2]), *arguments[2:]] if use in (None, matrix.use) else arguments
@@ -220,7 +223,7 @@ def test_row_numbers_of_8_signed_bits():
 
 
 def reductions(mode: int, change: Callable) -> Faults:
-    """Let reductions of ``mode`` give what ``change`` makes of (values, words, types of result and operand, the right result)."""
+    """Replace the results of reductions of ``mode`` by ``change`` of (values, words, types of result and operand, the right result)."""
 
     def fault(right):
         def handler(translation, words):
@@ -268,7 +271,7 @@ def test_running_maximum_that_starts_at_zero(profile):
 def test_masks_of_scores_left_out(tail, mask):
     def unmasked(right):
         def broken(callback, lanes, arguments):
-            # Row, column, score, and the numbers that say which keys there are.
+            # Row, column, score, and the numbers that tell which keys exist.
             if callback.op is Op.CooperativeMatrixPerElementOpEXT and len(arguments) in (5, 6):
                 return arguments[2]
             return right(callback, lanes, arguments)

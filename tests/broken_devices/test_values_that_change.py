@@ -1,4 +1,4 @@
-"""Devices on which a value does not stay what it is: a loaded matrix is the variable itself, or an insertion changes its operand."""
+"""Devices on which a value changes later: a loaded matrix is the variable itself, or an insertion changes its operand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A casebook of one family in a folder of its own."""
+"""A casebook of one family in its own folder."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ Write = Callable[[str], Path]
 
 
 class Declare(Protocol):
-    """Changes what the builder ``toy`` declares."""
+    """Changes the declarations of the builder ``toy``."""
 
     def __call__(self, parameters: Mapping[str, Any], *, alone: bool = False) -> None:
         """Declare parameters of cases.
 
         Args:
             parameters: name -> type; they have no default.
-            alone: whether cases and subcases have no other parameters; else the builder keeps its own.
+            alone: whether cases and subcases have no other parameters; otherwise the builder keeps its own.
         """
 
 
@@ -105,7 +105,7 @@ def test_builders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def declare(monkeypatch: pytest.MonkeyPatch) -> Declare:
-    """Return what changes the declarations of the builder ``toy``."""
+    """Return the object that changes the declarations of the builder ``toy``."""
     builder: Any = load_builder("toy", "khr_cooperative_matrix")
 
     def declare(parameters: Mapping[str, Any], *, alone: bool = False) -> None:
@@ -134,7 +134,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write(root: Path) -> Write:
-    """Return what writes the text of the family ``toy``."""
+    """Return a function that writes the text of the family ``toy``."""
 
     def write(text: str) -> Path:
         path = root / "cases" / "khr_cooperative_matrix" / "toy.yaml"
@@ -146,7 +146,7 @@ def write(root: Path) -> Write:
 
 @pytest.fixture
 def pinned(write: Write) -> Callable[[str], Family]:
-    """Return what writes the text of the family ``toy``, pins its tiers and loads it."""
+    """Return a function that writes the text of the family ``toy``, pins its tiers and loads it."""
     return lambda text: pin(load_family(write(text)))
 
 

@@ -1,4 +1,4 @@
-"""Classes of bugs, and what of the suite would show them."""
+"""Classes of bugs, and the families that would show them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOLE:
 def classes(root: Path, toy: Family) -> Path:
     path = root / "cases" / "bug_classes.yaml"
     path.write_text(CLASSES)
-    # Where there are none, as in a wheel, nobody asks for tests.
+    # Without a tests folder, as in a wheel, the tests are not checked.
     (root / "tests").mkdir()
     return path
 

@@ -14,7 +14,7 @@ from generators.parameters.mappings import convert
 
 @dataclass(frozen=True)
 class Inner:
-    """A mapping inside of another."""
+    """A mapping inside another."""
 
     size: int = 1
 

@@ -1,4 +1,4 @@
-"""Positions, and the families whose verdicts rest on them."""
+"""Positions, and the families whose verdicts depend on them."""
 
 from __future__ import annotations
 

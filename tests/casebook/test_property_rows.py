@@ -1,4 +1,4 @@
-"""What names a property row, and what does not."""
+"""Texts that name a property row, and texts that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases that .ci/run leaves out on lavapipe: they are there, and what they test stays."""
+"""The cases that .ci/run leaves out on lavapipe: they exist, and other cases still test the same."""
 
 from __future__ import annotations
 

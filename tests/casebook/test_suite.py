@@ -1,4 +1,4 @@
-"""The suite's own families keep what the casebook promises."""
+"""The suite's own families keep the promises of the casebook."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def occurring(found: np.ndarray, parameters: tuple[int, ...], radix: int) -> np.
 
 
 def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list[Sequence[int]]]:
-    """Yield all choices where they are few; else, of so many that nobody enumerates them, choices of some labels each, drawn."""
+    """Yield all choices if they are few; otherwise draw choices of some labels each."""
     if math.prod(len(labels) for labels in choices if labels) <= WHOLE:
         yield list(choices)
         return

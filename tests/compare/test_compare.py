@@ -1,4 +1,4 @@
-"""The comparator lets through what is allowed and nothing else."""
+"""The comparator accepts allowed values and nothing else."""
 
 from __future__ import annotations
 

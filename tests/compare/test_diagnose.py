@@ -1,7 +1,7 @@
 """A diagnosis names the defect that an implementation has.
 
-The outcome of a broken implementation is made here without the diagnosis's own defects: as the right outcome of a program that says
-what the broken implementation does, or by arithmetic on the right one.
+The outcome of a broken implementation is made here without the diagnosis's own defects: as the right outcome of a program that does what
+the broken implementation does, or by arithmetic on the right outcome.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SI
 
 
 def diagnosis_of(program: Program, subcase: Subcase, broken: Program, data: Subcase | None = None) -> list[str]:
-    """Return the ids of the diagnosis of ``program`` where an implementation did what ``broken`` says."""
+    """Return the ids of the diagnosis if an implementation of ``program`` behaved like ``broken``."""
     expected, before, _ = perfect(program, subcase)
     outputs = {name: contents.copy() for name, contents in before.items() if program.array(name).role != "input"}
     for placed in evaluate(broken, data or subcase).placed:

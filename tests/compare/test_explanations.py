@@ -1,4 +1,4 @@
-"""What explains a failure is told with how much it explains, and several that explain as much in one sentence."""
+"""An explanation states how much of a failure it explains; equally good explanations share one sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_matches_that_fit_equally_well_are_one_sentence() -> None:
 
 
 def _found(kept: int) -> list[str]:
-    """Diagnose a device that left ``kept`` of each 8 elements as they were, where it should have changed all in place."""
+    """Diagnose a device that left ``kept`` of each 8 elements unchanged, although it should have changed all in place."""
     case = find_case(casebook(), "elements[row:8x8x8.f16.f16.f32.f32/action:in_place/condition:odd_lane/leading:1/operand:buffer]")
     (program, subcase, expected, before), *_ = prepared(case, build(case).program)
     (placed,) = expected.placed

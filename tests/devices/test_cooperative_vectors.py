@@ -1,4 +1,4 @@
-"""What modules with cooperative vectors need, and rows of their property query."""
+"""The needs of modules with cooperative vectors, and the rows of their property query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every device keeps to, whatever it is and whichever process holds it."""
+"""The protocol that every device obeys, in any process."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def kernel(device: Device, muladd: Callable[..., Kernel]) -> Kernel:
 
 @pytest.fixture(scope="module")
 def refused(kernel: Kernel, spec: DeviceSpec) -> Kernel:
-    """Build a kernel that no device may run: nothing is bound where it stores."""
+    """Build a kernel that no device may run: its store has no bound buffer."""
     if spec.kind == "vulkan" and not spec.validation:
         pytest.skip("without the validation layer a driver may do anything with a buffer that is not bound")
     return replace(kernel, buffers=kernel.buffers[:3])

@@ -1,4 +1,4 @@
-"""Kernels of vertex and fragment shaders: on the embedded device, and on a Vulkan driver where there is one."""
+"""Kernels of vertex and fragment shaders: on the embedded device, and on a Vulkan driver if there is one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def scaled(builder, me, factor, source):
 
 
 def work(written: Program, count: int, front_end: str = "spirv") -> tuple[Kernel, list[Dispatch], list[dict[str, np.ndarray]]]:
-    """Return the kernel, two dispatches, and what each must leave."""
+    """Return the kernel, two dispatches, and the expected outputs of each."""
     words = emit(written) if front_end == "spirv" else compile_glsl(glsl(written), stage=written.shape.stage)
     dispatches, expected = [], []
     for added in (11, 1 << 20):

@@ -360,7 +360,7 @@ def test_every_step_has_the_limit_anew():
 
 
 def test_a_child_that_gets_no_cpu_has_more_time():
-    """The fake hangs; the injected measure says that it waited, until it does not any more."""
+    """The fake hangs; the injected measure reports waiting at first, and then no more."""
     told = []
 
     def waiting(pid: int):
@@ -453,7 +453,7 @@ def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, devic
 
 
 def _group_is_alive(group: int) -> bool:
-    """Tell whether a process of the group still runs. It takes the kernel a moment to end what was killed."""
+    """Tell whether a process of the group still runs. The kernel takes a moment to end killed processes."""
     for _ in range(100):
         running = [stat for stat in map(_stat, Path("/proc").glob("[0-9]*")) if stat[2:3] == [str(group)] and stat[0] != "Z"]
         if not running:
@@ -497,7 +497,7 @@ device.run(Kernel(b"", (), entry_point="hang"), dispatches)
 
 
 def _alive(pid: int) -> bool:
-    """Tell whether the process runs; an orphan may stay a zombie where nobody reaps it."""
+    """Tell whether the process runs; an orphan may stay a zombie if no process reaps it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

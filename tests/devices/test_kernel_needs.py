@@ -1,4 +1,4 @@
-"""What a kernel needs, without its module, is missing where it is missing with the module."""
+"""The missing needs of a kernel are the same with and without its module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.kernel import Kernel
 from tests.suite import casebook
 
 EVERY = 97
-"""Of the smoke tier."""
+"""Cases of the smoke tier."""
 
 _UNIVERSAL = load_profile("universal").description
 _BARE = replace(_UNIVERSAL, name="bare", features={}, rows=(), vector_rows=())

@@ -10,9 +10,9 @@ FOUND = "asking a Vulkan device what it is"
 
 
 class Machine:
-    """Children of a machine with these devices, by driver manifest: a description, or what asking for it raises.
+    """Children of a machine with these devices, by driver manifest: a description, or the exception that a request for it raises.
 
-    A driver of which the list itself cannot be asked has an exception instead of a list.
+    A driver that cannot list its devices has an exception instead of a list.
     """
 
     def __init__(self, drivers: dict[str, list | Exception]) -> None:

@@ -55,7 +55,7 @@ class Driver:
 
     Attributes:
         calls: the command and count of each call.
-        result: what the host command returns in place of what it should; None for that.
+        result: the wrong result of the host command; None for the right one.
     """
 
     def __init__(self, strict: bool = True) -> None:
@@ -253,7 +253,7 @@ def run(of: Kernel, given: list[Dispatch], shader: Any = None) -> tuple[list[Dis
     rows = image.reshape(before.shape)
     if by_device:
         driver.conversions.recorder(there)(supplement().NULL)
-        # From here on the elements are in the device's layout alone.
+        # From here on, the elements exist only in the device's layout.
         elements = layout.offsets[3]
         rows[:, elements : elements + opaque.slots[3].bytes] = 0
     if shader is not None:

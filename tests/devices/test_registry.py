@@ -1,4 +1,4 @@
-"""What is written of Khronos' registry for cffi."""
+"""The declarations written from Khronos' registry for cffi."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs a Vulkan driver with cooperative matrices; skipped where there is none."""
+"""Tests that need a Vulkan driver with cooperative matrices; skipped if there is none."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def own(listing) -> Iterator[VulkanDevice]:
 
 
 class Lying:
-    """The library, of which some calls return what a test says, once they have been made or instead."""
+    """The library, with some calls that return a test's results, after the real call or instead of it."""
 
     def __init__(self, lib, made: bool, results: dict[str, int]) -> None:
         self._lib, self._made, self._results = lib, made, results

@@ -1,6 +1,6 @@
-"""Commands before and after dispatches, on a Vulkan driver with cooperative matrices; skipped where there is none.
+"""Commands before and after dispatches, on a Vulkan driver with cooperative matrices; skipped if there is none.
 
-Copies of buffers stand in for conversions, and rows without padding for the layout of the device.
+Copies of buffers replace conversions, and rows without padding replace the layout of the device.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What becomes of the answers to a property query; no Vulkan loader is needed."""
+"""The handling of answers to a property query; no Vulkan loader is needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OUT_OF_HOST_MEMORY = -1
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Return the query for the entries of a driver that does what a function of (count, entries) says and returns."""
+    """Return the query for the entries of a driver that is simulated by a function of (count, entries)."""
     ffi = supplement()
     vulkan = SimpleNamespace(ffi=ffi, VK_ERROR_OUT_OF_HOST_MEMORY=OUT_OF_HOST_MEMORY)
     for module in (api, query):
@@ -102,7 +102,7 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Return two devices, of which the first one's driver crashes when it is asked for anything; say which were asked."""
+    """Return two devices, the first of which has a driver that crashes on any request, and a record of the requests."""
     asked: list[int] = []
 
     def answer(instance, handle, index):

@@ -1,4 +1,4 @@
-"""What becomes of the results of Vulkan's calls; no Vulkan loader is needed."""
+"""The handling of results of Vulkan's calls; no Vulkan loader is needed."""
 
 from __future__ import annotations
 

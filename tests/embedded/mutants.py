@@ -1,5 +1,5 @@
 """Runs mutated modules on the embedded device, which must answer in bounded time and memory: with one of its own failures, or outputs.
-Everything else that reads the words of a module, to say what it needs or to show it, must answer as well.
+All other code that reads the words of a module, to find its needs or to show it, must answer too.
 
 ``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process
 took, and each result that is not an answer, with the seed and number that make the mutant again.
@@ -69,7 +69,7 @@ class Answer:
 
 
 def answer(device: EmbeddedDevice, sample: Sample) -> Answer:
-    """Return the answer of ``device`` to a kernel. Exceptions while the module is checked for features, or shown, count as well."""
+    """Return the answer of ``device`` to a kernel. Exceptions while the module is checked for features or shown also count."""
     begin = time.process_time()
     asked = _attempt(lambda: device.missing(sample.kernel))
     ran = _attempt(lambda: device.run(sample.kernel, [sample.dispatch]))

@@ -1,4 +1,5 @@
-"""Any sequence of words is answered: not valid SPIR-V (where, what), not supported (which instruction), too large, or it runs."""
+"""Any sequence of words gets an answer: invalid SPIR-V (with place and mistake), unsupported (with the instruction), too large, or it
+runs."""
 
 from __future__ import annotations
 

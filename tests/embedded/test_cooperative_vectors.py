@@ -1,4 +1,4 @@
-"""Cooperative vectors on the embedded device: values worked out here, and what it refuses."""
+"""Cooperative vectors on the embedded device: values worked out here, and refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope, StorageCla
 from tests.undefined import undefined
 
 INVOCATIONS = 5
-"""Of a workgroup: no whole subgroup."""
+"""Invocations of a workgroup: not a whole subgroup."""
 
 WORKGROUPS = 2
 LANES = INVOCATIONS * WORKGROUPS

@@ -1,4 +1,4 @@
-"""Decode functions of tensor loads: what they get, for which elements they are called, and the rules that they break."""
+"""Decode functions of tensor loads: their arguments, the elements for which they are called, and the rules that they break."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ OpCooperativeMatrixStoreTensorNV %to %m %flat1 None None
 
 
 def encoded(row: np.ndarray, column: np.ndarray, pitch: int = 2, base: int = 0) -> np.ndarray:
-    """Return what ENCODE makes of the element at (row, column) of a tensor with blocks of 1 x 4 and ``pitch`` blocks in a row."""
+    """Return the result of ENCODE for the element at (row, column) of a tensor with blocks of 1 x 4 and ``pitch`` blocks in a row."""
     block = row * pitch + column // 4 + base
     return 100 * block + column % 4 + 10000 * row + 100000 * (column // 4)
 
@@ -245,7 +245,7 @@ def vector_module(lines: list[str] = LINES, scalar: str = PLAIN, pair: str = DEC
 
 
 def pairs(row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what PLAIN and what DECODE_PAIR make of an element."""
+    """Return the results of PLAIN and DECODE_PAIR for an element."""
     word = 100 * (row * 2 + column // 4) + column % 4
     return word, word + 5000000 + 10000 * (column % 4 & ~1)
 

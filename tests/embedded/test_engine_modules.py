@@ -1,4 +1,4 @@
-"""What shaders of engines do that the suite's own cases do not: matrices in buffers, casts of pointers, constants that guard code."""
+"""Features of engine shaders that the suite's own cases do not use: matrices in buffers, casts of pointers, constants that guard code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam for faults: what it takes, and that a device without faults does not notice it."""
+"""The seam for faults: its input, and its absence of effect on a device without faults."""
 
 from __future__ import annotations
 

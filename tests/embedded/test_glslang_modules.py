@@ -226,7 +226,7 @@ def test_two_and_four_neighbours_may_be_decoded_at_once(choices) -> None:
     scaled = blocks["q"] * blocks["scale"][:, None].astype(np.float64)
     rows = scaled.reshape(64, 4, 32)[16:32, 1]
     assert got[0].tolist() == rows.tolist()
-    # The view runs down the columns of the slice, one after the other.
+    # The view runs down the columns of the slice, one after another.
     assert got[1].tolist() == rows.T.reshape(16, 32).tolist()
 
 

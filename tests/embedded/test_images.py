@@ -1,4 +1,4 @@
-"""Images: what is read and written outside of them, formats, how a sampler addresses texels, and barriers for their memory."""
+"""Images: accesses outside them, formats, a sampler's addressing of texels, and barriers for their memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions of matrices, executed: what the decoration of SPV_EXT_float8 does for every instruction that takes it (KHR-CVT-06)."""
+"""Conversions of matrices, executed: the effect of SPV_EXT_float8's decoration on every instruction that accepts it (KHR-CVT-06)."""
 
 from __future__ import annotations
 

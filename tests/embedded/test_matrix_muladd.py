@@ -14,7 +14,7 @@ MULADD = "%d = OpCooperativeMatrixMulAddKHR %md %a %b %c {}\n"
 
 
 def muladd_module(types: str, flags: str = "", shape: tuple[int, int, int] = (2, 3, 4)) -> bytes:
-    """Build a module whose A, B and C are one after the other in the input, in slots of 256 bytes each."""
+    """Build a module with A, B and C one after another in the input, in slots of 256 bytes each."""
     m, n, k = shape
     a, b, c, d = types.split()
     declarations = (

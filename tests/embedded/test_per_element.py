@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixPerElementOpNV: what its function gets, what it may read, and what it gives."""
+"""OpCooperativeMatrixPerElementOpNV: its function's arguments, permitted reads, and results."""
 
 from __future__ import annotations
 

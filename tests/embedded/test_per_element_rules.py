@@ -182,7 +182,7 @@ STORE = "%p = OpAccessChain %ptr_out %output %s32_0 %{}\nOpStore %p %x\n"
 
 
 def test_calls_for_elements_may_store_to_words_of_their_own(result) -> None:
-    """F-CM2-10: whoever calls the function, and however often, the words are the same."""
+    """F-CM2-10: the words are the same for any callers and any number of calls."""
     stores = OWN_WORD + "%other = OpISub %u32 %u32_15 %at\n" + STORE.format("other") + "OpReturnValue %u32_1"
     body = load("square") + APPLY.format("")
     functions = function(stores)

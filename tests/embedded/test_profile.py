@@ -1,4 +1,4 @@
-"""Profiles: what they say, and how they refuse what they cannot."""
+"""Profiles: their statements, and their refusal of unsupported requests."""
 
 from __future__ import annotations
 

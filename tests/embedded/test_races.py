@@ -198,8 +198,8 @@ def last_workgroup(
     before: str | None = None,
     after: str | None = None,
 ) -> bytes:
-    """Build a module in which two workgroups write four elements each, element 8 counts them, and the second one adds 100 to what the first
-    one wrote."""
+    """Build a module in which two workgroups write four elements each, element 8 counts them, and the second one adds 100 to the elements
+    of the first."""
     return shader(
         f"""
 %first = OpIMul %u32 %workgroup_x %u32_4
@@ -404,7 +404,7 @@ def test_a_subgroup_barrier_orders_the_subgroups_that_execute_it(result, forbidd
 
 
 def test_a_subgroup_barrier_of_one_subgroup_does_not_order_what_the_others_did_before(result, forbidden) -> None:
-    """The second subgroup stores and reads without a barrier of its own; the first one's barrier comes between."""
+    """The second subgroup stores and reads without its own barrier; the first one's barrier comes between."""
     body = f"""
 %low = OpULessThan %bool %lane %u32_4
 %own = OpAccessChain %ptr_shared %shared %lane

@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixReduceNV: what is combined, in which order, and the rules that it breaks."""
+"""OpCooperativeMatrixReduceNV: the combined elements, their order, and the rules that it breaks."""
 
 from __future__ import annotations
 

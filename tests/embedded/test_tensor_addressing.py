@@ -1,4 +1,4 @@
-"""Where tensor loads and stores find their elements: tables worked out by hand from the specification's text."""
+"""Addresses of elements in tensor loads and stores: tables worked out by hand from the specification's text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAD = 90000
 
 
 def tensor(rows: int, columns: int, pitch: int = 0) -> np.ndarray:
-    """Build a tensor whose element (r, c) is 10 r + c; what is between rows, and after the last, is PAD."""
+    """Build a tensor whose element (r, c) is 10 r + c; the elements between rows and after the last are PAD."""
     pitch = pitch or columns
     numbers = np.full(rows * pitch + 64, PAD)
     for r in range(rows):

@@ -1,4 +1,4 @@
-"""What tensor layouts, views, loads and stores must not do: each rule stops the kernel and is named."""
+"""Rules of tensor layouts, views, loads and stores: breaking one stops the kernel, and the message names the rule."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_pointers_that_subgroups_choose_lead_into_different_buffers(result) -> N
 
 
 def _run(case_id: str, change=lambda built: built, operands=None) -> list[np.ndarray]:
-    """Return what a case's first subcase leaves, after a change of its kernel or its operands."""
+    """Return the outputs of a case's first subcase after a change of its kernel or its operands."""
     case = find_case(casebook(), case_id)
     made = build(case)
     program, subcase = made.program, made.subcases()[0]

@@ -43,11 +43,11 @@ class Blind:
 
 
 Prepared = tuple[Program, Subcase, Expected, dict[str, np.ndarray]]
-"""A subcase, what is expected of it, and its buffers before it."""
+"""A subcase, its expected results, and its initial buffers."""
 
 
 def prepared(case, program) -> list[Prepared]:
-    """Return every subcase of a case with what is expected of it."""
+    """Return every subcase of a case with its expected results."""
     found = []
     for one in program.all:
         for subcase in build(case).subcases(one):
@@ -71,7 +71,7 @@ def is_shown(defect: Defect, at: Prepared) -> bool:
 def blind_spots(name: str, tier: Tier) -> list[Blind]:
     """Return the blind spots of the family ``name`` in ``tier``.
 
-    A defect that the reference model refuses to evaluate with the data of a case is not a blind spot: it stores where it must not, or its
+    A defect that the reference model refuses to evaluate with the data of a case is not a blind spot: it stores to a wrong place, or its
     sums are not exact, and a device would show either.
     """
     shown: set[str] = set()

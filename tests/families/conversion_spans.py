@@ -1,4 +1,4 @@
-"""What a right device has before and after each span of conversions of a case, to ask which defects a case shows."""
+"""The matrices of a correct device before and after each span of conversions of a case, to find the defects that the case shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAMILY = "vector_layout_conversion"
 
 @dataclass(frozen=True)
 class Ideal:
-    """A span, and of each matrix what its elements should be and what its memory held before."""
+    """A span, with the expected elements and the previous memory contents of each matrix."""
 
     span: Span
     placed: tuple[Placed, ...]

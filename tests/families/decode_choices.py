@@ -1,7 +1,7 @@
 """Runs the families of vector decode functions on embedded devices that choose between both functions by different seeds.
 
-``python -m tests.families.decode_choices --seeds 100`` runs every case of a tier with each seed, compares what comes back, and says how
-many elements each function gave. Exit code 1 if any case is not as expected.
+``python -m tests.families.decode_choices --seeds 100`` runs every case of a tier with each seed, compares the outputs, and prints how many
+elements each function supplied. The exit code is 1 if any case is not as expected.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _is_right(plan: Arrangement, module: object, seed: int, told: Counter[str]) 
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--tier", default="nightly")

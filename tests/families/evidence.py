@@ -55,7 +55,7 @@ def parts(case_id: str) -> tuple[Program, list[Subcase]]:
 
 
 def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.ndarray]) -> Outcome:
-    """Return the buffers of a device that does what ``expected`` says."""
+    """Return the buffers of a device with the results ``expected``."""
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in expected.placed:
         scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
@@ -89,5 +89,5 @@ def chosen(defects: Iterable[Defect], *ids: str, **parameters: ParameterValue) -
 
 
 def unseen(found: Iterable[Evidence]) -> list[str]:
-    """Return the texts of the defects that nothing shows."""
+    """Return the texts of the defects that no case shows."""
     return [one.defect.text for one in found if not one.is_visible]

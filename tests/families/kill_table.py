@@ -1,13 +1,13 @@
-"""Which cases show which known defects.
+"""Lists the cases that show each known defect.
 
     python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--sample N [--seed S]] [--enough K]
                                         [--defects WORD] [--device PROFILE] [--journal FILE] [--below K]
                                         [--weak-in FILE] [FAMILY ...]
 
 Prints a line for each family of kernel cases, and of conversions of layouts, and each kind of defect that can occur in it, separated by
-tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id,
-and the parameters that make another mistake of it. A case shows a defect if an expected result changes, or if the reference model cannot
-evaluate it: then the defect stores where it must not, or its sums are not exact, and a device would show either.
+tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id, and
+the parameters that make another mistake of it. A case shows a defect if an expected result changes, or if the reference model cannot
+evaluate it: then the defect stores to a wrong place, or its sums are not exact, and a device would show either.
 
 The whole catalogue over the smoke tier: with --enough 2 a kind that two cases of a family have shown is looked for no more, and cases
 with nothing left to look for cost nothing; --sample 20 bounds what the kinds cost that nothing shows. --journal writes each family as it
@@ -48,7 +48,7 @@ Line = tuple[str, str, int, int, str]
 
 @dataclass(frozen=True)
 class Choice:
-    """Which cases and defects a table is about.
+    """The cases and defects of a table.
 
     Attributes:
         tier: of the cases.

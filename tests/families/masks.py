@@ -1,11 +1,11 @@
-"""Which defects the known failures of a driver hide.
+"""Lists the defects that the known failures of a driver hide.
 
     python -m tests.families.masks [--tier smoke|nightly] [--jobs N] [lavapipe|nvidia ...]
 
-A known failure hides a defect if every case that shows the defect fails already: a driver that gets the defect as well looks as before.
-Prints a line for each known failure and each kind of defect that it hides, separated by tabs: the driver, the known failure, the kind,
-the number of cases that show it, and the first of them. Only cases that the driver's device supports count. Where a known failure names
-defects of the catalogue and lets some of its cases pass, those fail that show one of these defects; else all that it selects.
+A known failure hides a defect if every case that shows the defect fails already: a driver that also gets the defect has the same results as
+before. Prints a line for each known failure and each kind of defect that it hides, separated by tabs: the driver, the known failure, the
+kind, the number of cases that show it, and the first of them. Only cases that the driver's device supports count. Where a known failure
+names defects of the catalogue and lets some of its cases pass, those fail that show one of these defects; else all that it selects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.families.kill_table import is_supported
 from tests.suite import REPOSITORY, casebook, programs
 
 PROFILES: Mapping[str, str] = MappingProxyType({"lavapipe": "llvmpipe", "nvidia": "nvidia-h200"})
-"""The profile of the embedded device that stands for a driver, by the name of its known failures."""
+"""The profile of the embedded device that represents a driver, by the name of its known failures."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,12 @@ def seen_by_failing(name: str, tier: Tier, driver: str) -> dict[str, tuple[set[s
 
 
 def _fails(entry: KnownFailure, shown: Set[str]) -> bool:
-    """Return whether a selected case fails: where only some do, one that shows a defect which the known failure names."""
+    """Return whether a selected case fails: if only some do, it fails if it shows a defect that the known failure names."""
     return not entry.defects or "pass" not in entry.ends or not shown.isdisjoint(entry.defects)
 
 
 def masks(driver: str, tier: Tier, jobs: int) -> list[Mask]:
-    """Return what the known failures of a driver hide, each for itself.
+    """Return the defects that each known failure of a driver hides.
 
     Args:
         driver: the name of its file, without ``.yaml``.

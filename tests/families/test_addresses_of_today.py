@@ -1,4 +1,4 @@
-"""Devices of today support a part of the smoke tier: enough cases of it must show each wrong stride, first element and address."""
+"""Current devices support a part of the smoke tier: enough cases in it must show each wrong stride, first element and address."""
 
 from __future__ import annotations
 

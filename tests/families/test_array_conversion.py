@@ -33,7 +33,7 @@ def rows_of_others(place: Place) -> Place:
 
 
 def as_an_a(place: Place) -> Place:
-    """Make a B as if it were an A, where it is square, and an A as if it were a B."""
+    """Make a square B as if it were an A, and an A as if it were a B."""
 
     def wrong(type_: MatrixType, lines: int, arrays: np.ndarray) -> np.ndarray:
         found = place(type_, lines, arrays)
@@ -48,12 +48,12 @@ def first_subgroup(place: Place) -> Place:
 
 
 def taken_backward(take: Take) -> Take:
-    """Give the rows of a matrix in the opposite order."""
+    """Return the rows of a matrix in reverse order."""
     return lambda type_, size, matrices: take(type_, size, matrices[:, :, ::-1] if type_.use is Use.B else matrices[:, ::-1])
 
 
 def taken_columns(take: Take) -> Take:
-    """Give the elements in the order of the other use."""
+    """Return the elements in the order of the other use."""
     return lambda type_, size, matrices: take(type_, size, matrices.swapaxes(1, 2).reshape(matrices.shape))
 
 

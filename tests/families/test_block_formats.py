@@ -16,7 +16,7 @@ F16, U8, F32 = (COMPONENT_TYPES[name] for name in ("f16", "u8", "f32"))
 
 
 class Bytes:
-    """Stands in for the model's memory."""
+    """Replaces the model's memory."""
 
     def __init__(self, data):
         self.data = data
@@ -117,7 +117,7 @@ def test_blocks_of_several_dimensions_have_their_last_one_fastest():
 
 
 def test_sizes_are_multiples_of_alignments_and_members_are_aligned():
-    """Else what follows the last member were unclear (F-CM2-6), and a read promised too much (F-CM2-7)."""
+    """Otherwise the bytes after the last member would be unclear (F-CM2-6), and a read would promise too much (F-CM2-7)."""
     for format_ in FORMATS.values():
         assert format_.type.bytes % format_.type.alignment == 0
         for member in format_.type.members:

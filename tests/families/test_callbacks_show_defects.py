@@ -1,4 +1,4 @@
-"""The data of reductions and of operations on elements must give another result under each known defect of them."""
+"""The data of reductions and of operations on elements must give a different result under each of their known defects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a case claims to exercise is in its program: instructions, modes, storage and operands that the requirement is about."""
+"""The program of a case contains the subject of each requirement that the case claims: instructions, modes, storage and operands."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Parts = list[Any]
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Yield every dataclass inside of ``value``."""
+    """Yield every dataclass inside ``value``."""
     if isinstance(value, tuple | list):
         for item in value:
             yield from parts(item)
@@ -298,7 +298,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "TA-VST-01": sets(ViewSet, "stride"),
     "TA-VCL-01": sets(ViewSet, "clip"),
 }
-"""By requirement: what a program has that exercises it. Necessary, not sufficient."""
+"""By requirement: a necessary, not sufficient, property of programs that exercise it."""
 
 SUFFICIENT = (
     "M1-RED",
@@ -316,12 +316,12 @@ SUFFICIENT = (
     "KHR-COMP-05",
     "TA-VCL-01",
 )
-"""Beginnings of ids: a program that has what such a requirement is about exercises it, whatever else the case does."""
+"""Prefixes of ids: a program with the subject of such a requirement exercises it, whatever else the case does."""
 
 
 @cache
 def parts_of_programs(name: str) -> list[tuple[Case, Parts]]:
-    """Return the cases of the smoke tier, and what their programs are made of."""
+    """Return the cases of the smoke tier, and the parts of their programs."""
     return [(case, list(parts(program))) for case, program in programs(name, "smoke")]
 
 

@@ -1,4 +1,4 @@
-"""What implementations do wrong with components and aggregates must change a stored matrix, or nobody would see it."""
+"""Mistakes of implementations with components and aggregates must change a stored matrix, or they would go unnoticed."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ AGGREGATES = "aggregates[row:16x16x16.f16.f16.f32.f32/holder:{}/count:{}/write:{
 
 
 def shows(case_id, kind, step):
-    """Tell whether a subcase of the case fails where every operation of ``kind`` is done by ``step``."""
+    """Tell whether a subcase of the case fails if ``step`` performs every operation of ``kind``."""
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program

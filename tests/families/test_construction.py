@@ -168,7 +168,7 @@ def test_every_multiply_add_is_judged_exactly(tier):
 
 @pytest.mark.parametrize("holder", ["function", "private", "function_array", "private_array"])
 def test_an_initializer_that_is_dropped_shows(holder):
-    """The variable holds zeros, or what another constant of the shader says."""
+    """The variable holds zeros, or the value of another constant of the shader."""
     _, subcase = built(stored("constant", holder=holder))
     for other in (stored("null", holder=holder), stored("constant", holder=holder, value="low")):
         assert is_seen(stored("constant", holder=holder), evaluate(built(other)[0], subcase))
@@ -196,7 +196,8 @@ def without_iterations(operation):
 
 
 def blind_spots(family, tier, step=1):
-    """Return, for each known defect of construction in the family's cases that no case shows although its data could: (case, defect)."""
+    """Return (case, defect) for each known defect of construction that no case of the family shows, although the case's data could show
+    it."""
     found = []
     for case in expand(casebook().family(family), tier)[::step]:
         program, subcase = built(case.id)

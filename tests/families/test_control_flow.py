@@ -1,4 +1,4 @@
-"""The data of control_flow show the defects of branches and loops, and none of its cases rests on a policy."""
+"""The data of control_flow show the defects of branches and loops, and none of its cases depends on a policy."""
 
 import pytest
 

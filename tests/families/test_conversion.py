@@ -43,12 +43,12 @@ def read(matrix: MatrixValue) -> np.ndarray:
 
 
 def fails(id_: str, wrong) -> bool:
-    """Return whether a device fails whose conversions give ``wrong(matrix, operation)``, which is bits."""
+    """Return whether a device fails if the bits of its conversions are ``wrong(matrix, operation)``."""
     return Verdict.FAIL in verdicts(id_, wrong)
 
 
 def verdicts(id_: str, wrong) -> set[Verdict]:
-    """Return the verdicts on the subcases of a device whose conversions give ``wrong(matrix, operation)``."""
+    """Return the verdicts on the subcases of a device if its conversions return ``wrong(matrix, operation)``."""
     found = set()
     program = build(find_case(casebook(), id_)).program
     operations = [operation for operation in program.operations if isinstance(operation, MatrixConvert)]
@@ -122,7 +122,7 @@ def from_type(name):
 
 
 def carry_from_denormals_doubled(matrix, operation):
-    """Give an exponent too many to what rounds up from the denormals to the smallest normal value (Mesa 26.2: "Fix float8 denorm rounding
+    """Increase the exponent of values that round up from the denormals to the smallest normal value (Mesa 26.2: "Fix float8 denorm rounding
     to min-normal")."""
     target = operation.result.type.component
     bits, smallest = right(matrix, operation), target.bits_dtype.type(1 << (target.precision - 1))

@@ -52,7 +52,7 @@ def spans() -> tuple[Ideal, ...]:
 
 
 def test_a_defect_alone_is_named() -> None:
-    """What a defect gives, where it shows, is explained by it; and by few others, which give the same."""
+    """A visible defect is among the explanations of its result, with few others, which have the same result."""
     named = Counter[int]()
     for ideal in spans():
         number = len(ideal.placed) - 1

@@ -1,4 +1,4 @@
-"""The data of real cases must give another result under each known defect, or a driver with that defect would pass."""
+"""The data of real cases must give a different result under each known defect, or a driver with that defect would pass."""
 
 import pytest
 

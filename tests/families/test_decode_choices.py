@@ -1,4 +1,4 @@
-"""Cases of vector decode functions pass whatever an embedded device chooses, and tell what it chose."""
+"""Cases of vector decode functions pass for every choice of an embedded device, and reveal its choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices do wrong with vector decode functions must change a stored element of several cases, or hardly anybody would see it."""
+"""Mistakes of devices with vector decode functions must change a stored element of several cases, or they might go unnoticed."""
 
 from __future__ import annotations
 

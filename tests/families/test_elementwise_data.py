@@ -1,4 +1,4 @@
-"""The data of the elementwise family must give another result under each known defect of arithmetic."""
+"""The data of the elementwise family must give a different result under each known defect of arithmetic."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_the_data_show_every_known_defect(case_id):
 
 
 def _has_the_precision_of_f32(case_id, defect):
-    """Tell whether a defect gives f64 a precision that is not less than single precision, which is permitted (F-KHR-13)."""
+    """Tell whether a defect leaves f64 at least single precision, which is permitted (F-KHR-13)."""
     narrowed = defect.id in ("elementwise.float_narrowed", "elementwise.scalar_narrowed") and defect.parameters["type"] == "f32"
     return "component:f64" in case_id and (narrowed or defect.id == "elementwise.fused")
 

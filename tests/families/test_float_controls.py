@@ -1,4 +1,4 @@
-"""The cases of float_controls show devices that ignore execution modes, and every kind of mistake in a way that can be told."""
+"""The cases of float_controls reveal devices that ignore execution modes, and distinguish every kind of mistake."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_move_that_changes_nan_is_a_quality_warning():
 
 
 PERMITTED = {"float_modes.moved_nan_quieted", "float_modes.moved_nan_replaced"}
-"""Defects that give what is permitted and not expected."""
+"""Defects with results that are permitted but not expected."""
 
 
 def test_each_defect_changes_a_result_of_some_smoke_case():

@@ -27,7 +27,7 @@ def test_arguments_that_change_places_and_lost_writes_are_seen(row, form):
     program, subcases = parts(CASE.format(row, form))
     defects = [*call_defects(program), *branch_defects(program), *loop_defects(program)]
     unseen = {defect.id for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
-    # What nothing reads after a call may be overwritten, and variables that are written first do not tell what they had.
+    # Variables that are not read after a call may be overwritten, and variables that are written first do not reveal their previous values.
     free = {"call.result_overwrites_argument", "branch.other_sign"} | (set() if form in INITIALIZED else {"call.variables_kept"})
     # A count of 2 never tells a loop that runs at least once.
     free.add("loop.at_least_once")

@@ -16,10 +16,10 @@ from tests.suite import casebook, programs
 
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 RELATIONS = {id_ for id_ in glossary().entries if id_.startswith("outcome.")}
-"""What the diagnosis says where no defect explains a failure: tests/compare/test_diagnose.py and
-test_conversions_show_defects.py have each."""
+"""Statements of the diagnosis if no defect explains a failure; tests/compare/test_diagnose.py and test_conversions_show_defects.py test
+each."""
 UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinished}
-"""What no case has yet."""
+"""Entries that no case has yet."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Whole kernels: recomputed in integers and fractions from their inputs alone, and broken in ways that must show."""
+"""Whole kernels: recomputed in integers and fractions from their inputs alone, and broken in ways that must be noticed."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_no_barrier_of_a_staged_product_can_be_left_out(buffers):
             device.run(kernel(without, emit(without)), dispatches)
         except UndefinedBehaviour:
             needed.append(at)
-    # What follows the last iteration reads none of the tiles again, or is ordered by the barrier before the result goes out.
+    # The code after the last iteration does not read the tiles again, or the barrier before the result's copy orders it.
     assert len(needed) >= len(barriers) - 2
 
 

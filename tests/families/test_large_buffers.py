@@ -1,4 +1,4 @@
-"""large_buffers: what a device reads or writes that computes addresses with too few bits is in a window too, and is wrong."""
+"""large_buffers: a device that computes addresses with too few bits accesses bytes that are also in a window, with wrong results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for what known failures hide tells what only failing cases show from what others show as well."""
+"""The search for hidden defects distinguishes defects that only failing cases show from defects that other cases also show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN = "tensor_layout.block_strides_rounded_down"
 
 
 def _failing(name: str, tier: str, driver: str) -> dict[str, tuple[set[str], set[str]]]:
-    """Give a case that fails by the known failure, and one that it selects and that passes."""
+    """Return a case that fails by the known failure, and one that it selects but that passes."""
     del tier, driver
     return {
         f"{name}[strides:default]": ({FAILURE}, {OWN, "a.hidden", "b.passing", "c.elsewhere[bits:8]"}),

@@ -133,7 +133,7 @@ def private(operations, kind):
 
 @pytest.mark.parametrize("kind", [TensorLoad, TensorStore])
 def test_a_tensor_access_must_reach_the_workgroup(kind):
-    """Barriers that make nothing available or visible leave it to the accesses (CM2-MEM-03)."""
+    """Barriers that make nothing available or visible leave this to the accesses (CM2-MEM-03)."""
     name = "memory[component:f16/subgroups:2/form:workgroup/storage:storage_buffer/handover:access/access:tensor]"
     case = find_case(casebook(), name)
     program = build(case).program

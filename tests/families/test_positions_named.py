@@ -1,4 +1,4 @@
-"""Whoever reads of a failure must find the positions that it rests on: a family names all that its cases need."""
+"""A reader of a failure must find the positions on which it depends, so a family names all positions that its cases need."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def some_subgroups(state, positions):
 
 @pytest.fixture
 def rested_on(monkeypatch):
-    """Return what a case rests on."""
+    """Return the positions on which a case depends."""
     found = set()
     addressed = tensor_access.addressed
 

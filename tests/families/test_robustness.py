@@ -1,4 +1,4 @@
-"""Robust access: what a device must check, and that one which checks something else is seen."""
+"""Robust access: the required checks, and the detection of devices with other checks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def case_of(access="load", cut="part", layout="row", stride="padded", pointee="c
 
 
 def run(case, robust=True, strict=True):
-    """Return what the reference allows and what the embedded device gives."""
+    """Return the values that the reference allows and the results of the embedded device."""
     built = build(case)
     program = built.program
     arranged = arrange(built)

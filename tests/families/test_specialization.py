@@ -1,4 +1,4 @@
-"""Specialization constants: what a device that forgets them does must show, and pipelines must share their module."""
+"""Specialization constants: a device that forgets them must be noticed, and pipelines must share their module."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def left_at_default(program, name):
 
 
 def shows(program, subcase, broken):
-    """Tell whether what ``broken`` leaves in memory is refused."""
+    """Tell whether the outputs of ``broken`` are rejected."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     try:

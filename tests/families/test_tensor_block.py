@@ -1,4 +1,4 @@
-"""What devices do wrong with blocks and decode functions must change a stored element, or nobody would see it."""
+"""Mistakes of devices with blocks and decode functions must change a stored element, or they would go unnoticed."""
 
 import pytest
 
@@ -92,7 +92,7 @@ def test_the_data_show_the_defect(case, id_):
 
 @pytest.mark.parametrize("id_", [COORDINATES, "tensor_block.coordinates_reversed", "tensor_block.coordinates_from_slice", CLAMPING])
 def test_a_hash_of_coordinates_differs_without_reading_memory(id_):
-    """Not because the other reading breaks off: every one gives numbers."""
+    """The reason is not that the other reading stops: every reading gives numbers."""
     program, (subcase,), (defect,) = defects(case_id(place="over", mode="repeat", rank=3, block="2x1x3"), id_)
     expected, other = evaluate(program, subcase), evaluate_defect(program, subcase, defect.substitutes)
     before = initial_contents(program, subcase, expected)
@@ -101,7 +101,7 @@ def test_a_hash_of_coordinates_differs_without_reading_memory(id_):
 
 @pytest.mark.parametrize("id_", ["tensor_layout.block_strides_rounded_down", "tensor_layout.block_size_resets_strides"])
 def test_what_rounds_nowhere_does_not_show(id_):
-    """A defect shows only where a dimension has a part of a block, or where the block size comes last."""
+    """A defect is visible only if a dimension has a partial block, or if the block size comes last."""
     program, subcases, found = defects(case_id(decode="none", last="whole"), id_)
     assert not any(is_seen(program, subcase, defect) for defect in found for subcase in subcases)
 

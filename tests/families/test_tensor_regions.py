@@ -1,4 +1,4 @@
-"""Slices of every kind are where they say, and the instructions that lead there give just that."""
+"""Slices of every kind are in the stated places, and their instructions lead exactly there."""
 
 from itertools import product
 from math import prod

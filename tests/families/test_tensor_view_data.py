@@ -1,4 +1,4 @@
-"""The data of tensor_view must give another result under each defect of views that is known."""
+"""The data of tensor_view must give a different result under each known defect of views."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def both(id_: str, **values):
     ids=lambda text: text.replace("[", "(").replace("]", ")"),
 )
 def test_the_data_show_the_defect(case_id, id_):
-    # What is stored by the derived view changes in place with it.
+    # The elements stored through the derived view move with it.
     found = [one for one in seen(case_id, id_) if (one.defect.parameters["matrix"], one.defect.parameters["access"]) != DERIVED]
     assert found
     assert any(one.is_visible for one in found), unseen(found)

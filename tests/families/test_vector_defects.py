@@ -218,7 +218,7 @@ def defects(name: str) -> list[Defect]:
 
 
 def changes(name: str, defect: Defect) -> bool:
-    """Return whether a device with the defect leaves something else than is permitted; what cannot be told is nothing that it shows."""
+    """Return whether a device with the defect has results that are not permitted; undecidable results do not count."""
     program, subcase = case(name)
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)

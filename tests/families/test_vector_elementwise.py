@@ -36,10 +36,10 @@ def after(change: Callable[[Components], Components]) -> Fault:
 
 
 def computing(function: Callable[..., np.ndarray], first: int = 2) -> Fault:
-    """Return the fault of an instruction that computes ``function`` of each component in place of what it must.
+    """Return the fault of an instruction that computes ``function`` of each component instead of its own result.
 
     Args:
-        first: where its operands begin, counted from Result Type.
+        first: index of its first operand, counted from Result Type.
     """
 
     def fault(handler):

@@ -1,4 +1,5 @@
-"""The cases of vector_float_controls show devices that ignore execution modes, and tell what the text binds from what it leaves open."""
+"""The cases of vector_float_controls reveal devices that ignore execution modes, and distinguish required results from results that the
+text leaves open."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def test_a_device_that_does_what_no_mode_forbids_passes(found):
 
 
 def changed(change, dtype=np.uint16):
-    """Return a device that changes the components of each result, vectors of 8 components of ``dtype``, and not what is between them."""
+    """Return a device that changes the components of each result, vectors of 8 components of ``dtype``, but not the bytes between them."""
 
     def outcome(kernel, dispatch, outcome):
         size = 8 * np.dtype(dtype).itemsize
@@ -105,7 +106,7 @@ def test_a_bitcast_must_keep_denormals_and_should_keep_nan():
 
 
 def test_a_number_should_win_over_nan():
-    """NaN or another number where an argument is NaN is permitted, and not expected; where none is, it is wrong."""
+    """If an argument is NaN, NaN or another number is permitted but not expected; otherwise it is wrong."""
     number = case("NMin", SPECIAL)
     found = find_case(casebook(), number)
     ((_, subcase, want, _),) = prepared(found, build(found).program)

@@ -16,7 +16,7 @@ from tests.broken_devices.doubles import Broken, judged
 
 LOAD, STORE = Op.CooperativeVectorLoadNV, Op.CooperativeVectorStoreNV
 OFFSET = {LOAD: 3, STORE: 1}
-"""Where the operand Offset is."""
+"""Index of the operand Offset."""
 
 
 def with_offset(op: Op, change: Callable[[Translation, Words, np.ndarray], np.ndarray]) -> Fault:

@@ -28,7 +28,7 @@ from tests.suite import casebook
 
 MULADD = Op.CooperativeVectorMatrixMulAddNV
 MATRIX_OFFSET, BIAS_OFFSET, STRIDE = 5, 8, 14
-"""Where these operands of the instruction are."""
+"""Indices of these operands of the instruction."""
 
 NUMBERS = {"row": "s32.s8.s8.s32.s32", "float": "f32.s8.s8.s32.s32", "packed": "u32.s8packed.s8.s32.s32", "f16": "f16.f16.f16.f16.f16"}
 
@@ -201,7 +201,7 @@ def test_a_multiply_that_reads_padding_is_a_quality_warning(size: str, multiple:
 
 
 def spoiled(beside_nan: bool, bits: int) -> Broken:
-    """Return a device that gives ``bits`` for the results of rows that have NaN beside them, or of all others."""
+    """Return a device that returns ``bits`` as the results of rows with NaN beside them, or of all other rows."""
     rows, first, stride = 5, 64, 32
 
     def outcome(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:

@@ -56,13 +56,13 @@ def storing_nothing(_):
     ],
 )
 def test_helper_invocations_read_inside_of_arrays(case_id: str) -> None:
-    """Nothing exempts the loads of helper invocations, which fill quads outside of the viewport, from bounds."""
+    """The loads of helper invocations, which fill quads outside the viewport, must also stay in bounds."""
     built = build(find_case(casebook(), case_id))
     made = kernel(built.program, compile_module(built.program, "spirv"))
     assert made.draw is not None
     quads = Draw("fragment", made.draw.width + made.draw.width % 2, made.draw.height + made.draw.height % 2)
     assert quads != made.draw
-    # What a helper invocation stores has no effect.
+    # Stores of a helper invocation have no effect.
     device = EmbeddedDevice(load_profile("universal"), faults=Faults({Op.CooperativeVectorStoreNV: storing_nothing}))
     device.run(replace(made, draw=quads), arrange(built).dispatches)
 

@@ -1,4 +1,4 @@
-"""vector_training shows devices that lose, double or misplace what invocations add to memory."""
+"""vector_training reveals devices that lose, double or misplace additions to memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def doubled(add: Add) -> Add:
 
 
 def stored(_: Add) -> Add:
-    """Store what is to be added."""
+    """Store the operand instead of adding it."""
 
     def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
         contents, index = view(memory, elements, type_)

@@ -1,4 +1,4 @@
-"""Workgroup shapes: what the device is asked for, and that a device that does something else is seen."""
+"""Workgroup shapes: the requests to the device, and the detection of a device that ignores them."""
 
 from __future__ import annotations
 

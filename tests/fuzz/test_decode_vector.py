@@ -1,4 +1,4 @@
-"""Random loads with vector decode functions: what is drawn, and that a device that is wrong is found."""
+"""Random loads with vector decode functions: the draws, and the detection of wrong devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random chains of what SPV_EXT_cooperative_matrix_maintenance1 has: both readings agree on them, and a device that is wrong is found."""
+"""Random chains of the operations of SPV_EXT_cooperative_matrix_maintenance1: both readings agree on them, and wrong devices are found."""
 
 from __future__ import annotations
 

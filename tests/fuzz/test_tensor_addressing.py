@@ -1,4 +1,4 @@
-"""Random tensor addressings: what is drawn, and that a device that is wrong is found and its draw made small."""
+"""Random tensor addressings: the draws, the detection of wrong devices, and the shrinking of their draws."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def u32_pointee() -> Pointee:
 
 @pytest.fixture
 def module(tmp_path) -> Callable[[Program], bytes]:
-    """Return what compiles a program's shader and lets spirv-val judge the module."""
+    """Return a function that compiles a program's shader and has spirv-val judge the module."""
     validator = shutil.which("spirv-val")
     if find_glslang() is None or validator is None:
         pytest.skip("glslang and spirv-val are not installed")

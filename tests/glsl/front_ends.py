@@ -1,4 +1,4 @@
-"""Compares what both front ends' modules leave in memory, byte for byte, on the embedded device.
+"""Compares the outputs of both front ends' modules byte for byte on the embedded device.
 
     python -m tests.glsl.front_ends [--tier smoke|nightly] [--specification NAME ...] [FAMILY ...]
 
@@ -75,7 +75,7 @@ def unequal(one: Outcome, other: Outcome) -> list[str]:
 
 
 def main() -> int:
-    """Compare what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
     parser.add_argument("--specification", action="append", help=f"all families of it; may be repeated (default: {', '.join(UNSEEN)})")

@@ -1,4 +1,4 @@
-"""Running glslang: found, fed, and its complaints passed on. A script stands in for it where what matters is how it fails."""
+"""Running glslang: finding it, its input, and its error messages. A script replaces it in tests of its failures."""
 
 import os
 import stat
@@ -118,7 +118,7 @@ def instructions(module):
 
 @cache
 def shaders():
-    """Return the first shader of each family and stage that GLSL can say, by both names."""
+    """Return the first shader of each family and stage that GLSL can express, by both names."""
     found = {}
     for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():

@@ -1,4 +1,4 @@
-"""The text of cooperative vectors, what GLSL cannot say of them, and the modules that glslang makes."""
+"""The text of cooperative vectors, the programs that GLSL cannot express, and the modules that glslang makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The module that glslang makes says what the program says: the interface, the flags, the memory operands."""
+"""glslang's module matches the program: the interface, the flags, and the memory operands."""
 
 import struct
 

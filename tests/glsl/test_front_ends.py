@@ -1,4 +1,4 @@
-"""glslang's modules leave the bytes that the suite's own leave, where no driver could tell."""
+"""glslang's modules have the same outputs as the suite's own, for extensions without an available driver."""
 
 from __future__ import annotations
 

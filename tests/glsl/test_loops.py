@@ -1,4 +1,4 @@
-"""Carried matrices become variables: assigned in place where nothing else needs the old value, all at once otherwise."""
+"""Carried matrices become variables: assigned in place if nothing else needs the old value, otherwise all at once."""
 
 from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder

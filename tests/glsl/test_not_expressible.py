@@ -1,4 +1,4 @@
-"""What GLSL cannot say is refused with a reason, and never said otherwise."""
+"""Programs that GLSL cannot express are refused with a reason, and never approximated."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What a shader looks like, whole."""
+"""The complete text of shaders."""
 
 from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder

@@ -26,7 +26,7 @@ def lavapipe() -> Path | None:
 
 
 def obstacle() -> str:
-    """Return what this machine lacks to build and run the layer; empty if it lacks nothing."""
+    """Return the missing requirements for building and running the layer; empty if there are none."""
     if shutil.which("cc") is None:
         return "no C compiler (cc)"
     if not _HEADER.exists():

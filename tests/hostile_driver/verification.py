@@ -35,7 +35,7 @@ def records_of(observed: Observed) -> dict[str, dict[str, Any]]:
 
 
 def complaints(run: Run, seen: Observed, resumed: Observed | None, usual: Records) -> dict[str, list[str]]:
-    """Return what is not as the table demands, by scenario, or by the run's name if it belongs to no scenario.
+    """Return the deviations from the table, by scenario, or by the run's name if it belongs to no scenario.
 
     Args:
         usual: family -> record of a run without faults.

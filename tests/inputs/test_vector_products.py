@@ -1,4 +1,4 @@
-"""Operands of matrix-vector multiplies: what they must have in them to show a wrong conversion."""
+"""Operands of matrix-vector multiplies: the values that they must contain to reveal a wrong conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite as a wheel installs it, made from what pyproject.toml says of the wheel, in a folder that nobody may write."""
+"""The suite as a wheel installs it, built from pyproject.toml's description of the wheel, in a read-only folder."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ HANGS = 600.0
 
 @dataclass(frozen=True)
 class Installed:
-    """Runs commands of an installed suite in a folder that has nothing to do with it.
+    """Runs commands of an installed suite in an unrelated folder.
 
     Attributes:
-        packages: where the packages are.
-        folder: where commands run.
+        packages: folder of the packages.
+        folder: working directory of commands.
     """
 
     packages: Path

@@ -1,7 +1,7 @@
 """Judges a tier once whole and once in shards, merges the shards, and compares the two verdict for verdict.
 
 ``python -m tests.interruption.shards --count 8`` takes as long as judging the tier twice. It prints how many cases each shard has and how
-long it took, and ends with exit code 1 where a verdict or a code differs.
+long it took, and ends with exit code 1 if a verdict or a code differs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Verdicts = dict[tuple[str, int], tuple[str, str]]
 
 
 def judge(directory: Path, arguments: list[str]) -> Verdicts:
-    """Judge cases in a process of its own, print how long that took, and return what became of them."""
+    """Judge cases in a separate process, print the time that it took, and return their outcomes."""
     command = [sys.executable, "-m", "cts", "run", "-q", "--report-dir", str(directory), *arguments]
     start = time.monotonic()
     done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -35,7 +35,7 @@ def judge(directory: Path, arguments: list[str]) -> Verdicts:
 
 
 def verdicts(directory: Path) -> Verdicts:
-    """Return what a journal says."""
+    """Return the outcomes in a journal."""
     return {(one.id, one.attempt): (one.verdict.value, one.code) for one in read(directory / RESULTS)}
 
 

@@ -1,4 +1,4 @@
-"""Conversion cases: what the embedded device does passes, and each mistake fails some case."""
+"""Conversion cases: the embedded device passes, and each mistake fails some case."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def flushed(right):
 
 
 def transposed(right):
-    """Rows and columns of what everybody can read are exchanged where the shape allows; else each row is backward."""
+    """Rows and columns of the readable matrix are exchanged if the shape allows; otherwise each row is reversed."""
     return lambda layouts, form, rows, columns: (
         right(layouts, form, rows, columns) if form.layout is not COLUMN else right(layouts, form, rows, columns)[::-1, ::-1]
     )

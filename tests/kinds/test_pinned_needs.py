@@ -1,4 +1,4 @@
-"""What cases need of a device is read from golden/needs, so that a case that cannot run is not built."""
+"""The needs of cases are read from golden/needs, so a case that cannot run is not built."""
 
 from __future__ import annotations
 

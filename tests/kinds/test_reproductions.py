@@ -1,4 +1,4 @@
-"""Folders of ``cts repro``: each kind of case says what to do without the suite and with it, and keeps nothing of what was there before."""
+"""Folders of ``cts repro``: each kind of case explains the steps with and without the suite, and keeps no earlier content of the folder."""
 
 from __future__ import annotations
 

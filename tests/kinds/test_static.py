@@ -1,4 +1,4 @@
-"""Static cases: what a validator's answer is worth, on every verb of the suite."""
+"""Static cases: the verdicts on a validator's answers, in every command of the suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices and tensors in arrays: contents are where programs load them from."""
+"""Matrices and tensors in arrays: contents are in the places that programs load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices of matrix-vector multiplies in arrays: elements are where offset, stride and layout say."""
+"""Matrices of matrix-vector multiplies in arrays: elements are in the places that offset, stride and layout give."""
 
 from __future__ import annotations
 

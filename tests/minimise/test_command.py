@@ -1,4 +1,4 @@
-"""The command: what it refuses, and what its help says."""
+"""The command: its refusals and its help."""
 
 from __future__ import annotations
 

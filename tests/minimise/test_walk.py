@@ -27,7 +27,7 @@ def case(id_: str) -> Case:
 
 
 def walked(first: str, end: Callable[[dict[str, str]], Ending], runs: int = 300) -> tuple[Smallest, list[str]]:
-    """Return what a walk finds where a case ends as ``end`` says of its labels, and the ids of the cases that were run."""
+    """Return the result of a walk in which ``end`` decides each case's outcome from its labels, and the ids of the cases that were run."""
     seen: list[str] = []
 
     def judge(one: Case) -> Ending:

@@ -1,4 +1,4 @@
-"""What a static rule says of a validator's message."""
+"""The patterns of static rules for a validator's message."""
 
 from __future__ import annotations
 

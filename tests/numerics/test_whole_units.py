@@ -21,7 +21,7 @@ def test_to_nearest_is_what_the_host_computes(component):
         rng.integers(0, 1 << component.bits, 2000, np.uint64).astype(component.bits_dtype).view(component.dtype) for _ in range(2)
     )
     with np.errstate(all="ignore"):
-        # Near each other, where sums cancel, and products near the ends of the type.
+        # Numbers near each other, so sums cancel, and products near the ends of the type.
         right = np.where(rng.integers(0, 2, 2000) > 0, left * component.dtype.type(-0.9990234375), right)
         results = ((left + right), (left * right))
     for index in range(2000):

@@ -117,7 +117,7 @@ class Checkout:
         return run(self.arguments(*arguments), self.root, self.environment(behaviours, **more))
 
     def start(self, *arguments: str, behaviours: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        """Start pytest in a process of its own.
+        """Start pytest in a separate process.
 
         It can be interrupted even if a shell runs the tests in the background, where interrupts are ignored.
         """
@@ -170,7 +170,7 @@ def module_checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture
 def held(checkout):
-    """Return what starts a run and waits until each of its processes holds one of the last four cases.
+    """Return a function that starts a run and waits until each of its processes holds one of the last four cases.
 
     A process has then judged the cases before it.
     """

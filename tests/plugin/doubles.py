@@ -171,7 +171,7 @@ def arrange(case: Any) -> Any:
 
 
 def lenient(expected: Expected) -> Expected:
-    """Permit what the double gives where it should fail, and go on expecting what is right."""
+    """Permit the wrong output of the double, and still expect the right one."""
 
     def also_flipped(one: Placed) -> Placed:
         right = one.expected

@@ -1,4 +1,4 @@
-"""What GitHub's workflows show of a run."""
+"""The output of a run in GitHub's workflows."""
 
 from __future__ import annotations
 

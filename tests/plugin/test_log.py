@@ -1,4 +1,4 @@
-"""How much of a run's failures its log has."""
+"""The details of a run's failures in its log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def test_each_message_is_printed_once(checkout, behaviour):
     lines = (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     reason = json.loads(lines[-1])["reason"]
     assert reason
-    # What a case is set aside for is another event, which is told when it happens; a run of it alone says how it ended.
+    # The cause for setting a case aside is a separate event, which is reported when it happens; a run of the case alone reports its
+    # outcome.
     told = [line for line in done.stdout.splitlines() if reason in line and not line.startswith(("SET ASIDE", "run "))]
     assert len(told) == 1, done.stdout
 

@@ -1,4 +1,4 @@
-"""A run whose output nobody takes."""
+"""A run whose output has no reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the specification permits and the suite does not expect, in whole runs."""
+"""Results that the specification permits but the suite does not expect, in whole runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cooperative vectors in the language: domains, what is refused, and how vectors of invocations are laid out."""
+"""Cooperative vectors in the language: domains, refusals, and the layout of invocations' vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the language of programs can say, by small programs: reference model and embedded device agree with numbers worked out here."""
+"""The language of programs, tested by small programs: the reference model and the embedded device agree with numbers worked out here."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Writer:
 
 
 def test_invocations_loop_and_branch_each_for_itself() -> None:
-    """What a cooperative vector needs: its values, and the control flow around it, differ from invocation to invocation."""
+    """A cooperative vector: its values, and the control flow around it, differ between invocations."""
     builder = builder_of_invocations(subgroups=2)
     write = Writer(builder)
     source, target = u32s(builder, "source", 2 * SIZE, "input"), u32s(builder, "target", 2 * SIZE, "output")
@@ -122,7 +122,7 @@ def test_invocations_loop_and_branch_each_for_itself() -> None:
 
 
 def test_invocation_i_supplies_row_i() -> None:
-    """What OpCompositeConstructCoopMatQCOM needs: an array in each invocation, which is the row of its number."""
+    """OpCompositeConstructCoopMatQCOM: the array in each invocation is the row with the invocation's index."""
     builder = builder_of_invocations()
     write = Writer(builder)
     source, target = u32s(builder, "source", SIZE * 4, "input"), u32s(builder, "target", SIZE * 4, "output")
@@ -141,7 +141,7 @@ def test_invocation_i_supplies_row_i() -> None:
 
 
 def test_a_decode_function_branches_loops_and_reads_a_table() -> None:
-    """The block's low bits choose how many entries of a table are added; a block that is odd gives the sum doubled."""
+    """The block's low bits choose the number of table entries to add; an odd block doubles the sum."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     write = Writer(builder)
     source, table = u32s(builder, "source", 16, "input"), u32s(builder, "table", 4, "input")
@@ -325,7 +325,7 @@ def test_the_number_of_the_workgroup_counts_x_first() -> None:
 
 
 def test_elements_of_arrays_may_be_vectors() -> None:
-    """Each invocation moves a vector, and says its second component apart."""
+    """Each invocation moves a vector, and stores its second component separately."""
     builder = builder_of_invocations()
     pointee = Pointee(U32, 4)
     source = builder.array("source", pointee, SIZE, StorageClass.STORAGE_BUFFER, "input")
@@ -366,7 +366,7 @@ def test_several_atomics_at_once_have_no_known_order() -> None:
 
 
 def _copied(stated_backwards: bool, copied_backwards: bool) -> np.ndarray:
-    """Return what a copy leaves whose statement and code may differ."""
+    """Return the result of a copy whose stated effect and code may differ."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = u32s(builder, "source", 20, "input"), u32s(builder, "target", 20, "output")
     copy(builder, target, source, copied_backwards)
@@ -405,7 +405,7 @@ SQUARE = MatrixType(U32, Scope.SUBGROUP, SIZE, SIZE, Use.ACCUMULATOR)
 
 
 def components(stated: ElementFunction, code: ElementFunction) -> np.ndarray:
-    """Return what becomes of the numbers from 0 on where components are updated by ``code``, and ``stated`` says by what."""
+    """Return the numbers from 0 up after ``code`` updates the components; ``stated`` is its stated effect."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = u32s(builder, "source", SIZE * SIZE, "input"), u32s(builder, "target", SIZE * SIZE, "output")
     zero, stride = builder.literal(0), builder.literal(SIZE)

@@ -39,7 +39,7 @@ Code = Callable[[VectorBuilder, Sequence[CooperativeVector]], CooperativeVector]
 
 
 def agrees(program: Program, inputs: Mapping[str, np.ndarray]) -> bool:
-    """Return whether the device passes, by what the reference model allows."""
+    """Return whether the reference model allows the device's results."""
     subcase = Subcase("one", {name: np.ascontiguousarray(data).view(np.uint8).reshape(-1) for name, data in inputs.items()})
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
@@ -58,8 +58,8 @@ def computed(component: ComponentType, result: ComponentType, code: Code, bits: 
     """Return whether the readings of ``code`` agree, which makes a vector of three.
 
     Args:
-        component, result: of the operands and of what it makes.
-        code: what each invocation does.
+        component, result: component types of the operands and the result.
+        code: the code of each invocation.
         bits: of the operands, (invocations, operands, components).
     """
     builder, vectors = builder_of()

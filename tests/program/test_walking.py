@@ -1,4 +1,4 @@
-"""What operations read, and operations with changes inside of them."""
+"""The values that operations read, and changes to the operations inside them."""
 
 from __future__ import annotations
 

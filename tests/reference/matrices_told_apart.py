@@ -25,7 +25,7 @@ Body = Callable[[ProgramBuilder, list[Matrix]], list[Matrix]]
 
 
 def stored(body: Body, subgroups: int = 1, pushed: int = 0) -> list[int]:
-    """Return, for every instance in turn, which of four different inputs each matrix is that ``body`` returns.
+    """Return, for every instance, which of four different inputs each matrix from ``body`` is.
 
     The embedded device must give the result that the reference model expects.
     """

@@ -1,4 +1,4 @@
-"""Conversions of arrays: vectors derived by hand, in the reference model and on the embedded device, and what both refuse."""
+"""Conversions of arrays: vectors derived by hand, in the reference model and on the embedded device, and the refusals of both."""
 
 from __future__ import annotations
 

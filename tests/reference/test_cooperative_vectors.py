@@ -1,4 +1,4 @@
-"""Cooperative vectors in the reference model: values worked out here, the same on the embedded device, and what is refused."""
+"""Cooperative vectors in the reference model: values worked out here, the same on the embedded device, and refusals."""
 
 from __future__ import annotations
 
@@ -588,7 +588,7 @@ def test_a_pitch_has_the_size_of_the_elements() -> None:
 
 
 def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
-    """Some invocations take an exponential, the others what was loaded; and a sum that rounds, or one that does not."""
+    """Some invocations take an exponential, and the others the loaded value; then a sum that rounds, or one that does not."""
     lanes = Lanes(4)
     builder, vectors = lanes.builder, lanes.vectors
     with lanes.inside():
@@ -605,7 +605,7 @@ def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
         lanes.stored(totals, "totals_out")
     found, sums = lanes.expected().placed
     assert isinstance(found.permitted, Interval)
-    # exp(0) is within one ULP, 2^-11; what was loaded is what it was.
+    # exp(0) is within one ULP, 2^-11; the loaded value is unchanged.
     np.testing.assert_allclose(found.permitted.low.ravel(), [1 - 2.0**-11, 1, 1 - 2.0**-11, 2048], rtol=1e-12)
     assert isinstance(sums.permitted, OneOf)
     assert [sorted({int(bits[i, 0, 0]) for bits in sums.permitted.choices}) for i in range(4)] == [[0], [0x4000], [0], [0x6800, 0x6801]]
@@ -639,7 +639,7 @@ def test_code_after_some_invocations_have_returned_is_refused() -> None:
 
 
 def test_everything_constant_may_be_specialized() -> None:
-    """Interpretations, layout, M, K and the transposition are those of the case, and not the defaults of the module."""
+    """Interpretations, layout, M, K and the transposition come from the case, not from the defaults of the module."""
     lanes = Lanes(1)
     builder, vectors = lanes.builder, lanes.vectors
 

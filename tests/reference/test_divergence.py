@@ -23,7 +23,7 @@ TYPE = matrix_type(U32, 1, 1)
 
 
 class _Writer:
-    """Three subgroups, each with a number of its own in ``d``."""
+    """Three subgroups, each with its own number in ``d``."""
 
     def __init__(self) -> None:
         self.builder = ProgramBuilder(Scope.SUBGROUP, subgroups=3)
@@ -41,7 +41,7 @@ class _Writer:
 
 
 def stored(program: Program) -> dict[int, int]:
-    """Return what is stored, by index of the element in ``d``."""
+    """Return the stored values, by index of the element in ``d``."""
     found: dict[int, int] = {}
     for placed in evaluate(program, Subcase("one", {})).placed:
         found |= dict(zip((placed.offsets.ravel() // 4).tolist(), placed.expected.bits.ravel().tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Arithmetic on elements: values derived by hand from the specification's text, and ranges held against rational numbers."""
+"""Arithmetic on elements: values derived by hand from the specification's text, and ranges checked against rational numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proved exact is the same under every order, grouping and direction of rounding; what is not is in the envelope."""
+"""Results proved exact are the same under every order, grouping and direction of rounding; other results are in the envelope."""
 
 from __future__ import annotations
 

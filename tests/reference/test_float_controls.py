@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic: what they leave, from values worked out by hand."""
+"""Execution modes of float arithmetic: the permitted results, from values worked out by hand."""
 
 from __future__ import annotations
 

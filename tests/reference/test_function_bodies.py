@@ -1,4 +1,4 @@
-"""What functions that instructions call may do, worked by hand."""
+"""Bodies of functions that instructions call, with results worked out by hand."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def single(allowed: ValueSet, value: Any) -> np.ndarray:
 
 
 def outcome(program: Program, subcase: Subcase, expected: Expected) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the embedded device leaves in ``d_out``, and what was there before: bytes."""
+    """Return the final and the initial bytes of ``d_out`` on the embedded device."""
     before = initial_contents(program, subcase, expected)
     device = EmbeddedDevice(load_profile("universal"))
     (found,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
@@ -104,7 +104,7 @@ def test_load(vector: dict[str, Any]) -> None:
 
 
 def written(expected: Expected, memory: list[int | None], component: ComponentType) -> None:
-    """Expect that the reference model writes ``memory``, and nothing where it has None."""
+    """Check that the reference model writes ``memory``, and does not write the places with None."""
     (placed,) = expected.placed
     found: list[int | None] = [None] * len(memory)
     for offset, bits in zip(placed.offsets.flat, placed.permitted.bits.flat, strict=True):
@@ -135,7 +135,7 @@ def test_tensor_load(vector: dict[str, Any]) -> None:
 
 
 def stored_by(program: Program, subcase: Subcase, expected: Expected, device: EmbeddedDevice) -> np.ndarray:
-    """Return what a device leaves in ``d_out``, bytes."""
+    """Return the final bytes of ``d_out`` on a device."""
     before = initial_contents(program, subcase, expected)
     return device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])[0].outputs["d_out"]
 

@@ -28,7 +28,7 @@ def named(vector: dict[str, Any]) -> str:
 
 
 def memory(text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes of a memory, 0xee where any will do, and which of them count."""
+    """Return the bytes of a memory, with 0xee for arbitrary ones, and a mask of the bytes that matter."""
     parts = text.split()
     return np.array([0xEE if part == ".." else int(part, 16) for part in parts], np.uint8), np.array([part != ".." for part in parts])
 

@@ -22,7 +22,8 @@ from tests.reference.test_golden_vectors import stored_by, vectors
 
 
 def gives(program: Program, subcase: Subcase, bits: np.ndarray) -> None:
-    """Expect that the reference model leaves exactly ``bits`` (rows, columns) in ``d_out``, and the embedded device with every mapping."""
+    """Check that the reference model leaves exactly ``bits`` (rows, columns) in ``d_out``, and so does the embedded device with every
+    mapping."""
     expected = evaluate(program, subcase)
     (placed,) = expected.placed
     assert isinstance(placed.permitted, Exact)

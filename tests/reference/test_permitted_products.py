@@ -1,4 +1,4 @@
-"""What a multiply-add is permitted to give: any order, grouping and rounding to the bits that must be kept, and nothing structural."""
+"""The permitted results of a multiply-add: any order, grouping and rounding to the bits that must be kept, and nothing structural."""
 
 from __future__ import annotations
 

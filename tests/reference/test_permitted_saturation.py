@@ -1,4 +1,4 @@
-"""What a saturating multiply-add is permitted to give: a clamp after each term, or after groups of them, in any order."""
+"""The permitted results of a saturating multiply-add: a clamp after each term, or after groups of them, in any order."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_flags_for_integers_are_refused_with_floats() -> None:
 
 
 def two_stores(first: tuple[int, int, Layout], second: tuple[int, int, Layout], length: int = 16) -> Expected:
-    """Evaluate a program that stores two 2x2 matrices of u16 one after the other at (first, stride, layout)."""
+    """Evaluate a program that stores two 2x2 matrices of u16 one after another at (first, stride, layout)."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("m", Pointee(U16), 8, BUFFER, "input")
     out = builder.array("out", Pointee(U16), length, BUFFER, "output")
@@ -164,8 +164,8 @@ def test_a_copy_of_bytes_that_nothing_wrote_is_refused() -> None:
 
 
 def shared(subgroups: int, workgroups: int) -> Expected:
-    """Evaluate a program where every instance stores its own element to the one place of a workgroup array, and to its own place of the
-    output."""
+    """Evaluate a program in which every instance stores its own element to the single place of a workgroup array, and to its own place of
+    the output."""
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups, workgroups)
     source = builder.array("m", Pointee(U16), 4, BUFFER, "input")
     out = builder.array("out", Pointee(U16), 4, BUFFER, "output")

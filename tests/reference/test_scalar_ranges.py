@@ -1,4 +1,4 @@
-"""Scalars of which Vulkan's precision of functions leaves a range, and what is computed with them; worked by hand."""
+"""Scalars for which Vulkan's precision of functions permits a range, and values computed from them; worked out by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def number(value: float) -> ScalarValue:
 
 
 def ends(body: list[Operation], returned: Scalar, given: list[float]) -> list[tuple[float, float]]:
-    """Return the ends of what a function of x returns for each number."""
+    """Return the ends of a function's results for each number."""
     (found,) = results(_state(), Function("f", (X,), tuple(body), returned), [np.array(given)])
     assert isinstance(found.range, Range)
     assert ((found.range.low <= found.numbers) & (found.numbers <= found.range.high)).all()
@@ -78,7 +78,7 @@ def test_functions_have_the_bounds_of_the_table(which: ExtendedName, argument: f
 def test_operators_round_the_ends_in_any_direction(operator: ScalarOperator, other: float, low: float, high: float) -> None:
     body = [Extended(Y, "inverse_root", (X,)), ScalarArithmetic(Z, operator, Y, number(other))]
     ((least, greatest),) = ends(body, Z, [4.0])
-    # What float64 may lose costs a step where an end is a number of the type.
+    # The possible float64 error costs a step if an end is a number of the type.
     assert low - STEP <= least <= low
     assert high <= greatest <= high + STEP
 

@@ -1,4 +1,4 @@
-"""Operations of subgroups: hand-worked values, in the reference model and on the embedded device, and what is refused."""
+"""Operations of subgroups: hand-worked values, in the reference model and on the embedded device, and refusals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Make = Callable[[Scalar], SubgroupOperation]
 
 
 def ran(program: Program, given: np.ndarray) -> list[int]:
-    """Return what the model expects of ``target``, and check that the embedded device gives it too."""
+    """Return the model's expected ``target``, and check that the embedded device produces it too."""
     subcase = Subcase("one", {"source": given.view(np.uint8)})
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)

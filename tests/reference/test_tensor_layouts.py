@@ -1,4 +1,4 @@
-"""What the instructions of tensor layouts set, and where elements then are: worked out by hand from SPV_NV_tensor_addressing and
+"""The settings of tensor layout instructions, and the resulting places of elements: worked out by hand from SPV_NV_tensor_addressing and
 SPV_NV_cooperative_matrix2."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIDE = (1 << 32) - 1
 
 
 def found(shape: tuple[int, int], rank: int, *steps: LayoutStep, mode: ClampMode = U, store: bool = False) -> Addresses:
-    """Return where the elements of a matrix are."""
+    """Return the places of a matrix's elements."""
     return addresses(shape, TensorLayoutType(rank, mode), layout(rank, *steps), None, None, store)
 
 

@@ -65,7 +65,7 @@ class Bench:
         return self.writer.changed(name, layout, ("slice", (8 * quarters, 8, 0, 8)))
 
     def load(self, layout: TensorLayout, view: TensorView | None = None) -> Matrix:
-        """Load what a layout leads to."""
+        """Load the elements that a layout addresses."""
         self.count += 1
         builder = self.builder
         before = builder.splat(f"before{self.count}", TYPE, builder.literal(1, U16))
@@ -75,7 +75,7 @@ class Bench:
 
 
 def made(body: Body, subgroups: int = 1) -> Program:
-    """Build the program that stores what ``body`` returns."""
+    """Build the program that stores the result of ``body``."""
     bench = Bench(subgroups)
     builder = bench.builder
     target = builder.array("target", Pointee(U16), 64 * 8, BUFFER, "output")

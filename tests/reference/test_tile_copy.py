@@ -51,7 +51,7 @@ def numbers(length=30):
 
 
 def written(program, length=30):
-    """Return what the target holds; -1 where nothing is written."""
+    """Return the contents of the target; -1 for places that are not written."""
     subcase = Subcase("only", {"source": numbers(length).view(np.uint8)})
     result = np.full(program.array("target").count, -1, np.int64)
     for placed in evaluate(program, subcase).placed:

@@ -1,4 +1,4 @@
-"""Changes of use and transpositions: hand-worked vectors, and what is not promised."""
+"""Changes of use and transpositions: hand-worked vectors, and results about which nothing is promised."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = MatrixType(U32, Scope.SUBGROUP, 2, 3, Use.ACCUMULATOR)
 
 
 def changed(source, target, operation, elements, maintenance1=False):
-    """Return what may be stored of ``operation(result, matrix)`` of ``elements``."""
+    """Return the allowed stored values of ``operation(result, matrix)`` on ``elements``."""
     builder = ProgramBuilder(Scope.SUBGROUP, maintenance1=maintenance1)
     matrix = matrix_in(builder, "source", source)
     result = Value("result", target)
@@ -74,7 +74,7 @@ def test_types_that_do_not_go_together_are_refused(target, operation):
 
 
 def small_and_normal(operation, elements):
-    """Return what may be stored of two elements of binary16 that change their use."""
+    """Return the allowed stored values of two binary16 elements after a change of use."""
     source = MatrixType(F16, Scope.SUBGROUP, 1, 2, Use.ACCUMULATOR)
     target = replace(source, use=Use.B, rows=2, columns=1) if operation is Transpose else replace(source, use=Use.B)
     return changed(source, target, operation, [elements])

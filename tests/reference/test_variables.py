@@ -1,4 +1,4 @@
-"""Variables: what a part holds, who changes it, and what may not be read; the embedded device must agree."""
+"""Variables: the value of a part, the writes to it, and forbidden reads; the embedded device must agree."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def value(component: ComponentType, bits: list[int]) -> MatrixValue:
 
 
 def number(component: ComponentType, bits: int) -> Fraction:
-    """Return the number that bits stand for; for integers, by the type's own sign."""
+    """Return the number that bits represent; for integers, by the type's own signedness."""
     if component.is_float:
         return Fraction(float(np.array(bits, component.bits_dtype).view(component.dtype)[()]))
     return Fraction(bits - (1 << component.bits) if component.is_signed and bits >> (component.bits - 1) else bits)
@@ -179,7 +179,7 @@ def step(component: ComponentType, x: Fraction) -> Fraction:
 
 
 def check(function: str, name: str, bits: int, exact: Fraction, bound: Fraction) -> None:
-    """Check that the model's range is that of the bound, but for 2**-40 of the result, and for zero where a denormal may be flushed."""
+    """Check that the model's range equals the bound, except for 2**-40 of the result, and for zero if a denormal may be flushed."""
     component = TYPES[name]
     result = function_of(function, [value(component, [bits])])  # type: ignore[arg-type]
     assert isinstance(result.known, Range)
@@ -188,7 +188,7 @@ def check(function: str, name: str, bits: int, exact: Fraction, bound: Fraction)
     assert high >= exact + bound * (1 - Fraction(1, 2**30))
     smallest = Fraction(float(np.finfo(component.dtype).smallest_normal))
     slack = abs(exact) * Fraction(1, 2**40) + bound * Fraction(1, 2**30)
-    # A denormal argument may be taken for zero, which has a range of its own.
+    # A denormal argument may be flushed to zero, which has its own range.
     if abs(exact) - bound > smallest and not 0 < abs(number(component, bits)) < smallest:
         assert low >= exact - bound - slack
         assert high <= exact + bound + slack

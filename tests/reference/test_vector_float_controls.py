@@ -1,4 +1,4 @@
-"""Cooperative vectors under execution modes: what moves, bitcasts and functions leave, from values worked out by hand."""
+"""Cooperative vectors under execution modes: the permitted results of moves, bitcasts and functions, from values worked out by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPECIAL = Modes(special=True)
 def moved(
     component: ComponentType, bits: list[int], modes: str, loads: str = "components", stores: str = "components", cast: str = ""
 ) -> Expectation:
-    """Return what is expected of a vector that one invocation loads and stores, after a bitcast to ``cast``."""
+    """Return the expectation for a vector that one invocation loads and stores, after a bitcast to ``cast``."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=1), float_controls=controls(modes))
     vectors, type_ = VectorBuilder(builder), CooperativeVectorType(component, len(bits))
     target = COMPONENT_TYPES[cast] if cast else component

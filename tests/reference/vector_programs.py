@@ -1,4 +1,4 @@
-"""Small programs with cooperative vectors, one workgroup of invocations of which each has a vector of its own."""
+"""Small programs with cooperative vectors, for one workgroup of invocations that each have their own vector."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.reference.programs import as_bits, as_bytes, flags
 
 BUFFER = StorageClass.STORAGE_BUFFER
 MATRIX_AT, BIAS_AT = 64, 16
-"""Where matrices and biases begin in their arrays."""
+"""Offsets of matrices and biases in their arrays."""
 
 
 class Lanes:
@@ -123,14 +123,14 @@ class Lanes:
         return found
 
     def rows(self) -> list[list[Any]]:
-        """Return what is expected, of one value: a row of numbers for each invocation."""
+        """Return the expectation, which has one value: a row of numbers for each invocation."""
         placed = self.placed()
         assert placed.expected.KIND == "exact"
         return placed.expected.bits.view(placed.component.dtype)[:, 0].tolist()
 
 
 def runs(program: Program, subcase: Subcase) -> None:
-    """Check that the embedded device leaves what the reference model permits."""
+    """Check that the reference model permits the embedded device's results."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     (outcome,) = EmbeddedDevice(load_profile("universal")).run(kernel(program, emit(program)), [dispatch(program, subcase, before)])

@@ -42,12 +42,12 @@ class BrowserError(Exception):
 
 
 def installed() -> str:
-    """Return the path of Chromium; empty where there is none."""
+    """Return the path of Chromium; empty if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), "")
 
 
 class Chromium:
-    """One tab of a browser of its own. All methods wait until what they ask for is done."""
+    """One tab of a separate browser. All methods wait until their request is done."""
 
     def __init__(self, profile: Path) -> None:
         """Start it with an empty profile."""
@@ -71,7 +71,7 @@ class Chromium:
         self._number = 0
         self._session = ""
         self.events: list[dict[str, Any]] = []
-        """What the page said of itself since it was opened: requests, exceptions."""
+        """Events of the page since it was opened: requests and exceptions."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network"):
@@ -93,7 +93,7 @@ class Chromium:
                 return result
 
     def _receive(self) -> dict[str, Any]:
-        """Return the next message, and keep it where it is an event."""
+        """Return the next message, and keep it if it is an event."""
         while b"\0" not in self._rest:
             ready, _, _ = select.select([self._in], [], [], SECONDS)
             piece = os.read(self._in, 1 << 20) if ready else b""
@@ -107,7 +107,7 @@ class Chromium:
         return message
 
     def open(self, page: Path, fragment: str = "") -> None:
-        """Load a file anew, and wait until it is loaded."""
+        """Reload a file, and wait until it is loaded."""
         self.send("Page.navigate", url="about:blank")
         self.events.clear()
         self.send("Page.navigate", url=page.resolve().as_uri() + fragment)
@@ -169,7 +169,7 @@ class Chromium:
             self.send("Input.dispatchMouseEvent", type=kind, x=found["x"], y=found["y"], button="left", clickCount=1)
 
     def press(self, *keys: str) -> None:
-        """Press keys one after the other: characters, or names of KEYS."""
+        """Press keys one after another: characters, or names of KEYS."""
         for key in keys:
             code = {"windowsVirtualKeyCode": KEYS[key]} if key in KEYS else {"text": key}
             self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **code)
@@ -182,7 +182,7 @@ class Chromium:
         file.write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
 
     def wrong(self) -> list[str]:
-        """Return what the page must not do: exceptions that nothing caught, and requests for anything but itself."""
+        """Return the forbidden events of the page: uncaught exceptions, and requests for anything except itself."""
         found = []
         for event in self.events:
             details = event["params"]

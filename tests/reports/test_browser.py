@@ -1,4 +1,4 @@
-"""The pages in a real browser, from files: what a reader clicks and types does what it says."""
+"""The pages in a real browser, from files: clicks and keys have their stated effects."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ META = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:01:00Z", "
 
 @pytest.fixture
 def outlines(example):
-    """Return what makes outlines by id from verdicts, or from records' fields."""
+    """Return a function that makes outlines by id from verdicts, or from records' fields."""
 
     def made(**cases):
         records = [example.record(f"a[b:{name}]", **(one if isinstance(one, dict) else {"verdict": one})) for name, one in cases.items()]
@@ -36,7 +36,7 @@ def outlines(example):
 
 @pytest.fixture
 def runs(example, tmp_path):
-    """Return what writes the journals of runs, given by folder, and reads them."""
+    """Return a function that writes the journals of runs, given by folder, and reads them."""
 
     def written(**cases):
         return [example.write_journal(tmp_path / name, records, **META).parent for name, records in cases.items()]

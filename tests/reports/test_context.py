@@ -1,4 +1,4 @@
-"""The headline is never better than what was seen."""
+"""The headline is never better than the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The search for causes, on the published runs, without their known failures: it finds what golden/known_failures says by hand."""
+"""The search for causes, on the published runs, without their known failures: it finds the conditions that golden/known_failures states by
+hand."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ FOUND = {
 """By run and known failure: the box of each family in which the run has cases of it. reductions-of-fragments has two, see below."""
 
 UNDECIDED = frozenset({"timeout.pipeline"})
-"""Codes of which some cases have no box: sizes alone do not tell which pipelines take a little longer than the limit."""
+"""Codes with some cases outside any box: sizes alone do not tell which pipelines take slightly longer than the limit."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How one page leads to another."""
+"""Links between pages."""
 
 from __future__ import annotations
 

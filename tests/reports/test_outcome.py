@@ -1,4 +1,4 @@
-"""What every report says of a run besides its verdicts: why it stopped, what stood in, what went wrong, what cannot be read."""
+"""The other facts about a run in every report: the reason for stopping, the fallback device, the errors, and unreadable lines."""
 
 from __future__ import annotations
 

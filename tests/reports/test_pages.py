@@ -1,4 +1,4 @@
-"""What the pages of cases and requirements, and the sections of the index, have."""
+"""The contents of the pages of cases and requirements, and of the sections of the index."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ H200 = "NVIDIA 580.159.04"
 
 @pytest.fixture
 def written(example, tmp_path):
-    """Return what writes a report of records, and returns its index and the pages of cases, without tags."""
+    """Return a function that writes a report of records, and returns its index and the pages of cases, without tags."""
 
     def made(*records):
         write(example.write_journal(tmp_path, records, started="2027-03-01T12:00:00Z", finished="2027-03-01T12:01:00Z"), tmp_path)

@@ -1,4 +1,4 @@
-"""What a terminal shows of a report."""
+"""The text of a report for a terminal."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ COMPILE = (
 
 
 def obstacle() -> str:
-    """Return what this machine lacks; empty if it lacks nothing."""
+    """Return the requirements that this machine lacks; empty if there are none."""
     if shutil.which("cc") is None:
         return "no C compiler (cc)"
     if not _HEADER.exists():
@@ -45,7 +45,7 @@ def environment() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its exit code, negative for a signal, and what it printed."""
+    """The end of a program: its exit code, negative for a signal, and its output."""
 
     code: int
     output: str

@@ -1,4 +1,4 @@
-"""The C program of a conversion case: it compiles, judges no driver without the extension, and sees what a wrong command does."""
+"""The C program of a conversion case: it compiles, judges no driver without the extension, and notices a wrong command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C program of a kernel that draws: it compiles, runs on lavapipe, and sees what is wrong."""
+"""The C program of a kernel that draws: it compiles, runs on lavapipe, and notices wrong results."""
 
 from __future__ import annotations
 

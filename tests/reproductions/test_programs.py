@@ -1,4 +1,4 @@
-"""The C program of a folder: what it declares, asks for and leaves out."""
+"""The C program of a folder: its declarations, requests and omissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C program of a property query says of lavapipe what the suite says, and sees a command that breaks the rule."""
+"""The C program of a property query agrees with the suite about lavapipe, and notices a command that breaks the rule."""
 
 from __future__ import annotations
 

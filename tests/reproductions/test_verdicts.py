@@ -1,4 +1,4 @@
-"""The C program of a reproduction says of lavapipe what the suite says, for cases that fail and for cases that pass."""
+"""The C program of a reproduction agrees with the suite about lavapipe, for cases that fail and for cases that pass."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def judged() -> Iterator[Callable[[str, Path], str]]:
 
 
 def agree(ended: Ended, code: str) -> bool:
-    """Tell whether a program ended as the suite says. A program does not know the step of its crash, or which position it is."""
+    """Tell whether a program ended in agreement with the suite. A program does not know the step of its crash, or which position it is."""
     return ended.verdict == code or (ended.verdict in ("crash", "quality_warning") and code.startswith(f"{ended.verdict}."))
 
 

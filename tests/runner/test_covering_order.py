@@ -1,4 +1,4 @@
-"""A run with a time limit judges first what covers most."""
+"""A run with a time limit first judges the cases that cover most."""
 
 from __future__ import annotations
 

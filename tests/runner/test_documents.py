@@ -1,4 +1,4 @@
-"""README.md, CONTRIBUTING.md and docs/: what they name exists, and their examples come out as they say."""
+"""README.md, CONTRIBUTING.md and docs/: the things that they name exist, and their examples have the stated results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def code(text: str) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return what GitHub calls the headings."""
+    """Return GitHub's anchors of the headings."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""What a run spends on explaining failures."""
+"""The effort of a run for explaining failures."""
 
 from __future__ import annotations
 

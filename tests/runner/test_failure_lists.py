@@ -119,7 +119,7 @@ def test_no_id_of_the_suite_needs_quotes_in_a_list(book):
         assert not [name for name in names if set(name) & set(", \t\"'#")], family.name
 
 
-# What they make of results
+# Their effect on results
 
 
 def known(tmp_path: Path, book: Casebook, **files: str) -> KnownFailures:

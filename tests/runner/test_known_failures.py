@@ -1,4 +1,4 @@
-"""Known failures of drivers: the files, and what they make of results."""
+"""Known failures of drivers: the files, and their effect on results."""
 
 from __future__ import annotations
 

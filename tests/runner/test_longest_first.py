@@ -27,14 +27,14 @@ class Process:
         self.got += indices
 
     def send_steal(self, indices: list[int]) -> None:
-        """Give nothing back."""
+        """Return nothing."""
 
     def shutdown(self) -> None:
         """Go on."""
 
 
 def dealt(count: int, processes: int) -> list[list[int]]:
-    """Return what pytest-xdist gives each process at first."""
+    """Return the tests that pytest-xdist first assigns to each process."""
     config = SimpleNamespace(option=SimpleNamespace(tx=[f"{processes}*popen"], px=[]), getvalue=lambda name: [f"{processes}*popen"])
     scheduling, nodes = WorkStealingScheduling(config), [Process(f"gw{number}") for number in range(processes)]
     for node in nodes:

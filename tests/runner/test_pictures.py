@@ -1,4 +1,4 @@
-"""Pictures of tensor addressing: what they are drawn from, what they show, and the pictures of docs/."""
+"""Pictures of tensor addressing: their input, their contents, and the pictures of docs/."""
 
 from __future__ import annotations
 

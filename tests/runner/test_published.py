@@ -1,4 +1,4 @@
-"""What published runs have judged, by requirement, and what that makes of the coverage."""
+"""The results of published runs by requirement, and the resulting coverage."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from .conftest import Scripted, holding
 
 @pytest.fixture
 def right(case) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
-    """Return what a correct device does."""
+    """Return the outcome of a correct device."""
     built = build(case)
     program = built.program
     plan = arrange(built)

@@ -1,4 +1,4 @@
-"""How cases are dealt out to shards."""
+"""The distribution of cases to shards."""
 
 from __future__ import annotations
 

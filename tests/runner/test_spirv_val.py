@@ -1,4 +1,4 @@
-"""``cts spirv-val``: what it chooses, how it asks, and that what is rejected is named. A script stands in for spirv-val."""
+"""``cts spirv-val``: its choice of modules, its calls, and the names of rejected modules. A script replaces spirv-val."""
 
 import stat
 

@@ -1,7 +1,7 @@
 """Ways to check the bounds of matrix accesses that a device may have, legal and illegal.
 
-Each is a fault of an embedded device. A legal way checks several elements at once; where one of them is out of bounds, all of them count
-as out of bounds: loads give zeros, and stores are dropped.
+Each is a fault of an embedded device. A legal way checks several elements at once; if one of them is out of bounds, all of them count as
+out of bounds: loads give zeros, and stores are dropped.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def last_in_bounds(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
 
 
 def with_other_bits(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return other bits of the elements in bounds, of a matrix that leaves the range."""
+    """Return changed bits of the elements in bounds, for a matrix that exceeds the range."""
     return np.where(beyond, found, _other_bits(found)) if beyond.any() else found
 
 
@@ -98,7 +98,7 @@ def memory_beyond(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
 
 
 def writing_beyond() -> Faults:
-    """Return the faults of a device that moves what it stores out of bounds to the start of the buffer."""
+    """Return the faults of a device that moves stores out of bounds to the start of the buffer."""
 
     def fault(right: Callable[..., None]) -> Callable[..., None]:
         def broken(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
@@ -112,7 +112,7 @@ def writing_beyond() -> Faults:
 
 
 def spoiling_in_bounds() -> Faults:
-    """Return the faults of a device that writes other bits to the elements in bounds, where a matrix leaves the range."""
+    """Return the faults of a device that writes wrong bits to the elements in bounds if a matrix exceeds the range."""
 
     def fault(right: Callable[..., None]) -> Callable[..., None]:
         def broken(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:

@@ -61,7 +61,7 @@ SEVERITY = (Verdict.FAIL, Verdict.QUALITY_WARNING, Verdict.PASS)
 
 
 def verdicts(family: str, part: str, without: list[str], way: ways.Way, tier: str = "smoke") -> dict[str, Verdict]:
-    """Return the verdict on each case of the tier in which the device does something of its own."""
+    """Return the verdict on each case of the tier in which the device deviates."""
     found = {}
     for case in expand(casebook().family(family), tier):
         if part not in case.id or any(other in case.id for other in without):

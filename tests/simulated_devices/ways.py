@@ -17,7 +17,7 @@ from generators.program.operation import Operation
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 
 Way = Callable[[State, Operation], MatrixValue | None]
-"""Returns the result of an operation; None where the device does it as everybody."""
+"""Returns the result of an operation; None if the device performs it normally."""
 
 F16, BF16, F32, F64 = (COMPONENT_TYPES[name] for name in ("f16", "bf16", "f32", "f64"))
 

@@ -39,7 +39,7 @@ def test_reads_promise_the_alignment_of_their_place_in_the_block():
 
 
 def test_functions_hand_on_their_parameters_whole():
-    """Three parameters and three arguments each, and nothing is taken apart and put together."""
+    """Each has three parameters and three arguments, without extracting and reconstructing them."""
     module = text(calls="deep")
     calls = re.findall(r"OpFunctionCall %\S+ %\S+ (.*)", module)
     assert [len(arguments.split()) for arguments in calls] == [3, 3]

@@ -1,4 +1,4 @@
-"""Conversions in SPIR-V and in GLSL: which instructions are written, and what neither can say."""
+"""Conversions in SPIR-V and in GLSL: the written instructions, and the conversions that neither can express."""
 
 from __future__ import annotations
 

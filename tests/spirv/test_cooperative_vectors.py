@@ -1,4 +1,4 @@
-"""Instructions of cooperative vectors: their words, their capabilities, and what is refused."""
+"""Instructions of cooperative vectors: their words, their capabilities, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The opcodes of arithmetic on elements, and what no instruction can say."""
+"""The opcodes of arithmetic on elements, and the operations without an instruction."""
 
 from __future__ import annotations
 

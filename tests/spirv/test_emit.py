@@ -1,4 +1,4 @@
-"""What a program becomes, read back from the emitted words."""
+"""The module of a program, read back from the emitted words."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_a_loop_hands_on_the_next_value_and_leaves_the_current_one(muladd: Build
 
 
 def _masks(module: bytes) -> list[str]:
-    """Return what follows the stride of loads and stores."""
+    """Return the operands after the stride of loads and stores."""
     return [line.split("%stride", 1)[1].strip() for line in _lines(module, "OpCooperativeMatrix(Load|Store)KHR .*%stride")]
 
 

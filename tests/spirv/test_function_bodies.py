@@ -1,4 +1,4 @@
-"""What is in functions that instructions call, as SPIR-V and as GLSL."""
+"""The bodies of functions that instructions call, as SPIR-V and as GLSL."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What modules with pointers as values, aliased blocks and several entry points declare."""
+"""The declarations of modules with pointers as values, aliased blocks and several entry points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What layouts and tensor accesses become, read back from the emitted words."""
+"""The instructions of layouts and tensor accesses, read back from the emitted words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spirv-val and spirv-dis say of emitted modules. Needs SPIRV-Tools; nothing but pytest and numpy besides."""
+"""The results of spirv-val and spirv-dis for emitted modules. Needs only SPIRV-Tools besides pytest and numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of each version of SPIR-V: what they declare, that they have nothing newer, and what devices and validators make of them."""
+"""Modules of each SPIR-V version: their declarations, the absence of newer features, and the answers of devices and validators."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_from_1_6_on_subgroups_are_full_by_themselves():
     ],
 )
 def test_the_embedded_device_refuses_what_the_version_lacks(version, wrong, rule):
-    """A module of ``wrong`` that says it is of ``version``."""
+    """A module of ``wrong`` that claims to be of ``version``."""
     with undefined(rule):
         run(program_of(wrong), lambda k: replace(k, spirv=with_version(k.spirv, version), full_subgroups=True))
 

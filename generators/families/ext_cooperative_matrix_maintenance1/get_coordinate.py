@@ -1,4 +1,4 @@
-"""get_coordinate: each invocation asks which elements its components are."""
+"""get_coordinate: each invocation asks for the coordinates of its components."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Parameters(Scoped):
 
 
 def _numbers_fit(parameters: Parameters) -> bool:
-    """Tell whether the type has the number of every element, and conversions from u32; integers wrap."""
+    """Tell whether the type can represent the number of every element and has conversions from u32; integers wrap."""
     component = parameters.component
     rows, columns = parameters.shape
     return parameters.what == "mask" or not component.is_float or rows * (columns + 1) <= 1 << component.precision

@@ -35,7 +35,7 @@ _MODES: Mapping[str, ReduceMode] = MappingProxyType(
 )
 _BACK = ("back", "back_converted")
 _LARGEST = 100
-"""The largest magnitude of elements to which the number of their place is added."""
+"""The largest magnitude of elements to which the number of their position is added."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +79,14 @@ class SubcaseParameters(Parameters):
 
 
 def _conversion(parameters: Parameters) -> Conversion | None:
-    """Return the instruction that converts the components by their types, if it can change the use as well."""
+    """Return the instruction that converts between the component types, if it can also change the use."""
     source, target = parameters.component, parameters.to
     found = next((c for c in allowed_conversions(source, target) if agrees(c, source, target)), None)
     return None if found is Conversion.BITCAST else found
 
 
 def _convertible(parameters: Parameters) -> bool:
-    """Tell whether one instruction converts the components, and all data are in the range of the result."""
+    """Tell whether one instruction converts the components and all data are in the result's range."""
     if not parameters.action.endswith("_converted"):
         return True
     source, target = parameters.component, parameters.to
@@ -95,7 +95,7 @@ def _convertible(parameters: Parameters) -> bool:
 
 
 def _computes(parameters: Parameters) -> bool:
-    """Tell whether the type has the arithmetic of functions, and the numbers of all elements."""
+    """Tell whether the type has the arithmetic of the functions and can represent the numbers of all elements."""
     component, (rows, columns) = parameters.component, parameters.shape
     if parameters.action not in ("reduce", "per_element"):
         return True
@@ -124,7 +124,7 @@ class _Writer:
         return result
 
     def _numbered(self) -> Matrix:
-        """Add the number of its place to each element."""
+        """Add to each element the number of its position."""
         component = self.parameters.component
         row, column, element = Value("row", U32), Value("column", U32), Value("element", component)
         number = Binary("add", Binary("multiply", row, constant(U32, self.parameters.shape[1])), column)
@@ -166,7 +166,7 @@ class _Writer:
                 return self._converted(Use.ACCUMULATOR)
 
     def write(self) -> Program:
-        """Write the whole program: the source is stored again, after the result."""
+        """Write the whole program, which stores the result and then the source again."""
         matrix_out(self.builder, "target", self._result())
         matrix_out(self.builder, "kept", self.source)
         return self.builder.build()

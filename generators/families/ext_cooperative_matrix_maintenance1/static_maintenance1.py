@@ -1,4 +1,4 @@
-"""static_maintenance1: static rules of SPV_EXT_cooperative_matrix_maintenance1, in a module with its instructions."""
+"""static_maintenance1: static rules of SPV_EXT_cooperative_matrix_maintenance1, in a module that uses its instructions."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _base(row: PropertyRow) -> BaseModule:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    """Return the good module of the row, with the edits of the rule."""
+    """Return the valid module of the row after the edits of the rule."""
     return checked_module(parameters, _base(parameters.types))

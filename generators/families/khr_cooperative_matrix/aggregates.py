@@ -1,4 +1,4 @@
-"""aggregates: matrices in arrays and structs, written, moved and read by parts and as wholes."""
+"""aggregates: matrices in arrays and structs, written, moved and read in parts and as a whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout
 
 _WITHIN = ("none", "exchange", "rotate")
-"""Moves for which there is one variable."""
+"""Moves that need only one variable."""
 
 _Storage = Literal["function", "private"]
 _Index = Literal["constant", "operand", "loop"]
@@ -98,7 +98,7 @@ class _AggregatesWriter:
         load, store = parameters.layouts
         for number, type_ in enumerate(dict.fromkeys(type_ for _, type_ in self.matrices)):
             tiles = sum(t == type_ for _, t in self.matrices)
-            # One more tile than matrices: a matrix that replaces one after a move.
+            # One more tile than matrices: it replaces a matrix after a move.
             given, taken = tight(type_, load, (instances, tiles + 1)), tight(type_, store, (instances, tiles * len(self.boxes)))
             self.sources[type_] = matrix_source(self.builder, f"source{number}", given, label="place")
             self.targets[type_] = matrix_target(self.builder, f"target{number}", taken, label="place")
@@ -129,7 +129,7 @@ class _AggregatesWriter:
                 return ArrayType(StructType("Mixed", (ArrayType(one, count), c, U32)), 2)
 
     def path(self, path: tuple[int, ...], index: _Index) -> Path:
-        """Return the path, with its array indices from operands unless they are constants."""
+        """Return the path. Its array indices come from operands unless they are constants."""
         if index == "constant":
             return path
         found: list[int | Operand] = []
@@ -140,13 +140,13 @@ class _AggregatesWriter:
 
     def _index(self, index: int) -> Operand:
         if index not in self.indices:
-            # Another index of the shortest array, so a constant that is left at its default is an index that exists.
+            # A different index that even the shortest array has, so an unspecialized constant is still a valid index.
             default = index - 1 if index else 1
             self.indices[index] = self._operand(f"index_{index}", self.parameters.source, index, default)
         return self.indices[index]
 
     def fill(self) -> None:
-        """Load every matrix of the first variable from another tile, and set every scalar to the number of the first tile."""
+        """Load every matrix of the first variable from a different tile, and set every scalar to the number of the first tile."""
         builder, box = self.builder, self.boxes[0]
         if self.parameters.write == "loop":
             tiles, index = self.sources[self.matrices[0][1]], Value("filling", U32)
@@ -162,13 +162,13 @@ class _AggregatesWriter:
             builder.set(box, self.path(path, self.parameters.write), builder.literal(0))
 
     def spare(self) -> tuple[tuple[int, ...], Matrix]:
-        """Return the path of a matrix, and another matrix of its type that is nowhere yet."""
+        """Return the path of a matrix, and a matrix of its type that no variable holds yet."""
         path, type_ = self.matrices[-1]
         source = self.sources[type_]
         return path, source.load_tile("spare", source.tiles.steps - 1)
 
     def whole(self, name: str) -> Aggregate:
-        """Read the whole first variable."""
+        """Read the first variable as a whole."""
         value = self.builder.get(name, self.boxes[0])
         assert is_aggregate(value), "holders are aggregates"
         return value
@@ -205,7 +205,7 @@ class _AggregatesWriter:
             case "insert":
                 result = Value("inserted", whole.type)
                 builder.add(CompositeInsert(result, spare, whole, path))
-                # The operand is stored after its use, and must still be what it was.
+                # The operand is stored after its use and must be unchanged.
                 builder.set(self.boxes[0], (), whole)
             case "parts":
                 for number, (leaf, type_) in enumerate(leaves(whole.type)):
@@ -218,7 +218,7 @@ class _AggregatesWriter:
     def _within(self) -> None:
         builder, box, count = self.builder, self.boxes[0], self.parameters.count
         if self.parameters.move == "exchange":
-            # One index known and one not: the array cannot be split into variables of its elements.
+            # With one known and one unknown index, a compiler cannot split the array into a variable for each element.
             first, last = self.path((0,), "operand"), (count - 1,)
             former, latter = builder.get("former", box, *first), builder.get("latter", box, *last)
             builder.set(box, last, former)
@@ -233,7 +233,8 @@ class _AggregatesWriter:
                 builder.set(box, (following,), former)
 
     def store(self) -> None:
-        """Store every matrix of every variable to another tile; the scalar of a struct says where the first of its variable goes."""
+        """Store every matrix of every variable to a different tile. The scalar of a struct chooses the tile of its variable's first
+        matrix."""
         builder, taken = self.builder, dict.fromkeys(self.targets, 0)
         for box in self.boxes:
             if self.parameters.read == "loop":
@@ -259,7 +260,7 @@ class _AggregatesWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and random bits, so no two matrices are equal."""
+    """Build a case: its program, and random bits that make all matrices different."""
     writer = _AggregatesWriter(parameters)
     writer.fill()
     writer.move()

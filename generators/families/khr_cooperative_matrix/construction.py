@@ -1,4 +1,4 @@
-"""construction: matrices that are not loaded, stored as they are or carried by a loop."""
+"""construction: matrices that are constructed instead of loaded, stored directly or carried by a loop."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Content = Literal["bytes", "ones", "high", "low", "least"]
 VALUES: tuple[Content, ...] = get_args(Content)
 
 Form = Literal["single", "twice", "several", "exchanged", "replaced", "undefined"]
-"""One matrix; stored twice; several of them; and carried by a loop: they change places, another takes the place of the first, or of an
-undefined one."""
+"""The forms: one matrix; one stored twice; several; and matrices that a loop carries, which exchange places, or of which another replaces
+the first one or an undefined one."""
 
 _LOOPS = ("exchanged", "replaced", "undefined")
 _MATRICES: Mapping[Form, int] = {"single": 1, "twice": 1, "several": 3, "exchanged": 2, "replaced": 2, "undefined": 2}
@@ -39,7 +39,7 @@ _MATRICES: Mapping[Form, int] = {"single": 1, "twice": 1, "several": 3, "exchang
 
 @dataclass(frozen=True)
 class Holder:
-    """A variable that starts with a constant: its storage class, and whether it is an array, of which the last element is used."""
+    """A variable that starts with a constant: its storage class, and whether it is an array whose last element is used."""
 
     storage: Literal["function", "private"]
     array: bool
@@ -85,9 +85,9 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 
 
 def value_bits(value: Content, component: ComponentType, origin: Origin = CONSTANT) -> int:
-    """Return the bits of a value: ``bytes`` is negative and has no byte twice, ``ones`` has all bits of an integer or is -1.0, ``high`` is
-    the largest float or the largest signed integer, ``low`` its opposite, ``least`` 1 or the smallest float that ``origin`` keeps: a
-    denormal, but a normal one if it replicates, since Vulkan lets those instructions flush denormals (facts.md C16)."""
+    """Return the bits of a value: ``bytes`` is negative and repeats no byte. ``ones`` is all bits of an integer, or -1.0. ``high`` is the
+    largest float or signed integer, and ``low`` its opposite. ``least`` is 1, or the smallest float that ``origin`` preserves: a denormal,
+    or a normal float if ``origin`` replicates, since Vulkan lets those instructions flush denormals (facts.md C16)."""
     width = component.bits
     match value:
         case "bytes":
@@ -103,7 +103,7 @@ def value_bits(value: Content, component: ComponentType, origin: Origin = CONSTA
 
 
 def _fillings(parameters: Parameters) -> dict[str, Filling]:
-    """Return the value of each constructed matrix, by its name: the matrices of one shader have different values."""
+    """Return the value of each constructed matrix by its name. The matrices of one shader have different values."""
     component, origin = parameters.component, parameters.origin
     bits = [value_bits(value, component, origin) for value in VALUES]
     start = VALUES.index(parameters.value)
@@ -123,7 +123,7 @@ class _MatrixWriter:
             self.builder.instance_index()
 
     def make(self, name: str) -> Matrix:
-        """Construct the matrix of that name. Only the first is null; the others of its shader are constants."""
+        """Construct the matrix of that name. Only the first matrix of a shader is null; the others are constants."""
         origin = self.parameters.origin
         if origin.is_null and name != "m0":
             origin = CONSTANT
@@ -132,7 +132,7 @@ class _MatrixWriter:
         return construct(self.builder, name, self.type, self.fillings[name], origin)
 
     def hold(self, name: str, origin: Origin, holder: Holder) -> Matrix:
-        """Return what a variable, or the last element of an array, was initialized with."""
+        """Return the initial value of a variable, or of the last element of an array."""
         builder = self.builder
         start = initializer(builder, f"{name}_initial", self.type, self.fillings[name], origin)
         if not holder.array:
@@ -148,7 +148,7 @@ class _MatrixWriter:
         matrix_target(self.builder, name, tiled(self.type, layout, True, (self.builder.instances, 1), apart=1)).store(matrix)
 
     def straight(self) -> None:
-        """Store matrices as they are."""
+        """Store matrices directly."""
         matrices = [self.make(name) for name in self.fillings]
         for i, matrix in enumerate(matrices):
             self.store(matrix, f"d{i}", self.layout)
@@ -156,7 +156,7 @@ class _MatrixWriter:
             self.store(matrices[0], "again", OTHER_LAYOUT[self.layout])
 
     def loop(self) -> None:
-        """Carry matrices through a loop: they change places, or another takes the place of the first, or of an undefined one."""
+        """Carry matrices through a loop: they exchange places, or another matrix replaces the first one or an undefined one."""
         builder, form = self.builder, self.parameters.form
         trips = self.parameters.trips
         trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, trips, trips + 1)
@@ -182,12 +182,12 @@ class _MatrixWriter:
         for i, current in enumerate((first, second)[: len(carried)]):
             self.store(current, f"d{i}", self.layout)
         if form == "replaced":
-            # What the loop began with is still what it was.
+            # The initial matrices of the loop are unchanged.
             self.store(initial[0], "initial", self.layout)
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. A subcase gives the scalars that come from outside of the shader."""
+    """Build a case. A subcase supplies the scalars that come from outside the shader."""
     writer = _MatrixWriter(parameters)
     if parameters.form in _LOOPS:
         writer.loop()

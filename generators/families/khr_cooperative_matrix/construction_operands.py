@@ -1,4 +1,4 @@
-"""construction_operands: matrices that are not loaded, as operands of a multiply-add."""
+"""construction_operands: constructed matrices as operands of a multiply-add."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope
 
 _TWINS = {"f16": "bf16", "bf16": "f16", "s8": "u8", "u8": "s8", "e4m3": "e5m2", "e5m2": "e4m3", "s16": "u16", "u16": "s16"}
-"""Types of the same width, which a compiler may confuse."""
+"""Pairs of types of the same width, which a compiler may confuse."""
 
 _VALUES = {"first": 0, "second": 1, "third": 2}
-"""Word -> number of the value in ``_values_of``."""
+"""Label -> index of the value in ``_values_of``."""
 
 _FLOATS = (-0.75, -1.0, 0.625)
 
@@ -76,7 +76,7 @@ def _number(component: ComponentType, bits: int) -> float:
 
 
 def twin(row: PropertyRow) -> PropertyRow | None:
-    """Return the row whose factors have the other type of the same width, or None."""
+    """Return the row whose factors have the other type of the same width; None if there is none."""
     if row.a is not row.b or row.a.name not in _TWINS:
         return None
     other = COMPONENT_TYPES[_TWINS[row.a.name]]
@@ -108,7 +108,7 @@ def _own_fillings(parameters: Parameters, row: PropertyRow) -> dict[str, Filling
 
 
 def _fillings(parameters: Parameters) -> dict[str, Filling]:
-    """Return the values by the name of the matrix. A twin has the bits of the other's factors, in its own types."""
+    """Return the values by the name of the matrix. A twin has the same bits as the original's factors, in its own types."""
     rows = _rows(parameters)
     found = _own_fillings(parameters, rows[""])
     for suffix, row in rows.items():
@@ -123,8 +123,8 @@ class Limits:
     """Loaded operands of a float multiply-add: integers of at most ``a``, ``b``, ``c``, times two to the exponents.
 
     Attributes:
-        products: what the magnitudes of the products of a multiply-add may add up to.
-        alone: the largest magnitude of a factor that no other factor of its line is beside.
+        products: the largest sum of the magnitudes of a multiply-add's products.
+        alone: the largest magnitude of a factor whose line has no other factors.
     """
 
     a: int
@@ -146,9 +146,9 @@ def _odd(value: float) -> tuple[int, int]:
 
 def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterations: int) -> Limits | None:
     """Return integers so small that every sum is exact in every order, if possible in the bits that a multiply-add must keep; None if there
-    are none.
+    are no such integers.
 
-    Everything is counted in one quantum: products are integers times two to the sum of the factors' exponents, and so is C.
+    The unit is the same for all terms: products and C are integers times two to the sum of the factors' exponents.
 
     Args:
         row: of the multiply-add.
@@ -161,7 +161,7 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
 
 
 def _limits_within(most: int, row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterations: int) -> Limits | None:
-    """Return what ``limits`` does, where the magnitudes of all terms may add up to ``most``."""
+    """Return the same limits as ``limits``, with a sum of at most ``most`` over the magnitudes of all terms."""
     terms = row.k * iterations
     magnitude, exponent = {"a": 0, "b": 0, "c": 0}, {"a": 0, "b": 0}
     for name in ("a", "b"):
@@ -186,7 +186,7 @@ def _limits_within(most: int, row: PropertyRow, fillings: Mapping[str, Filling],
     most_a, most_b = (1 << row.a.precision) - 1, (1 << row.b.precision) - 1
     has_a, has_b = "a" in fillings, "b" in fillings
     if has_a and has_b:
-        # After the first iteration of a loop they are loaded.
+        # After the first iteration of a loop, the factors are loaded.
         limit_a = limit_b = 1
     elif has_a:
         limit_a, limit_b = max(1, magnitude["a"]), min(most_b, per_term // max(1, magnitude["a"]))
@@ -229,7 +229,7 @@ def _types(parameters: Parameters) -> set[ComponentType]:
 
 
 def _shares(parameters: Parameters) -> bool:
-    """Tell whether the operands can share: one scalar makes several matrices of one component; null has no scalar."""
+    """Tell whether the operands can share a scalar: one scalar makes several matrices of one component type, and null has no scalar."""
     if parameters.scalar == "own":
         return True
     several = len(parameters.constructed) > 1 and len(_types(parameters)) == 1
@@ -281,7 +281,7 @@ class _ProductWriter:
         return source.load(f"matrix_{label}", source.first(prefix=label))
 
     def operand(self, name: str, suffix: str, row: PropertyRow) -> Matrix:
-        """Return an operand, constructed or loaded."""
+        """Return an operand, which is constructed or loaded."""
         label = f"{name}{suffix}"
         if label not in self.fillings:
             return self.load(name, suffix, row)
@@ -299,7 +299,8 @@ class _ProductWriter:
             self.store(self.builder.muladd(f"product{suffix}", type_, a, b, c, row.operands or None), f"d{suffix}")
 
     def loop(self) -> None:
-        """Write a loop whose first iteration takes the constructed operands: C is added to, A and B are loaded for the following ones."""
+        """Write a loop whose first iteration takes the constructed operands. The loop adds to C, and loads A and B for the following
+        iterations."""
         builder, row, trips = self.builder, self.parameters.row, self.parameters.trips
         trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, trips, trips + 1)
         initial = {name: self.operand(name, "", row) for name in "abc"}
@@ -314,7 +315,7 @@ class _ProductWriter:
 
 
 def _bits(component: ComponentType, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw integers of all bits, of the component's dtype."""
+    """Draw integers with random bits, of the component's dtype."""
     bits = (
         rng.integers(0, 1 << component.bits, size, np.uint64, endpoint=False)
         if component.bits < 64
@@ -324,9 +325,10 @@ def _bits(component: ComponentType, size: tuple[int, ...], rng: np.random.Genera
 
 
 def _draw(types: Mapping[str, MatrixType], within: Limits | None, instances: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw the loaded operands of a multiply-add, (instances, rows, columns): all bits of integers, small numbers of both signs of floats.
+    """Draw the loaded operands of a multiply-add, (instances, rows, columns): random bits for integers, small numbers of both signs for
+    floats.
 
-    Floats of every second line of a factor are 0, except one that needs all bits that its type or the sum has.
+    Floats in every second line of a factor are 0, except one that needs all bits of its type or of the sum.
     """
     sizes = {name: (instances, *type_.shape) for name, type_ in types.items()}
     if within is None:
@@ -351,7 +353,8 @@ def _draw(types: Mapping[str, MatrixType], within: Limits | None, instances: int
 
 
 def _lines(name: str, limit: int, alone: int, sizes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> np.ndarray:
-    """Draw the one factor that is loaded: rows of A or columns of B, of numbers up to ``limit`` and of one near ``alone`` in turn."""
+    """Draw the only factor that is loaded: its lines (rows of A or columns of B) alternate between numbers up to ``limit`` and a single
+    number near ``alone``."""
     size = sizes[name] if name == "a" else (sizes[name][0], sizes[name][2], sizes[name][1])
     lines = up_to(limit, size, rng)
     lines[:, 1::2] = np.where(few(1, size, rng), odd_near(alone, size, rng), 0)[:, 1::2]
@@ -359,7 +362,7 @@ def _lines(name: str, limit: int, alone: int, sizes: Mapping[str, tuple[int, ...
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. A subcase gives loaded operands, and the scalars that come from outside of the shader."""
+    """Build a case. A subcase supplies the loaded operands and the scalars that come from outside the shader."""
     writer = _ProductWriter(parameters)
     if parameters.form == "loop":
         writer.loop()

@@ -88,7 +88,7 @@ def _prefetch(writer: PointerWriter) -> None:
 
 
 def _first_iteration(writer: PointerWriter) -> None:
-    """Write a variable in the first iteration, which nothing has written before, and change it in the others."""
+    """Write a variable for the first time in the first iteration, and change it in the others."""
     total, builder = writer.variable("c"), writer.writer.builder
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -106,7 +106,8 @@ def _first_iteration(writer: PointerWriter) -> None:
 
 
 def _leave(writer: PointerWriter, kind: Literal["break", "continue"]) -> None:
-    """Change the variable in iteration n, and then end the loop or the iteration: the change stays, unlike one of a carried matrix."""
+    """Change the variable in iteration n, and then end the loop or the iteration: the change persists, unlike a change to a carried
+    matrix."""
     total, builder = writer.variable("c", 0), writer.writer.builder
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -136,7 +137,7 @@ def _return_in_loop(writer: PointerWriter) -> None:
 
 
 def _return_in_branch(writer: PointerWriter) -> None:
-    """Change the variable in each arm, and for one number store it there and end the shader."""
+    """Change the variable in each arm; for one number, store it there and end the shader."""
     total, decisions, builder = writer.variable("c", 0), writer.decisions, writer.writer.builder
 
     def arm(number: int, tile: int) -> None:
@@ -151,7 +152,7 @@ def _return_in_branch(writer: PointerWriter) -> None:
 
 
 def _both_arms(writer: PointerWriter) -> None:
-    """Write a variable in both arms that nothing has written before."""
+    """Write a variable for the first time, in both arms."""
     total, chain = writer.variable("c"), writer.writer
     _choose(
         writer,
@@ -185,7 +186,7 @@ def _exchange(writer: PointerWriter) -> None:
 
 
 def _switch(writer: PointerWriter) -> None:
-    """Change one variable in the arms of a switch, with another tile in each, and twice in the default."""
+    """Change one variable in the arms of a switch, each with a different tile, and twice in the default."""
     total, builder = writer.variable("c", 0), writer.writer.builder
     arms = []
     for tile, literals in enumerate(((0,), (1, 3))):
@@ -216,12 +217,12 @@ def _negate(writer: PointerWriter) -> None:
 
 
 def _array(writer: PointerWriter, unrolled: bool) -> None:
-    """Add to four sums in an array in each of n iterations, in a loop over the array or one after the other."""
+    """Add to four sums in an array in each of n iterations, either in a loop over the array or one by one."""
     chain, builder = writer.writer, writer.writer.builder
     type_ = chain.type("c")
     array = builder.variable(chain.name("sums"), ArrayType(type_, 4), writer.storage)
     for i in range(4):
-        # Two tiles of C, with a product of its own where one begins another sum.
+        # There are two tiles of C. Where a tile begins another sum, a product of its own is added.
         start = chain.load("c", i % 2)
         writer.set(array, start if i < 2 else chain.add(_FIRST_SPARE, start), (i,))
 

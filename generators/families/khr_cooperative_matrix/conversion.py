@@ -27,8 +27,8 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 Form = Literal["alone", "kept", "back", "through", "both", "before", "after"]
-"""One conversion, alone or with the source stored too; there and back; over a third type; to two types; of a factor before a multiply-add;
-and of its result after it."""
+"""The forms: one conversion, alone or with the source stored too; there and back; through a third type; to two types; of a factor before a
+multiply-add; of the result after a multiply-add."""
 
 _DIRECT = ("alone", "kept")
 _CHAINS = ("back", "through")
@@ -96,13 +96,13 @@ class SubcaseParameters(Parameters):
 
 
 def _conversion(source: ComponentType, target: ComponentType, crossed: bool) -> Conversion | None:
-    """Return the instruction that agrees with the types, or the one that does not; None where there is none."""
+    """Return the instruction that matches the types, or the one that does not; None if there is none."""
     found = [c for c in allowed_conversions(source, target) if agrees(c, source, target) is not crossed]
     return found[0] if found else None
 
 
 def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
-    """Return the conversions of a case; None where the parameters name one that no instruction makes."""
+    """Return the conversions of a case; None if no instruction makes one of them."""
     crossed = parameters.signs == "crossed"
     pairs = conversion_pairs(parameters.form, parameters.from_, parameters.to, parameters.third)
     return chosen_steps(pairs, lambda source, target: _conversion(source, target, crossed))
@@ -112,20 +112,20 @@ def steps(parameters: Parameters) -> tuple[Step, ...]:
     """Return the conversions of a case.
 
     Raises:
-        GeneratorError: the parameters name one that no instruction makes.
+        GeneratorError: no instruction makes one of them.
     """
     return convertible(_steps(parameters), "conversion")
 
 
 def _row(parameters: Parameters) -> PropertyRow | None:
-    """Return the row of the multiply-add that the converted matrix enters, or whose result is converted; None where there is none."""
+    """Return the row of the multiply-add whose factor or result is converted; None if there is none."""
     rows, columns = parameters.shape
     if parameters.form == "before":
         factor = parameters.to
         result = _FACTORS.get(factor.name)
         if result is None or parameters.use is Use.ACCUMULATOR:
             return None
-        # 8 where the known depth is 8: the rows of today's devices
+        # Use 8 if the known depth is 8, as in the rows of current devices
         other = 8 if 8 in (rows, columns) and (rows == columns or parameters.use is Use.A) else 16
         m, n, k = (rows, other, columns) if parameters.use is Use.A else (other, columns, rows)
         return PropertyRow(m, n, k, factor, factor, result, result, saturating=False)
@@ -141,7 +141,7 @@ def row(parameters: Parameters) -> PropertyRow:
     """Return the row of a case with a multiply-add.
 
     Raises:
-        GeneratorError: there is none.
+        GeneratorError: the case has no such row.
     """
     found = _row(parameters)
     if found is None:
@@ -158,7 +158,7 @@ class Matrices:
 
 
 def matrices(parameters: Parameters) -> Matrices:
-    """Return the matrices of a case, each line of which is followed by padding.
+    """Return the matrices of a case. Padding follows each of their lines.
 
     Raises:
         GeneratorError: the case has a multiply-add that no known row allows.
@@ -217,7 +217,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _needed(parameters: SubcaseParameters) -> bool:
-    """Tell whether there are such data for the case."""
+    """Tell whether the case has data of this pattern."""
     pattern, form = parameters.pattern, parameters.form
     if form in _PRODUCTS:
         return pattern == "products"
@@ -239,18 +239,18 @@ def _needed(parameters: SubcaseParameters) -> bool:
 
 
 def _part(parameters: SubcaseParameters) -> bool:
-    """Tell whether the part has values of a list that the parts before it do not have."""
+    """Tell whether the part has values of a list that earlier parts do not have."""
     rows, columns = parameters.shape
     return conversions.is_new(parameters.pattern, parameters.part, rows * columns)
 
 
 def _any_step(holds: Callable[[Step], bool]) -> Callable[[Parameters], bool]:
-    """Return a predicate: a conversion of the case is of a kind, for requirements that only such cases cover."""
+    """Return a predicate that tells whether the case has a conversion of a kind, for requirements that only such cases cover."""
     return lambda parameters: any(holds(step) for step in _steps(parameters) or ())
 
 
 def _narrows(step: Step) -> bool:
-    """Tell whether it is FConvert to a type that has fewer bits, or fewer in its significand."""
+    """Tell whether it is FConvert to a type with fewer bits, or fewer bits in its significand."""
     shorter = step.target.bits < step.source.bits or step.target.precision < step.source.precision
     return step.conversion is Conversion.F_TO_F and shorter
 
@@ -288,7 +288,7 @@ class _ConversionWriter:
         self.targets[name].store(matrix)
 
     def convert(self, name: str, matrix: Matrix, step: Step) -> Matrix:
-        """Convert ``matrix`` by ``step``, saturating where the case says so and the type can."""
+        """Convert ``matrix`` by ``step``, with saturation if the case asks for it and the type allows it."""
         saturating = self.parameters.saturation == "largest" and is_float8(step.target)
         return self.builder.convert(name, matrix, step.target, step.conversion, saturating)
 
@@ -335,7 +335,7 @@ class _ConversionWriter:
         return self.builder.muladd("matrix_product", type_, factors["a"], factors["b"], factors["c"], of.operands or None)
 
     def finish(self) -> Program:
-        """Return the program, with its outputs copied out of workgroup memory."""
+        """Copy the outputs out of workgroup memory, and return the program."""
         for target in self.targets.values():
             target.finish(self.builder)
         return self.builder.build()
@@ -362,7 +362,7 @@ def build(parameters: Parameters) -> Built:
     """Build a case. Operands have the subcase's pattern, with random bytes between the lines of a matrix.
 
     Raises:
-        GeneratorError: no instruction, or no known row, does what the case asks for.
+        GeneratorError: no instruction or no known row fits the case.
     """
     writer = _ConversionWriter(parameters)
     match parameters.form:

@@ -1,4 +1,4 @@
-"""elements: each invocation reads and writes its own components, and together they are the matrix."""
+"""elements: each invocation reads and writes its own components, which together form the matrix."""
 
 from __future__ import annotations
 
@@ -60,24 +60,25 @@ class Parameters(Scoped):
 
 
 def _has_arithmetic(parameters: Parameters) -> bool:
-    """Return whether SPIR-V has what the case needs: it has no arithmetic and no comparison of bf16 and 8-bit floats."""
+    """Return whether SPIR-V has the operations that the case needs: it has no arithmetic on bf16 and 8-bit floats, and no comparison of
+    them."""
     return parameters.action == "move" or row_type(parameters.row, parameters.member, parameters.scope).component.has_arithmetic
 
 
 def _comparable(parameters: Parameters) -> bool:
-    """Return whether components of all operands can be compared, where they are."""
+    """Return whether the components of all operands can be compared, if the case compares them."""
     return parameters.lengths == "one" or all(row_type(parameters.row, name, parameters.scope).component.has_arithmetic for name in "abc")
 
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"comparable": _comparable, "has_arithmetic": _has_arithmetic}
 
 _FILL = 3
-"""Every element of the matrices whose components are counted: no register has it by chance."""
+"""Value of every element in the matrices whose components are counted: no register has it by chance."""
 
 
 def _threshold(component: ComponentType) -> tuple[float, float]:
-    """Return a value that about half of the data are less than, and another one. An integer read with the other signedness would move
-    many data across the first."""
+    """Return a value greater than about half of the data, and another value. Reading integers with the other signedness would move many
+    data across the first value."""
     if component.is_float:
         return -0.75, 1.5
     return (-11.0, 29.0) if component.is_signed else (3.0 * (1 << component.bits - 3), 7.0 * (1 << component.bits - 3))
@@ -89,7 +90,7 @@ class _Holder:
 
     Attributes:
         path: of that matrix.
-        beside: paths of further matrices, which must stay.
+        beside: paths of further matrices, which must not change.
     """
 
     variable: Variable
@@ -121,7 +122,7 @@ class _ElementsWriter:
         if source == "literal":
             return self.builder.literal(bits, component)
         self.given[name] = bits
-        # A default of small magnitude keeps the results of floats exact, whichever of both a device takes.
+        # A default of small magnitude keeps float results exact whether a device takes the value or the default.
         return self.builder.operand(name, component, source, bits, bits_of(component, default))
 
     def _index(self, name: str) -> Operand:
@@ -201,7 +202,7 @@ class _ElementsWriter:
         return builder.build()
 
     def _lengths(self) -> None:
-        """Load a matrix of the type of each operand, update its components, count those that are others, and store it."""
+        """Load a matrix of each operand's type, update its components, count the components that differ from ``_FILL``, and store it."""
         builder, parameters = self.builder, self.parameters
         others = builder.array("others", Pointee(U32), 3, StorageClass.STORAGE_BUFFER, "inout")
         for number, name in enumerate("abc"):

@@ -1,4 +1,4 @@
-"""elementwise: arithmetic on the elements of matrices: negation, binary operators, a scalar factor, and chains of them."""
+"""elementwise: arithmetic on the elements of matrices: negation, binary operators, a scalar factor, and chains of these."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SCALAR_SEED, _DEFAULT_SEED = 20, 21
 """Seeds of the scalar that a case fixes, and of the default of its specialization constant."""
 
 Operation = Literal[Operator, "negate", "times_scalar", "chain", "contraction"]
-"""A binary operator, negation, a scalar factor, a chain of them, or x * y - z, which a compiler may contract."""
+"""The operations: a binary operator, negation, a scalar factor, a chain of these, or x * y - z, which a compiler may contract."""
 
 
 def _takes_a_scalar(parameters: Parameters) -> bool:
@@ -77,7 +77,7 @@ def _operands(parameters: Parameters) -> tuple[str, ...]:
 
 
 def _results(parameters: Parameters) -> tuple[str, ...]:
-    """Return the names of the matrices that a case stores: an operand that is kept is stored after the result."""
+    """Return the names of the matrices that a case stores: if an operand is kept, it is stored after the result."""
     kept = tuple(f"{name}_after" for name in _operands(parameters)) if parameters.form == "kept" else ()
     return ("result", *kept)
 
@@ -158,7 +158,7 @@ class _ArithmeticWriter:
         return self.builder.operand("scalar", self.component, self.parameters.source, value, default)
 
     def compute(self, left: Matrix, right: Matrix, third: Matrix | None) -> Matrix:
-        """Compute the result of the case's operation; ``right`` is ``left`` where the case has one operand."""
+        """Compute the result of the case's operation; ``right`` is ``left`` if the case has one operand."""
         builder, operation = self.builder, self.parameters.operation
         alone = self.parameters.decoration == "no_contraction"
         match operation:
@@ -213,7 +213,7 @@ def build(parameters: Parameters) -> Built:
             pair = inputs.floats if component.is_float else inputs.integers
             drawn["left"], drawn["right"] = pair(component, operation, parameters.pattern, shape, rng)
         if parameters.form == "same":
-            # The right operand may divide anything, itself included.
+            # The right operand is a valid divisor of any value, including itself.
             drawn["left"] = drawn["right"]
         arrays = {array: tiles.contents(drawn[array], rng) for array in writer.sources}
         operands = run_time_operands(program, {"scalar": scalar})

@@ -46,7 +46,7 @@ class Parameters(Scoped):
 
 
 def _taken(parameters: Parameters) -> str:
-    """Return the name of the array whose type the operand of the operation has."""
+    """Return the name of the array with the type of the operation's operand."""
     return "d" if parameters.place in ("result", "between") else parameters.place
 
 
@@ -60,7 +60,7 @@ def _scales_integers(parameters: Parameters) -> bool:
 
 
 def _follows(parameters: Parameters) -> bool:
-    """Return whether the result can be C of the next multiply-add, where there is one: it has its type."""
+    """Return whether the result can be C of the next multiply-add, if there is one: the two have one type."""
     return parameters.place != "between" or parameters.row.c is parameters.row.result
 
 
@@ -133,7 +133,7 @@ class _ElementwiseMuladdWriter:
 
 @dataclass(frozen=True)
 class _Shares:
-    """The largest magnitudes of whole numbers, of which every sum is exact in the bits that must be kept.
+    """The largest magnitudes of whole numbers whose sums are all exact in the bits that must be kept.
 
     Attributes:
         products: of all products of an element together.
@@ -151,7 +151,7 @@ def _shares(parameters: Parameters) -> _Shares:
     operation, place, budget_ = parameters.operation, parameters.place, budget(parameters.row)
     scales = operation in ("multiply", "times_scalar")
     growth = _GROWTH if scales else 1
-    # How often, and how large, the products and C are in the last sum.
+    # The number and the size of the products and C in the last sum.
     products = {"a": growth, "b": growth, "result": growth, "between": 1 + growth}.get(place, 1)
     if operation in ("add", "subtract") and place in ("a", "b"):
         products = 2
@@ -170,7 +170,7 @@ def _floats(parameters: Parameters, shapes: Mapping[str, tuple[int, ...]], rng: 
     if "other" in shapes:
         limit = np.full(shapes["other"], shares.other)
         if taken in ("a", "b") and parameters.operation != "multiply":
-            # What is added to a factor is not larger than it, and 0 beside the ones that are alone.
+            # The number added to a factor is not larger than the factor, and it is 0 beside factors that are alone.
             limit = np.abs(drawn[taken])
         other = any_signs(np.where(limit > 0, rng.integers(1, np.maximum(1, limit), endpoint=True), 0), rng)
         if taken in ("a", "b") and parameters.operation in ("add", "subtract"):

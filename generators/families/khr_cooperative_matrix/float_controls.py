@@ -26,7 +26,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClas
 Operation = Literal["move", "add", "subtract", "multiply", "divide", "negate", "times_scalar", "convert"]
 
 Way = Literal["direct", "copy", "variable", "array"]
-"""Nothing, OpCopyObject, OpStore to a variable and OpLoad, or OpCompositeConstruct of an array and OpCompositeExtract."""
+"""The moves: none, OpCopyObject, OpStore to a variable and OpLoad, or OpCompositeConstruct of an array and OpCompositeExtract."""
 
 _FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "f64", "bf16")}
 _BINARY = ("add", "subtract", "multiply", "divide")
@@ -116,7 +116,7 @@ def _tiles(parameters: Parameters, component: ComponentType, layout: Layout) -> 
 
 
 def _moved(builder: ProgramBuilder, matrix: Matrix, way: Way) -> Matrix:
-    """Return ``matrix`` after bit-preserving operations."""
+    """Return ``matrix`` after the case's bit-preserving operations."""
     type_, result = matrix.type, Value("moved", matrix.type)
     match way:
         case "direct":
@@ -151,7 +151,7 @@ def _computed(builder: ProgramBuilder, parameters: Parameters, loaded: Mapping[s
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: one operation on matrices that are loaded, and its result stored."""
+    """Build a case: one operation on loaded matrices, and a store of its result."""
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, float_controls=controls(parameters))
     component, operation = parameters.component, parameters.operation
     tiles = _tiles(parameters, component, parameters.layouts[0])

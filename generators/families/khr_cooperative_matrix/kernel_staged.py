@@ -63,8 +63,8 @@ class _Sizes:
 
     Attributes:
         rows, columns: of the part that a workgroup computes.
-        depth: of K, in each iteration.
-        m, n, k: of the whole.
+        depth: the part of K that one iteration covers.
+        m, n, k: of the whole product.
     """
 
     rows: int
@@ -119,7 +119,7 @@ class _StagedProduct:
             "b": self._buffer("b", row.b, size.k * size.n, "input"),
         }
         of_a, of_b = parameters.layouts
-        # The tiles that a workgroup has in its memory, each of several matrices, one after the other.
+        # The tiles in workgroup memory. Each consists of several matrices, one after another.
         self.stages = {
             "a": self._stage("a", (size.rows, size.depth), of_a, self.buffers),
             "b": self._stage("b", (size.depth, size.columns), of_b, self.buffers),
@@ -211,7 +211,7 @@ class _StagedProduct:
         tile_copy(self.builder, target, source, rows, columns, self._by_columns(name), self.parameters.numbering)
 
     def _bring(self, index: ScalarValue, buffer: ScalarValue) -> None:
-        """Copy the tiles of A and B of an iteration into a buffer, with zeros for what is beyond the matrices."""
+        """Copy an iteration's tiles of A and B into a buffer, with zeros for elements beyond the matrices."""
         size, extents, strides = self.sizes, self.extents, {"a": self.extents["k"], "b": self.extents["n"]}
         depth = self.writer.scaled("depth", index, size.depth)
         a = Window(self.arrays["a"], strides["a"], self.row0, depth, (extents["m"], extents["k"]))
@@ -232,7 +232,7 @@ class _StagedProduct:
         return following
 
     def _double(self, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
-        """Multiply the tiles of one buffer while the next ones are copied into the other; after the last tiles come zeros."""
+        """Multiply the tiles of one buffer while the next tiles are copied into the other; zeros follow the last tiles."""
         self._bring(self._plus(index, 1), self._parity(index, 1))
         following = self._multiply(self._parity(index, 0), current)
         self.builder.barrier()
@@ -260,7 +260,7 @@ class _StagedProduct:
         return totals
 
     def _lines(self, name: str, base: ScalarValue, row: ScalarValue, column: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
-        """Return row and column with the lines before the buffer added."""
+        """Return row and column after adding the lines before the buffer."""
         if self.buffers == 1:
             return row, column
         writer = self.writer
@@ -279,7 +279,7 @@ class _StagedProduct:
                     found.append(builder.elementwise(name("result"), "add", square, builder.times_scalar(name("triple"), total, three)))
                 return found
             case "gate":
-                # Each sum times the one beside it, as in a gated layer; a single sum is negated.
+                # Multiply each sum by the next one, as in a gated layer; negate a single sum.
                 if len(sums) == 1:
                     return [builder.negate(name("result"), sums[0])]
                 product = builder.elementwise(name("gated"), "multiply", sums[0], sums[1])
@@ -319,7 +319,7 @@ class _StagedProduct:
             self.builder.store(matrix, self.arrays["d"], first, self.extents["n"], Layout.ROW_MAJOR)
 
     def _add_up(self, results: Sequence[Matrix]) -> None:
-        """Store every subgroup's part of the sum, which the first subgroup adds up."""
+        """Store every subgroup's part of the sum; the first subgroup adds them up."""
         writer, builder, lines = self.writer, self.builder, self._lines_of("part")
         own = writer.scaled("own_lines", self.subgroup, lines)
         for i, matrix in enumerate(results):
@@ -340,7 +340,7 @@ class _StagedProduct:
         builder.branch(Condition(self.subgroup, "equal", writer.literal(0)), first)
 
     def draw(self, name: str, _parameters: Parameters, _program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw whole numbers whose sums are exact in any order, and use most of the bits of the accumulation."""
+        """Draw whole numbers whose sums are exact in any order and use most bits of the accumulator."""
         size, row = self.sizes, self.row
         most = kernels.budget(row)
         if row.result.is_float and self.parameters.epilogue != "none":

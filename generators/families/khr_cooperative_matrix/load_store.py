@@ -1,4 +1,4 @@
-"""load_store: a matrix goes from memory into registers and back, and every byte must land where the layout says."""
+"""load_store: a matrix goes from memory into registers and back, and every byte must end up where the layout puts it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
 
 _WORKGROUP_BYTES = 12 * 1024
-"""Bytes of the largest workgroup array of this family: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB of workgroup
-memory that every device has."""
+"""Size in bytes of this family's largest workgroup array. Two such arrays and 8 KiB that a driver may reserve fit in the 32 KiB of
+workgroup memory that every device has."""
 
 
 _INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32", "u64", "s64")}
@@ -97,12 +97,12 @@ class Access:
 
     @property
     def storage(self) -> StorageClass:
-        """Where its array is."""
+        """The storage of its array."""
         return self.parameters.store_storage if self.stores else self.parameters.load_storage
 
     @property
     def pointee(self) -> Pointee:
-        """What its pointer points to."""
+        """The type that its pointer points to."""
         return pointee_of(self.parameters.store_pointee if self.stores else self.parameters.load_pointee, self.parameters.component)
 
     @property
@@ -112,7 +112,7 @@ class Access:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """How many lines the matrix has in memory, and the bytes of a line."""
+        """The number of lines of the matrix in memory, and the bytes of a line."""
         lines, line = lines_of(self.parameters.shape, self.layout)
         return lines, line * self.parameters.component.bytes
 
@@ -123,12 +123,12 @@ class Access:
 
     @property
     def granule(self) -> int:
-        """The least number of pointees that keeps that alignment."""
+        """The smallest number of pointees that keeps that alignment."""
         return math.lcm(self.alignment, self.pointee.bytes) // self.pointee.bytes
 
     @property
     def memory(self) -> MemoryOperand | None:
-        """Its memory operand, which states the alignment where the mask asks for it."""
+        """Its memory operand, which states the alignment if the mask asks for it."""
         masks = self.parameters.memory
         if masks is None:
             return None
@@ -137,12 +137,12 @@ class Access:
 
 
 def _beyond_16_bits(pointee: Pointee) -> int:
-    """Return 2^16, or for pointees of more than 4 bytes the number of them that 2^16 bytes are: arrays stay below a few MiB."""
+    """Return 2^16, or for pointees of more than 4 bytes the number of pointees in 2^16 bytes, so arrays stay below a few MiB."""
     return (1 << 16) if pointee.bytes <= 4 else (1 << 16) // pointee.bytes
 
 
 def _tiles(access: Access) -> Tiles | None:
-    """Return the placement that the parameters ask for; None where it would be misaligned or too large."""
+    """Return the placement that the parameters ask for; None if it would be misaligned or too large."""
     parameters, pointee, granule = access.parameters, access.pointee, access.granule
     lines, line = access.lines
     tight = -(-line // pointee.bytes)
@@ -163,7 +163,7 @@ def _tiles(access: Access) -> Tiles | None:
         case "large":
             stride = rounded_up(4096 // pointee.bytes + 1, granule)
         case "huge":
-            # Truncated to 16 bits it differs from the strides that other defects give, such as the stride of adjacent lines.
+            # Truncated to 16 bits, the stride differs from the strides that other defects produce, such as the stride of adjacent lines.
             stride = rounded_up(_beyond_16_bits(pointee) + tight + 1, granule)
     match parameters.first:
         case "zero":
@@ -173,12 +173,12 @@ def _tiles(access: Access) -> Tiles | None:
         case "far":
             far = 2048 // pointee.bytes if access.storage is StorageClass.WORKGROUP else _beyond_16_bits(pointee)
             first = rounded_up(far + 1, granule)
-    # What follows the one line of a stride of 0 is in the array, so a device that takes lines for adjacent loads other elements.
+    # With a stride of 0 there is one line, and more elements follow it in the array: a device that assumes adjacent lines loads those.
     pitch = rounded_up((stride or tight) * (lines - 1) + tight, granule) + granule
     type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
     if parameters.nesting != "flat":
         inner = _inner(access, first + pitch)
-        # Each instance has an inner array of its own, with another one before and after them.
+        # Each instance has its own inner array, and there is one more before the first and after the last.
         end = inner.pitch * (parameters.instances + 2)
         return Tiles(type_, access.layout, stride, inner.pitch, parameters.instances, 1, inner.pitch + inner.head + first, pointee, end)
     found = Tiles(type_, access.layout, stride, pitch, parameters.instances, first=first, of=pointee)
@@ -186,7 +186,7 @@ def _tiles(access: Access) -> Tiles | None:
 
 
 def _inner(access: Access, length: int) -> Inner:
-    """Return inner arrays of ``length`` elements; in structs they are after 16 bytes or more."""
+    """Return inner arrays of ``length`` elements; in structs, 16 bytes or more precede them."""
     size = access.pointee.bytes
     return Inner(length, math.lcm(ALIGNMENT, size) // size if access.parameters.nesting == "member" else 0)
 
@@ -204,13 +204,13 @@ def _array(builder: ProgramBuilder, access: Access, tiles: Tiles) -> MatrixArray
 
 
 def _fits(name: Literal["load", "store"]) -> Callable[[Parameters], bool]:
-    """Return the predicate that the load, or the store, is aligned and its array fits in memory. It reads the parameters of that access
-    alone, so there are few combinations to look at."""
+    """Return a predicate that tells whether the load or the store is aligned and its array fits in memory. It reads only the parameters of
+    that access, so it has few combinations to decide."""
     return lambda parameters: _tiles(Access(parameters, name)) is not None
 
 
 def _adjacent(parameters: Parameters) -> bool:
-    """Tell whether source and target are aligned where both are in workgroup memory: its arrays may follow each other without a gap
+    """Tell whether source and target are aligned if both are in workgroup memory: its arrays may follow each other without a gap
     (F-KHR-22)."""
     accesses = Access(parameters, "load"), Access(parameters, "store")
     if any(access.storage is not StorageClass.WORKGROUP for access in accesses):
@@ -220,7 +220,7 @@ def _adjacent(parameters: Parameters) -> bool:
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
-    """Tell whether no u32 pointee is the component itself, which is a case of its own."""
+    """Tell whether a pointee called u32 differs from the component type: another label stands for the component itself."""
     if parameters.load_pointee == "u32" and parameters.component is U32:
         return False
     return not (parameters.store_pointee == "u32" and parameters.component is U32)
@@ -235,7 +235,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 
 
 def _operands(array: MatrixArray, access: Access) -> tuple[ScalarValue, ScalarValue]:
-    """Return the operands for first element and stride, from the source that the case asks for."""
+    """Return the operands for the first element and the stride, from the source that the case asks for."""
     source, component, name, tiles = access.parameters.source, access.parameters.integer, access.name, array.tiles
     stride = array.builder.operand(f"{name}_stride", component, source, tiles.stride, tiles.stride + access.granule)
     first = array.builder.operand(f"{name}_first", U32, source, tiles.first, tiles.first + access.granule)
@@ -243,15 +243,15 @@ def _operands(array: MatrixArray, access: Access) -> tuple[ScalarValue, ScalarVa
 
 
 def _splat(component: ComponentType) -> int:
-    """Return the bits of a value that a narrower or a wider reading of it would change."""
+    """Return the bits of a value that changes if it is read with fewer or more bits."""
     return bits_of(component, -1.75) if component.is_float else counted_bytes(component)
 
 
 def build(parameters: Parameters) -> Built:
     """Build a case: load, store, or both.
 
-    The whole source array, padding included, holds the pattern, so a wrong address reads a wrong value. Without a load, the pattern gives
-    the stored value where that comes from outside of the shader.
+    The whole source array, padding included, holds the pattern, so a wrong address reads a wrong value. Without a load, the pattern
+    supplies the stored value if that comes from outside the shader.
     """
     component = parameters.component
     loading, storing = Access(parameters, "load"), Access(parameters, "store")
@@ -275,7 +275,7 @@ def build(parameters: Parameters) -> Built:
         inputs = fills(program, rng)
         if parameters.action != "store_only":
             inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
-        # Without a load, the pattern gives the value.
+        # Without a load, the pattern supplies the value.
         values = places | {"value": int(pattern_bits(parameters.pattern, component, 8, rng)[-1])}
         return Subcase(name, inputs, run_time_operands(program, values))
 

@@ -1,6 +1,6 @@
-"""memory: what one invocation writes, others read, through matrices and through plain accesses.
+"""memory: one invocation writes data and others read them, through matrices and through plain accesses.
 
-The writer and the reader share an array called ``handed``; each form says who they are, and what synchronizes them.
+The writer and the reader share an array called ``handed``. Each form defines the writer, the reader and their synchronization.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from generators.routines.workgroup import copy, copy_part, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _ROUNDS = 23
-"""Times that matrices change hands in the form ``relay``, less the number of the run. In the first run they are a multiple of every number
-of subgroups, so a matrix is back where it was: the first contents of other places, which a cache may have kept, are wrong then. In the
-second run they are not, so a matrix that never moves is wrong."""
+"""Number of times that matrices are passed on in the form ``relay``, less the number of the run. In the first run it is a multiple of every
+subgroup count, so each matrix returns to its place, and stale contents of other places in a cache are wrong. In the second run it is not,
+so a matrix that never moves is wrong."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _REACH: Mapping[str, MemoryScope] = MappingProxyType(
@@ -46,7 +46,7 @@ _REACH: Mapping[str, MemoryScope] = MappingProxyType(
         "interleaved": MemoryScope.QUEUE_FAMILY,
     }
 )
-"""The least scope that a form's accesses must reach, where it is not the workgroup."""
+"""The smallest scope that a form's accesses must reach, if it is not the workgroup."""
 _EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
 
 
@@ -70,7 +70,7 @@ Form = Literal[
     "own_copies",
     "divided_plain",
 ]
-"""Who writes and who reads; see the functions that write them."""
+"""The forms, which differ in writer and reader; see the functions that write them."""
 
 _DISPATCHES: tuple[Form, ...] = ("dispatch", "interleaved")
 
@@ -114,7 +114,7 @@ def _workgroups(parameters: Parameters) -> int:
 
 
 def _tiles(parameters: Parameters) -> Tiles:
-    """Return the tiles of a case: every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
+    """Return the tiles of a case: every line begins at a multiple of 16 bytes, or of its own size if that is less (KHR-ALIGN-01)."""
     type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
     granule = granule_of(parameters.component)
     lines, line = lines_of(parameters.shape, parameters.written)
@@ -128,7 +128,7 @@ def _tiles(parameters: Parameters) -> Tiles:
 
 
 def _stride(parameters: Parameters, tiles: Tiles, layout: Layout) -> int:
-    """Return the stride of a tile in ``layout``: a tight tile read in the other layout has the lines of that layout."""
+    """Return the stride of a tile in ``layout``: a tight tile that is read in the other layout has the lines of that layout."""
     if parameters.padding == "padded" or parameters.form == "interleaved" or layout is parameters.written:
         return tiles.stride
     return lines_of(parameters.shape, layout)[1]
@@ -152,7 +152,7 @@ class Parts:
 
     @property
     def handover(self) -> Handover:
-        """What makes writes available and visible."""
+        """How writes become available and visible."""
         return self.parameters.handover
 
     @property
@@ -178,12 +178,12 @@ class Parts:
         return self.array("target", StorageClass.STORAGE_BUFFER, "output")
 
     def handed(self) -> Array:
-        """Declare the shared array. Where it is a buffer, its final contents are judged."""
+        """Declare the shared array. If it is a buffer, its final contents are judged."""
         storage = self.parameters.storage
         return self.array("handed", storage, "scratch" if storage is StorageClass.WORKGROUP else "inout")
 
     def begin(self, name: str, first: int = 0, step: int = 1) -> ScalarValue:
-        """Return where the tile ``first`` + instance * ``step`` begins."""
+        """Return the first element of the tile ``first`` + instance * ``step``."""
         base = self.builder.literal(self.tiles.first + first * self.tiles.pitch)
         if self.instance is None:
             return base
@@ -223,7 +223,7 @@ class Parts:
             self.builder.add(TensorStore(matrix, array, at, *self.tensor(f"{matrix.name}_stored", layout), memory))
 
     def tensor(self, name: str, layout: Layout) -> tuple[TensorLayout, TensorView | None]:
-        """Return the layout of a tensor that is a tile in ``layout``, and the view that transposes it where its lines are columns."""
+        """Return the layout of a tensor that is a tile in ``layout``, and the view that transposes it if its lines are columns."""
         lines = lines_of(self.parameters.shape, layout)
         steps: tuple[LayoutStep, ...] = (
             ("dimension", lines),
@@ -238,7 +238,7 @@ class Parts:
 
 
 def _between_instances(parts: Parts, scope: MemoryScope) -> None:
-    """Store a matrix, and load it again after a barrier: in the same instance, or in the instance as far from the last one."""
+    """Store a matrix, and load it again after a barrier: in the same instance, or in its mirror image counted from the last instance."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     at = parts.begin("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
@@ -266,8 +266,8 @@ def _divided(parts: Parts) -> None:
 
 
 def _reload(parts: Parts, scope: MemoryScope) -> None:
-    """Load a matrix, have other matrices stored there by the same instance (at workgroup ``scope``: by the one as far from the last
-    one), and load it again by the same operands. Store both."""
+    """Load a matrix, store another matrix there, and load it again with the same operands. The store is by the same instance or, at
+    workgroup ``scope``, by its mirror image counted from the last instance. Store both loaded matrices."""
     builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
     before = parts.array("before", StorageClass.STORAGE_BUFFER, "output")
     _fill(parts, handed)
@@ -283,7 +283,7 @@ def _reload(parts: Parts, scope: MemoryScope) -> None:
 
 
 def _reload_plain(parts: Parts) -> None:
-    """Load a matrix, have single elements stored there, and load it again by the same operands. Store both."""
+    """Load a matrix, store single elements there, and load it again with the same operands. Store both loaded matrices."""
     builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
     before = parts.array("before", StorageClass.STORAGE_BUFFER, "output")
     _fill(parts, handed)
@@ -298,14 +298,14 @@ def _reload_plain(parts: Parts) -> None:
 
 
 def _fill(parts: Parts, handed: Array) -> None:
-    """Write something to workgroup memory. Buffers have what the host wrote."""
+    """Write initial values to workgroup memory. Buffers have their contents from the host."""
     if handed.storage is StorageClass.WORKGROUP:
         copy(parts.builder, handed, parts.array("fill", StorageClass.STORAGE_BUFFER, "input"))
         parts.builder.barrier(handover=parts.handover)
 
 
 def _relay(parts: Parts) -> None:
-    """Pass matrices on many times, each to the instance before, through the same places."""
+    """Pass matrices on many times, each to the preceding instance, through the same places."""
     builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
     assert parts.instance is not None, "memory: the constraints must exclude this case"
     own = parts.begin("own")
@@ -323,7 +323,7 @@ def _relay(parts: Parts) -> None:
 
 
 def _own_copies(parts: Parts) -> None:
-    """Write the elements of each subgroup's tile by its own invocations, then load its matrix after a barrier of the subgroup."""
+    """Write the elements of each subgroup's tile in its own invocations, then load the matrix after a subgroup barrier."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     at = parts.begin("own")
     copy_part(parts.builder, (handed, at), (source, at), parts.tiles.pitch, backwards=True)
@@ -332,8 +332,8 @@ def _own_copies(parts: Parts) -> None:
 
 
 def _divided_plain(parts: Parts) -> None:
-    """Hand single elements from invocation to invocation over subgroup barriers, twice, in the first subgroup alone; then each subgroup
-    writes elements, and stores a matrix that it has loaded before the branch."""
+    """In the first subgroup alone, pass single elements between invocations across subgroup barriers, twice. Then each subgroup writes
+    elements, and stores a matrix that it loaded before the branch."""
     builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
     again, written, after = (parts.array(name, StorageClass.STORAGE_BUFFER, "output") for name in ("again", "written", "after"))
@@ -344,7 +344,7 @@ def _divided_plain(parts: Parts) -> None:
         copy_part(builder, (handed, at), (source, at), pitch)
         builder.barrier(MemoryScope.SUBGROUP, parts.handover)
         copy_part(builder, (target, at), (handed, at), pitch, backwards=True)
-        # What the first elements were read from is about to be overwritten.
+        # The source of the first elements is about to be overwritten.
         builder.barrier(MemoryScope.SUBGROUP, parts.handover)
         copy_part(builder, (handed, at), (fill, at), pitch)
         builder.barrier(MemoryScope.SUBGROUP, parts.handover)
@@ -358,10 +358,10 @@ def _divided_plain(parts: Parts) -> None:
 
 
 def _dispatch(parts: Parts) -> None:
-    """Store matrices in each workgroup, and load them all in the last workgroup to arrive.
+    """Store matrices in each workgroup, and load all of them in the last workgroup to arrive.
 
-    Interleaved matrices share cache lines with matrices of other workgroups, which a load before the store brings to where the workgroup
-    runs: without availability and visibility the last workgroup finds there what other workgroups have not yet written.
+    Interleaved matrices share cache lines with matrices of other workgroups, and a load before the store caches those lines. Without
+    availability and visibility operations, the last workgroup reads stale values from them.
     """
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()
     counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")
@@ -381,7 +381,7 @@ def _dispatch(parts: Parts) -> None:
 
 
 def _plain_to_matrix(parts: Parts) -> None:
-    """Write single elements, each by another invocation than the one with the index of its source, then load matrices."""
+    """Write single elements, none of them in the invocation with the index of its source, then load matrices."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     copy(parts.builder, handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
@@ -390,8 +390,8 @@ def _plain_to_matrix(parts: Parts) -> None:
 
 
 def _matrix_to_plain(parts: Parts, around: bool) -> None:
-    """Store matrices over the elements of earlier plain stores, then read single elements: by the invocation that wrote the plain element
-    (``around``), which must not remember it, or by another."""
+    """Store matrices over the elements of earlier plain stores, then read single elements. The reader is the invocation that wrote the
+    plain element (``around``), which must not reuse its old value, or another invocation."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
     copy(parts.builder, handed, fill)
@@ -403,7 +403,7 @@ def _matrix_to_plain(parts: Parts, around: bool) -> None:
 
 
 def _in_place(parts: Parts) -> None:
-    """Load a matrix and store it to where it came from, in another layout."""
+    """Load a matrix and store it in the same place, in another layout."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     copy(parts.builder, handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
@@ -472,7 +472,7 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. The source holds the pattern, the other arrays begin with random bits, and the counter with 0."""
+    """Build a case. The source holds the pattern; the other arrays start with random bits, and the counter with 0."""
     component = parameters.component
     builder = ProgramBuilder(parameters.scope, parameters.subgroups, _workgroups(parameters))
     instance = builder.instance_index() if builder.instances > 1 else None

@@ -1,4 +1,4 @@
-"""module_versions: the same work in modules of each version of SPIR-V, with each statement of the local size."""
+"""module_versions: the same work in modules of each SPIR-V version, with each way to state the local size."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LAYOUTS = (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR, Layout.R
 _CONVERTED: Mapping[str, ComponentType] = {
     name: COMPONENT_TYPES[other] for name, other in (("f16", "f32"), ("f32", "f16"), ("bf16", "f32"), ("s32", "f32"), ("u32", "f32"))
 }
-"""Component type of C -> of C after the conversion: another type that devices have in accumulators."""
+"""Component type of C -> its component type after the conversion: another type that devices have in accumulators."""
 
 _TRIPS = 3
 """Iterations of the loop: the first negates the accumulator, the others add a product."""
@@ -147,7 +147,7 @@ class _WorkWriter:
                 return tiles.d
 
     def _results(self, given: Mapping[str, Matrix]) -> dict[str, Matrix]:
-        """Return what the shader stores, by name of the array."""
+        """Return the matrices that the shader stores, by name of the array."""
         builder, c = self.builder, given["c"]
         match self.parameters.work:
             case "copy":

@@ -99,7 +99,8 @@ def _data_fits_row(parameters: Parameters) -> bool:
 
 
 def _carries(parameters: Parameters) -> bool:
-    """Tell whether a result can be C of the next multiply-add, where it is: C and Result have one type, and one sign as declared."""
+    """Tell whether a result can be C of the next multiply-add, if the case uses it so: C and Result have one type and one declared
+    signedness."""
     row = parameters.row
     return parameters.form not in (*LOOPS, "reuse") or (row.c is row.result and parameters.declared not in ("c", "result"))
 
@@ -174,7 +175,7 @@ class _MuladdWriter:
         return self.builder.build(ENVELOPE if self.parameters.data == "envelope" else "")
 
     def single(self) -> None:
-        """Write one multiply-add; for ``reuse`` the same operands again in a second one, and C in a third."""
+        """Write one multiply-add; for ``reuse``, a second one takes the same operands again, and a third one takes C."""
         a, b, c = (self.load(name) for name in "abc")
         result = self.muladd("product", a, b, c)
         if self.parameters.form == "single":
@@ -218,13 +219,13 @@ def build(parameters: Parameters) -> Built:
     worked, built = writer.tiles, writer.finish()
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        # A loop of no iterations has data, too: it must not read them.
+        # A loop without iterations also has data, which it must not read.
         chain = Chain(worked.row, program.instances, max(1, worked.steps), max(1, worked.repeats))
         drawn = parameters.pattern(chain, rng)
         arrays: dict[str, np.ndarray] = {}
         for group, data in ((worked.a, drawn.a), (worked.b, drawn.b), (worked.c, drawn.c[:, None])):
             for position, (array, tiles) in enumerate(group.items()):
-                # Further accumulators get the same magnitudes elsewhere, so what was proved of the sums still holds.
+                # Further accumulators get the same magnitudes in other places, so the proof for the sums still holds.
                 moved = np.roll(data, position * 3, axis=-1) if group is worked.b else np.roll(data, position * 3, axis=-2)
                 arrays[array] = tiles.contents(moved, rng)
         operands = run_time_operands(program, {"trip_count": worked.trips})

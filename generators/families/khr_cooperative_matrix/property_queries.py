@@ -1,4 +1,4 @@
-"""property_queries: the rules of the commands that list what a device supports."""
+"""property_queries: the rules of the commands that list a device's supported properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robustness: matrices that are partly or wholly beyond the range of their buffer, where accesses are bounds-checked."""
+"""robustness: matrices partly or wholly beyond the range of their buffer, with bounds-checked accesses."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _POINTEES: Mapping[str, Callable[[ComponentType], Pointee]] = {
     "vec4": partial(Pointee, lanes=4),
     "uvec4": lambda _: Pointee(U32, 4),
 }
-"""Each makes the pointee of an array of a component type."""
+"""Functions that make the pointee of an array from a component type."""
 
 _RANGE_UNIT = 4
-"""The size of a range in bytes is a multiple of this, which is the most that robustStorageBufferAccessSizeAlignment may be."""
+"""The size of a range in bytes is a multiple of this number, the maximum of robustStorageBufferAccessSizeAlignment."""
 
 _FAR = 1 << 20
 _HUGE = 0x7000_0000
-"""Distances in bytes far beyond any buffer. The lower 16 (20) bits of an offset do not show them, and 32 signed bits still hold them."""
+"""Distances in bytes far beyond any buffer. They are lost in the lower 16 (20) bits of an offset, but fit in 32 signed bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +66,7 @@ class SubcaseParameters(Parameters):
 
 
 def _cut_tiles(parameters: Parameters) -> Tiles | None:
-    """Return where the matrices are in the array that the range cuts; None if an address would be misaligned or an element would be
-    split."""
+    """Return the placement of the matrices in the array that the range cuts; None if an address would be misaligned or an element split."""
     component, cut = parameters.component, parameters.cut
     lines, components = lines_of(parameters.shape, parameters.layout)
     pointee = parameters.pointee(component)
@@ -84,7 +83,7 @@ def _cut_tiles(parameters: Parameters) -> Tiles | None:
     half = stride * (lines // 2)
     end = {
         "whole": span,
-        # An offset that loses its upper bits is in the range, where there are data.
+        # An offset that loses its upper bits falls into the range, where there are data.
         "far": span,
         "huge": span,
         "line": half,
@@ -103,7 +102,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": lamb
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: a load or a store that the range cuts, and the other one tight and in bounds.
+    """Build a case: a load or a store that the range cuts; the other access is tight and in bounds.
 
     Raises:
         GeneratorError: the case is one that the constraint ``aligned`` excludes.
@@ -131,7 +130,7 @@ def build(parameters: Parameters) -> Built:
     count = source.array.bytes // component.bytes
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw elements of which none has all bits zero, so a zero comes from a bounds check."""
+        """Draw elements that all have at least one bit set, so a zero comes from a bounds check."""
         bits = pattern_bits(parameters.pattern, component, count, rng)
         bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
         return Subcase(name, {"source": bits.view(np.uint8)}, run_time_operands(program, operands))

@@ -1,6 +1,6 @@
 """specialization: the operands of matrix types, loads and stores come from specialization constants.
 
-Where a parameter has several values, the case has one module and a pipeline for each of them.
+If a parameter has several values, the case has one module and a pipeline for each value.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Pipeline:
     """The values of one pipeline.
 
     Attributes:
-        types: the matrix type, and its twin where the case has one.
+        types: the matrix type, and its twin if the case has one.
         load, store: layouts. ``padding``: granules between lines. ``subgroups``: in the workgroup.
         label: the values that vary.
     """
@@ -119,7 +119,7 @@ def _halved(value: int) -> int:
 
 
 def _twin(parameters: Parameters, type_: TypeValues) -> TypeValues:
-    """Return the second type; where only the constant's id differs, an equal one."""
+    """Return the second type, which is equal if only the constant's id differs."""
     if parameters.twin_value == "equal":
         return type_
     match parameters.twin:
@@ -164,9 +164,9 @@ class Frame:
     """Literals that all pipelines of a case share, in components.
 
     Attributes:
-        load, store: the least strides: literal ones are the same in every pipeline.
-        load_pitch, store_pitch: from one matrix to the next: instance by instance, and each with its twin.
-        matrices: places in either array.
+        load, store: the minimum strides; literal strides are the same in every pipeline.
+        load_pitch, store_pitch: distance from one matrix to the next; matrices are in instance order, each with its twin.
+        matrices: number of places in each array.
     """
 
     load: int
@@ -191,7 +191,7 @@ def _all_tiles(component: ComponentType, all_: list[Pipeline], least: tuple[int,
 
 
 def frame(parameters: Parameters, all_: list[Pipeline]) -> Frame:
-    """Return what the pipelines of a case share."""
+    """Return the literals that the pipelines of a case share."""
     component, least = parameters.component, (0, 0)
     loads, stores = _all_tiles(component, all_, least)
     if parameters.stride_from == "literal" or _has_twin(parameters):
@@ -210,7 +210,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _varies_by_constant(parameters: Parameters) -> bool:
-    """Tell whether specialization constants alone differ between pipelines."""
+    """Tell whether the pipelines differ only in specialization constants."""
     if parameters.use_from == "literal" and parameters.use.varies:
         return False
     if parameters.scope_from == "literal" and parameters.scope.varies:
@@ -226,7 +226,7 @@ def _varies_by_constant(parameters: Parameters) -> bool:
 
 
 def _twin_source(parameters: Parameters) -> ConstantSource:
-    """Return where the constant comes from in which the twin differs."""
+    """Return the source of the constant in which the twin differs."""
     match parameters.twin:
         case "rows":
             return parameters.rows_from
@@ -245,7 +245,7 @@ def _twins(parameters: Parameters) -> bool:
     if parameters.twin == "use" and parameters.use.values == (Use.ACCUMULATOR,):
         return False
     if parameters.twin == "scope" and parameters.subgroups.values != (1,):
-        # The place of an instance's matrix is counted in instances of one scope.
+        # The position of an instance's matrix is counted in instances of one scope.
         return False
     return _twin_source(parameters) == "specialization" and all(one.is_single for one in _varying(parameters).values())
 
@@ -271,7 +271,7 @@ class _PipelineWriter:
         """Return the matrix type, and its twin, which is equal except for the one constant in which it differs."""
         give, own, parameters = self.constants, self.own.types[0], self.parameters
         rows_from, columns_from, use_from = parameters.rows_from, parameters.columns_from, parameters.use_from
-        # A literal twin has the value that the other's constant has by default.
+        # A literal twin has the default value of the other's constant.
         literal = parameters.twin_value == "default"
         taken = [each.types[0] for each in self.all] if literal else [type_ for each in self.all for type_ in each.types]
         defaults = {

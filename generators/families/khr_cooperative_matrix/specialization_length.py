@@ -23,7 +23,7 @@ from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BIG = {"before": 37, "between": 91, "after": 53}
-"""Lengths of the neighbours where they are long and odd."""
+"""Lengths of the neighbours if they are long and odd."""
 
 _NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "none": (),
@@ -31,13 +31,14 @@ _NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "between": ("between",),
     "all": ("before", "between", "after"),
 }
-"""Word -> names of the arrays before, between and after the arrays of the matrices."""
+"""Label -> names of the arrays before, between and after the matrix arrays."""
 
 LengthSource = Literal["selected", "specialization", "literal"]
-"""Where a length comes from: a specialization constant that selects one of two, one that is the length, or a literal."""
+"""Sources of a length: a specialization constant that selects one of two lengths, a specialization constant that is the length, or a
+literal."""
 
 _SIZES: Mapping[str, bool] = {"one": False, "big": True}
-"""Word -> whether a neighbour is big, or has the length of one element."""
+"""Label -> whether a neighbour is big, or has the length of one element."""
 
 
 def _has_neighbours(parameters: Parameters) -> bool:
@@ -74,7 +75,7 @@ class SubcaseParameters(Parameters):
 
 @dataclass(frozen=True)
 class ArraySizes:
-    """Where the matrices are in each array, and the lengths of the arrays."""
+    """The positions of the matrices in each array, and the lengths of the arrays."""
 
     load: Tiles
     store: Tiles
@@ -83,7 +84,7 @@ class ArraySizes:
 
 
 def _length(component: ComponentType, least: int) -> int:
-    """Return the length of an array that needs ``least`` elements, rounded up so the array after it can be aligned as well."""
+    """Return the length of an array that needs ``least`` elements, rounded up so the next array can be aligned too."""
     return rounded_up(least, ALIGNMENT // component.bytes)
 
 
@@ -121,7 +122,7 @@ class _LengthWriter:
         self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
 
     def _length(self, source: LengthSource, name: str, value: int, other: int) -> Extent:
-        """Return the length ``value``; ``other`` is the least that it could be, and the default of a constant."""
+        """Return the length ``value``; ``other`` is its minimum and the default of a constant."""
         match source:
             case "literal":
                 return value
@@ -149,7 +150,7 @@ class _LengthWriter:
         return self.builder.array(name, pointee, count, StorageClass.STORAGE_BUFFER, "input" if role == "input" else "output")
 
     def write(self) -> Program:
-        """Write the program: everything goes into workgroup memory, matrices from one array to another, and everything comes back."""
+        """Write the program: all data go into workgroup memory, matrices move from one array to another, and all data come back."""
         builder, parameters, found = self.builder, self.parameters, sizes(self.parameters)
         pointee, aside = Pointee(self.component), Pointee(parameters.neighbour)
         kept: list[tuple[Array, Array, Array]] = []
@@ -189,7 +190,7 @@ class _LengthWriter:
 def build(parameters: Parameters) -> Built:
     """Build the program of a case's first pipeline, with the programs of the others.
 
-    The source has the pattern, every other array random bits of its type, so an array that overlaps another shows.
+    The source has the pattern and every other array random bits of its type, so overlapping arrays are noticed.
     """
     labels = pipeline_labels({"neighbour_size": parameters.neighbour_size})
     writers = [_LengthWriter(parameters, parameters.neighbour_size.of(number), label) for number, label in enumerate(labels)]

@@ -1,6 +1,6 @@
-"""specialization_muladd: a multiply-add all of whose types come from specialization constants.
+"""specialization_muladd: a multiply-add whose types all come from specialization constants.
 
-Where a parameter has several values, the case has one module and a pipeline for each of them.
+If a parameter has several values, the case has one module and a pipeline for each value.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _INTEGERS: Mapping[PatternName, Draw] = {
 
 @dataclass(frozen=True)
 class MuladdSizes:
-    """MuladdSizes of a multiply-add: A is ``m`` x ``k``, B ``k`` x ``n``."""
+    """The sizes of a multiply-add: A is ``m`` x ``k``, B ``k`` x ``n``."""
 
     m: int
     n: int
@@ -97,7 +97,8 @@ class SubcaseParameters(Parameters):
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The values of one pipeline: its property row, scope, subgroups, the layouts of A, B, C and Result, and a label of what varies."""
+    """The values of one pipeline: its property row, scope, subgroups, the layouts of A, B, C and Result, and a label of the values that
+    vary."""
 
     row: PropertyRow
     scope: Scope
@@ -136,7 +137,7 @@ def pipelines(parameters: Parameters) -> list[Pipeline]:
 
 
 def tiles(all_: list[Pipeline], own: Pipeline, literal_strides: bool) -> dict[str, Tiles]:
-    """Return where the matrices of a pipeline are: pitches, and strides where they are literal, are shared by all pipelines."""
+    """Return the placement of a pipeline's matrices. All pipelines share the pitches, and literal strides."""
     found = {}
     for padding, name in enumerate("abcd"):
         granule = granule_of(own.type(name).component)
@@ -151,7 +152,7 @@ def tiles(all_: list[Pipeline], own: Pipeline, literal_strides: bool) -> dict[st
 
 
 def _varies_by_constant(parameters: Parameters) -> bool:
-    """Tell whether specialization constants alone differ between pipelines."""
+    """Tell whether the pipelines differ only in specialization constants."""
     if parameters.sizes.varies and parameters.ids in ("mixed", "literal"):
         return False
     if parameters.layouts.varies and parameters.layout_from == "literal":
@@ -166,7 +167,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 
 
 class _MuladdPipelineWriter:
-    """Writes the program of one pipeline: the ``own``-th of all."""
+    """Writes the program of pipeline number ``own``."""
 
     def __init__(self, parameters: Parameters, all_: list[Pipeline], placed: list[dict[str, Tiles]], own: int) -> None:
         self.parameters, self.all, self.placed = parameters, all_, placed
@@ -178,10 +179,10 @@ class _MuladdPipelineWriter:
         self.sides: dict[str, Operand] = {}
 
     def extent(self, name: str, side: str) -> Extent:
-        """Return rows or columns of a matrix type.
+        """Return the rows or columns of a matrix type.
 
-        Constants of one side have one default, which makes the types of a module fit each other that nobody specializes (KHR-MAD-01);
-        where a type has a literal, that is its value.
+        All constants of one side (M, N or K) have the same default, so the types of an unspecialized module fit each other (KHR-MAD-01). If
+        one type has a literal for the side, the default is that literal.
         """
         value = self.own.extent(side)
         default = constants.other_extent([each.extent(side) for each in self.all])
@@ -211,7 +212,7 @@ class _MuladdPipelineWriter:
         return self.constants.layout(self.parameters.layout_from, f"{name}_layout", self.own.layouts[name], default)
 
     def _operands(self, array: MatrixArray) -> tuple[ScalarValue, ScalarValue]:
-        """Return first element and stride of the access to an array."""
+        """Return the first element and the stride of the access to an array."""
         name, tiles = array.name, array.tiles
         default = max(each[name].stride for each in self.placed) + granule_of(tiles.component)
         stride = self.constants.scalar(self.parameters.stride_from, f"{name}_stride", tiles.stride, default)
@@ -235,7 +236,7 @@ class _MuladdPipelineWriter:
 def build(parameters: Parameters) -> Built:
     """Build the program of a case's first pipeline, with the programs of the others.
 
-    Data are exact in every order and need nearly all bits of the sum; ``permutation`` has products of single elements.
+    Data are exact in every order and need nearly all bits of the sum; with ``permutation``, each result is a product of single elements.
     """
     all_ = pipelines(parameters)
     placed = [tiles(all_, own, parameters.stride_from == "literal") for own in all_]

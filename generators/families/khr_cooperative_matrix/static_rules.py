@@ -1,4 +1,4 @@
-"""static_rules: a module that breaks one rule of SPV_KHR_cooperative_matrix, and the nearest one that keeps it."""
+"""static_rules: a module that breaks one rule of SPV_KHR_cooperative_matrix, and the most similar module that keeps it."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def _base(row: PropertyRow) -> BaseModule:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    """Return the good module of the row, with the edits of the rule."""
+    """Return the valid module of the row after the edits of the rule."""
     return checked_module(parameters, _base(parameters.types))

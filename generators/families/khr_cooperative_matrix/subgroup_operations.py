@@ -1,4 +1,4 @@
-"""subgroup_operations: operations of subgroups beside a multiply-add, and as its operands."""
+"""subgroup_operations: subgroup operations beside a multiply-add, and as sources of its operands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
 
 _CHOICES = 4
-"""What the matrices depend on is a number below this."""
+"""The number on which the matrices depend is below this limit."""
 
 Reduction = Literal["add", "multiply", "min", "max", "and", "or", "xor"]
 Arithmetic = Literal[Reduction, "inclusive_add", "exclusive_add", "inclusive_min", "exclusive_max"]
@@ -60,7 +60,7 @@ _COMMON = (
     *get_args(Reduction),
     *("ballot_count", "ballot_lowest", "ballot_highest", "all", "any", "all_equal", "broadcast", "broadcast_first"),
 )
-"""Operations whose result is the same in the subgroup."""
+"""Operations whose result is the same in the whole subgroup."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +122,12 @@ class _SubgroupWriter:
     def _tiles(self, name: str, count: int) -> Tiles:
         type_ = row_type(self.parameters.row, name, Scope.SUBGROUP)
         layout = Layout.COLUMN_MAJOR if name == "b" else Layout.ROW_MAJOR
-        # Between the lines of the result there is room for every stride that may be chosen.
+        # The gaps between the lines of the result leave room for every stride that may be chosen.
         padding = _CHOICES if name == "d" else 1
         return tiled(type_, layout, padding, (self.parameters.subgroups, count), granule=granule_of(type_.component))
 
     def write(self) -> Program:
-        """Compute the result of each invocation, what the matrices take from it, the multiply-add, and store both."""
+        """Compute the result of each invocation, the number that the matrices take from it, and the multiply-add; store both results."""
         builder, operation = self.builder, self.parameters.operation
         together = self.parameters.among == "all" and operation in _COMMON
         builder.instance_index()
@@ -145,7 +145,7 @@ class _SubgroupWriter:
         common: Scalar = result
         if not together:
             common = Value("common", result.type)
-            # What is elected is the first invocation, and the last one of a scan has seen all others.
+            # An election chooses the first invocation, and the last invocation of a scan combines all others.
             elected = operation == "elect" and self.parameters.among == "all"
             builder.add(SubgroupBroadcast(common, result, 0 if elected else self.size - 1))
         self._multiply(self._choice(common))
@@ -156,7 +156,7 @@ class _SubgroupWriter:
         return builder.build()
 
     def _apart(self, index: ScalarValue, own: Scalar) -> Scalar:
-        """Compute the result among the invocations of even and of odd number."""
+        """Compute the result separately among the even and the odd invocations."""
         builder = self.builder
         odd = builder.arithmetic("odd", "and", index, builder.literal(1))
         with builder.arm() as then:
@@ -168,7 +168,7 @@ class _SubgroupWriter:
         return result
 
     def _operation(self, name: str, own: Scalar, lane: int, mask: int) -> Scalar:
-        """Add the operation. ``lane`` is whose value is broadcast, and ``mask`` the distance of a shuffle."""
+        """Add the operation. ``lane`` is the invocation whose value is broadcast, and ``mask`` the distance of a shuffle."""
         builder, operation, type_ = self.builder, self.parameters.operation, own.type
         asked = Condition(self.bit, "equal", builder.literal(1))
         result = Value(name, type_)
@@ -290,7 +290,7 @@ class _SubgroupWriter:
         return converted
 
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw numbers whose every one decides a result, and operands that are exact in every order."""
+        """Draw numbers that each decide a result, and operands with exact results in every order."""
         chain = Chain(parameters.row, program.instances, _CHOICES, 1)
         drawn = (products.exact if parameters.row.result.is_float else integers.wrapping)(chain, rng)
         c = np.stack([np.roll(drawn.c, 3 * tile, axis=-2) for tile in range(_CHOICES)], axis=1)
@@ -301,7 +301,7 @@ class _SubgroupWriter:
         numbers = np.zeros(self.invocations, parameters.number.dtype)
         order = np.zeros(self.invocations, np.uint32)
         for group in groups:
-            # Neither the other half nor the next subgroup has the same answer to a question.
+            # The other half and the next subgroup have different results of votes.
             numbers[group] = _drawn(parameters, len(group), (int(group[0]) + int(group[0]) // self.size + parameters.run) % 2 == 0, rng)
             order[group] = rng.permutation(group) % self.size
         inputs["numbers"] = numbers.view(np.uint8)
@@ -311,7 +311,7 @@ class _SubgroupWriter:
 
 
 def _drawn(parameters: Parameters, count: int, flag: bool, rng: np.random.Generator) -> np.ndarray:
-    """Draw the numbers of the invocations that compute together. ``flag`` is whether a vote is to be won, by or against one invocation."""
+    """Draw the numbers of the invocations that compute together. ``flag`` tells whether a vote succeeds; one invocation decides it."""
     operation, number = parameters.operation, parameters.number
     values = rng.integers(1, 1 << 12, count) if number.is_float else rng.integers(0, 1 << 32, count, np.uint32)
     one = rng.integers(count)
@@ -319,7 +319,7 @@ def _drawn(parameters: Parameters, count: int, flag: bool, rng: np.random.Genera
         case "multiply":
             values |= 1
         case "or" | "and":
-            # Each bit of the result rests on one invocation alone.
+            # Each bit of the result depends on a single invocation.
             owner = rng.permutation(np.arange(32) % count)
             bits = np.array([sum(1 << bit for bit in range(32) if owner[bit] == lane) for lane in range(count)], np.uint32) & values
             values = bits if operation == "or" else ~bits

@@ -1,4 +1,4 @@
-"""workgroup_shapes: local sizes, dispatches and subgroup sizes of every shape, with tiles of its own for each subgroup."""
+"""workgroup_shapes: local sizes, dispatches and subgroup sizes of every shape, with separate tiles for each subgroup."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from generators.routines.subgroups import store_subgroups
 from generators.types import Layout, StorageClass
 
 _INVOCATIONS = 1024
-"""Invocations of the largest workgroup of today's devices."""
+"""Number of invocations in the largest workgroup of current devices."""
 
 _INSTANCES = 64
-"""Scope instances of the largest dispatch: more show nothing new and take longer."""
+"""Number of scope instances in the largest dispatch: more would take longer and test nothing new."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Arrangement:
     """How the subgroups of a workgroup are arranged along its axes.
 
     Attributes:
-        least: subgroups that it needs.
+        least: the minimum number of subgroups.
         halves: whether it splits the subgroups in two.
-        along: subgroups -> invocations in y and z; what they leave of the subgroups is along x.
+        along: subgroups -> invocations in y and z; the remaining factor is along x.
     """
 
     least: int
@@ -142,7 +142,7 @@ class _TileWriter:
         """Load A, B and C; store each of them, or A x B + C."""
         builder, parameters, worked = self.builder, self.parameters, self.tiles
         storage, several = parameters.storage, math.prod(parameters.workgroups) > 1
-        # Several workgroups cannot write one buffer from what each has in its own memory.
+        # Several workgroups cannot all write one buffer from their own workgroup memory.
         out = StorageClass.STORAGE_BUFFER if storage is StorageClass.WORKGROUP and several else storage
         given = worked.given
         taken = worked.d if parameters.form == "muladd" else {f"{name}_copy": tiles for name, tiles in given.items()}
@@ -177,7 +177,7 @@ def _operands(worked: ProductTiles, instances: int, rng: np.random.Generator) ->
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. A multiply-add has exact data; copies have bits that name their position, or random ones. No two instances have the
+    """Build a case. A multiply-add has exact data; copies have bits that identify their position, or random bits. No two instances have the
     same data."""
     writer = _TileWriter(parameters)
     worked = writer.tiles

@@ -23,7 +23,7 @@ from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BLOCK_OFFSET = 32
-"""Byte at which arrays of workgroup memory begin in their blocks."""
+"""Byte offset of workgroup arrays in their blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class _UntypedWriter:
         self.strides: dict[str, int] = {}
 
     def write(self) -> Program:
-        """Write the program: a load, and a store of what it gives."""
+        """Write the program: a load, and a store of the loaded matrix."""
         given, taken = _load_tiles(self.parameters), _store_tiles(self.parameters)
         source = self._source(given)
         target, finish = self._target(taken)
@@ -115,7 +115,7 @@ class _UntypedWriter:
         return shared
 
     def _target(self, tiles: ByteTiles) -> tuple[Array, Callable[[], None]]:
-        """Return the array to store to, and what brings it to the host."""
+        """Return the array to store to, and the steps that bring it to the host."""
         if self.parameters.storage is not StorageClass.WORKGROUP:
             return self._array("target", tiles, "output", "store"), lambda: None
         fill, buffer = self._plain("target_fill", tiles, "input"), self._plain("target", tiles, "output")
@@ -130,7 +130,7 @@ class _UntypedWriter:
         return shared, finish
 
     def _seen(self, array: Array) -> Array:
-        """Return the array as chains into it see it."""
+        """Return the array in the form that chains into it see."""
         pointee = pointee_of(self.parameters.base, self.parameters.component)
         if not array.is_untyped or pointee == array.pointee:
             return array

@@ -1,4 +1,4 @@
-"""variable_pointers: loads and stores through a pointer that the shader chooses among several."""
+"""variable_pointers: loads and stores through a pointer that the shader selects among several."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SubcaseParameters(Parameters):
 
 
 _STEPS = 3
-"""Matrices among which a pointer chooses, for each scope instance and array."""
+"""Number of matrices from which a pointer is chosen, for each scope instance and array."""
 
 
 def _tiles(parameters: Parameters) -> ByteTiles:
@@ -126,7 +126,7 @@ class _PointerWriter:
         strided = self.parameters.form in ("moved", "carried")
         places = [(arrays[0], 0), (arrays[0], 1)] if len(arrays) == 1 else [(arrays[0], 1), (arrays[1], 1)]
         if strided and len(arrays) == 2:
-            # What is chosen goes on by one matrix.
+            # The chosen pointer advances by one matrix.
             places = [(array, 0) for array in arrays]
         found = []
         for number, (array, step) in enumerate(places):
@@ -135,7 +135,7 @@ class _PointerWriter:
         return found[0], found[1]
 
     def _condition(self) -> Condition:
-        """Return what decides: the operand ``choice``, or which scope instance it is and the operand."""
+        """Return the deciding condition: on the operand ``choice``, or on the index of the scope instance and the operand."""
         builder = self.builder
         choice: ScalarValue = builder.operand("choice", U32, "push_constant")
         if self.parameters.decides == "instance" and builder.instances > 1:
@@ -144,7 +144,7 @@ class _PointerWriter:
         return Condition(choice, "equal", builder.literal(0))
 
     def _access(self, pointers: tuple[Pointer, Pointer], matrix: Matrix | None) -> Matrix | None:
-        """Write the access through what is chosen; return the matrix that it loads."""
+        """Write the access through the chosen pointer; return the matrix that it loads."""
         builder, form, type_ = self.builder, self.parameters.form, pointers[0].type
         first, second = pointers
         match form:
@@ -185,7 +185,7 @@ class _PointerWriter:
         return chosen
 
     def _distance(self) -> Operand:
-        """Return how many elements a matrix is from the one before it."""
+        """Return the distance between adjacent matrices, in elements."""
         return self.builder.literal(self.tiles.pitch // self.parameters.component.bytes)
 
     def _moved(self, pointer: Pointer, name: str, elements: ScalarValue) -> Pointer:
@@ -194,7 +194,7 @@ class _PointerWriter:
         return moved
 
     def _carried(self, pointer: Pointer) -> Pointer:
-        """Return a pointer that a loop moves on by a matrix, as often as the operand says."""
+        """Return a pointer that a loop advances by one matrix in each iteration; the operand is the number of iterations."""
         builder = self.builder
         index, current, following = Value("i", U32), Value("current", pointer.type), Value("following", pointer.type)
         trips = self._flag()
@@ -213,7 +213,7 @@ class _PointerWriter:
         return self.builder.literal(self.tiles.stride // pointer.type.stride_bytes)
 
     def _called(self, pointer: Pointer, matrix: Matrix | None) -> Matrix | None:
-        """Write a call of a function that makes the access through its parameter."""
+        """Write a call to a function that makes the access through its parameter."""
         inside: Pointer = Value("at", pointer.type)
         stride, layout, type_ = self._stride(pointer), self.tiles.layout, self.tiles.type
         if matrix is not None:
@@ -229,7 +229,7 @@ class _PointerWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. Everything that a pointer may lead to has bits of its own."""
+    """Build a case. Every place that a pointer may lead to has different bits."""
     program = _PointerWriter(parameters).write()
     component = parameters.component
 
@@ -240,7 +240,7 @@ def build(parameters: Parameters) -> Built:
                 count = array.count
                 bits = pattern_bits("bits", component, count, rng)
                 if parameters.pattern == "index" and not array.name.endswith("_fill"):
-                    # Two sources have other bits at the same place.
+                    # The two sources have different bits at the same place.
                     skipped = 0 if array.name in ("source", "source_0") else 37
                     bits = pattern_bits("index", component, count + skipped, rng)[skipped:]
                 inputs[array.name] = np.ascontiguousarray(bits).view(np.uint8)

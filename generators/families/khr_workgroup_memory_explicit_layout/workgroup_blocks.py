@@ -1,4 +1,4 @@
-"""workgroup_blocks: matrices in explicitly laid out blocks of workgroup memory, which may share their bytes."""
+"""workgroup_blocks: matrices in workgroup memory blocks with explicit layout, which may share their bytes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _written(parameters: Parameters) -> Tiles:
 
 
 def _read(parameters: Parameters) -> Tiles:
-    """Return the matrices of the block that is read: in the last bytes of those that are written, in as many for each instance."""
+    """Return the matrices of the block that is read. Each occupies the last bytes of a written matrix."""
     written, component = _written(parameters), parameters.read
     own = tight(_type(parameters, component), parameters.loaded)
     whole = written.pitch * parameters.component.bytes
@@ -81,7 +81,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _readable(parameters: Parameters) -> bool:
-    """Tell whether the bits of one type are finite numbers of the other, and its matrix is not longer."""
+    """Tell whether the bits of one type are finite numbers of the other, whose matrix is not longer."""
     if parameters.form not in ("aliased", "both_aliased"):
         return True
     one, other = parameters.component, parameters.read
@@ -152,7 +152,7 @@ def _aliased(builder: ProgramBuilder, parameters: Parameters) -> None:
     at, stride = _first(builder, "other", seen), builder.literal(seen.stride)
     target.store(builder.load("read", seen.type, other, at, stride, seen.layout))
     if parameters.form == "both_aliased":
-        # What the second block is given is in the first one.
+        # The data of the second block are in the first block.
         builder.barrier()
         second = matrix_source(builder, "second", tight(seen.type, Layout.ROW_MAJOR, (parameters.instances, 1)))
         builder.store(second.load("matrix_2"), other, at, stride, seen.layout)
@@ -171,7 +171,7 @@ _WRITERS: Mapping[Form, Callable[[ProgramBuilder, Parameters], None]] = {
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. The sources hold the pattern, in bits that are finite numbers of the floats that move them."""
+    """Build a case. The sources hold the pattern, in bits that are finite numbers of the float types that move them."""
     builder = ProgramBuilder(parameters.scope, parameters.subgroups)
     _WRITERS[parameters.form](builder, parameters)
     aliased = parameters.form in ("aliased", "both_aliased")

@@ -55,10 +55,10 @@ class Multiples:
 
 @dataclass(frozen=True)
 class OneSide:
-    """Sizes that are the granularities, except one.
+    """Sizes that equal the granularities, except one.
 
     Attributes:
-        name: of the other size.
+        name: of the different size.
         size: in elements.
     """
 
@@ -164,14 +164,14 @@ def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
 
 
 def _reduction(component: ComponentType) -> Function:
-    """Return the smaller of two elements: if all are positive, it shows zeros with which a device fills up fragments of a matrix."""
+    """Return the smaller of two elements. If all elements are positive, it reveals zeros with which a device pads fragments of a matrix."""
     one, other = Value("one", component), Value("other", component)
     return element_function("smaller", (one, other), Choose(Binary("less", one, other), one, other))
 
 
 def _by_place(component: ComponentType) -> Function:
-    """Negate an element where the top bit of a sum is set to which every bit of row and column contributes: a row or column that is counted
-    in a fragment instead of the matrix, or in fewer bits, gives another pattern."""
+    """Negate an element if the top bit of a sum is set. Every bit of row and column contributes to the sum: a row or column that is counted
+    in a fragment instead of the matrix, or in fewer bits, gives a different pattern."""
     row, column, element = Value("row", U32), Value("column", U32), Value("element", component)
     at: Expression = Binary(
         "add", Binary("multiply", row, constant(U32, 0x9E3779B1)), Binary("multiply", column, constant(U32, 0x85EBCA6B))
@@ -209,7 +209,7 @@ class _FlexibleMatrices:
         return self.tensors.layout(f"layout_{name}", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
 
     def load(self, name: str) -> Matrix:
-        """Load the matrix of array ``name``, by tensor addressing if the case is about that."""
+        """Load the matrix of array ``name``, by tensor addressing if the case asks for it."""
         builder, source = self.builder, self.arrays[name]
         if self.parameters.does != "tensor":
             return source.load()
@@ -268,7 +268,7 @@ class _FlexibleMatrices:
             drawn = _moved(self.chain, half=int(second))
         else:
             operands = _operands(self.chain, second, rng)
-            # The second data keep their signs, which shows a comparison of the other signedness.
+            # The second data keep their signs, which reveals a comparison of the other signedness.
             if parameters.does in _REDUCTIONS and not second:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
@@ -286,8 +286,8 @@ def _operands(chain: Chain, second: bool, rng: np.random.Generator) -> Operands:
 
 
 def _positive(operands: Operands, row: PropertyRow) -> Operands:
-    """Return ``operands`` with sums above zero, as ``_reduction`` needs them: floats without their signs, and a signed C so large that sums
-    of products of bytes leave it positive, without overflow."""
+    """Return ``operands`` with sums above zero, as ``_reduction`` needs: floats lose their signs, and a signed C is so large that adding
+    products of bytes leaves it positive without overflow."""
     if row.result.is_float:
         return Operands(np.abs(operands.a), np.abs(operands.b), np.abs(operands.c))
     if not row.result.is_signed:

@@ -1,4 +1,4 @@
-"""flexible_queries: the rules of the command that lists flexible dimensions, and of the limits of matrices of that extension."""
+"""flexible_queries: the rules of the command that lists flexible dimensions, and of that extension's limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kernel_convolution: convolutions as matrix products, whose patches are views of an image."""
+"""kernel_convolution: convolutions as matrix products, with views of an image as patches."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from generators.types import ClampMode, Use
 
 @dataclass(frozen=True)
 class _Padding:
-    """What surrounds the image.
+    """The surroundings of the image.
 
     Attributes:
-        width: elements of it that the first patch begins with.
-        clamp: what is in them.
+        width: number of padding elements at the start of the first patch.
+        clamp: their values.
     """
 
     width: int
@@ -67,7 +67,7 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Tell whether all taps of a filter with some channels are the columns of one matrix."""
+    """Tell whether one matrix can have all taps of a filter with some channels as its columns."""
     height, width = parameters.filter
     return parameters.form == "taps" or (parameters.row.k // 2) % (height * width) == 0
 
@@ -81,9 +81,9 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 class _Convolution:
     """Writes the kernel of a case, and draws its data.
 
-    An image (H, W, C) and filters (taps, C, N) give (OH, OW, N). A tile of the product has the pixels of a patch as rows. By ``taps`` each
-    iteration multiplies all channels of one tap; by ``patches`` all taps of a block of channels, which are one matrix through a view whose
-    lines overlap.
+    An image (H, W, C) and filters (taps, C, N) give (OH, OW, N). A tile of the product has the pixels of a patch as rows. With ``taps``,
+    each iteration multiplies all channels of one tap. With ``patches``, it multiplies all taps of a block of channels; a view with
+    overlapping lines makes them one matrix.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -132,7 +132,7 @@ class _Convolution:
         return builder.build()
 
     def _view(self) -> TensorView | None:
-        """Return a view with dimensions for pixel, tap and channel; None if the slice is already the matrix."""
+        """Return a view with the dimensions pixel, tap and channel; None if the slice is already the matrix."""
         if self.by_taps and self.stride == 1:
             return None
         lines = row_major((*self.span, self.each))
@@ -156,7 +156,7 @@ class _Convolution:
     def _step(self, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
         writer, row = self.writer, self.row
         zero = writer.literal(0)
-        # A padding makes the first offsets negative; they are computed modulo 2^32.
+        # Padding makes the first offsets negative; they are computed modulo 2^32.
         first = [writer.scaled("corner", begin, self.stride, -self.pad % (1 << 32)) for begin in self.begin]
         channel: ScalarValue = zero
         filters: list[tuple[ScalarValue, int]]

@@ -52,13 +52,13 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _types_fit(parameters: Parameters) -> bool:
-    """Tell whether the types fit: scales are f16, and integers have none."""
+    """Tell whether the types fit: scales are f16, and integers have no scales."""
     factor = parameters.row.a.name
     return factor == "f16" if parameters.format.scaled else factor in ("f16", "s8")
 
 
 def _depth(parameters: Parameters) -> int:
-    """Return K of the tensors, which may end inside of a tile."""
+    """Return K of the tensors, which may end inside a tile."""
     return parameters.row.k * parameters.trips - (5 if parameters.tail in ("all", "k") else 0)
 
 
@@ -71,8 +71,8 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 class _DequantisedProduct:
     """Writes the kernel of a case, and draws its data.
 
-    It computes D = A x B. Either B, which a view transposes, or A is the weights, in blocks along K. Each scope instance computes its own
-    columns of D if the weights are B, and its own rows if they are A.
+    It computes D = A x B. Either A or B (through a transposing view) holds the weights, in blocks along K. Each scope instance computes its
+    own columns of D if the weights are B, and its own rows if they are A.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -84,7 +84,7 @@ class _DequantisedProduct:
         self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups)
         self.writer = KernelWriter(self.builder, parameters)
         self.by_b = parameters.weights == "b"
-        # Lines of weights, and the other dimension of the result.
+        # The number of lines of weights, and the other dimension of the result.
         self.line = row.n if self.by_b else row.m
         self.other = row.m if self.by_b else row.n
         self.lines = self.line * self.accumulators * self.builder.instances - (3 if tail in ("all", "n") else 0)
@@ -149,7 +149,7 @@ class _DequantisedProduct:
         return self.format.decode(self.block, self.row.b if self.by_b else self.row.a)
 
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw random blocks, and in each line of the other factor few numbers that are not zero: every sum is exact in any order."""
+        """Draw random blocks, and few nonzero numbers in each line of the other factor: every sum is exact in any order."""
         row, component = self.row, self.plain.component
         budget = kernels.budget(row)
         if row.result.is_float:

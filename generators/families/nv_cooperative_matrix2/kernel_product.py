@@ -72,7 +72,7 @@ def _sizes(parameters: Parameters) -> _Sizes:
     """Work out the sizes of a case."""
     row, (tiles_m, tiles_n) = parameters.row, parameters.grid
     columns = row.n * parameters.accumulators
-    # Without iterations there is still a tensor, of which nothing may be used.
+    # Even without iterations there is a tensor, but its elements must not be used.
     k = row.k * max(1, parameters.trips)
     return _Sizes(columns, *with_tail(parameters.tail, row.m * tiles_m, columns * tiles_n, k))
 
@@ -89,7 +89,7 @@ class _Factor:
     Attributes:
         tensor: in its stored order.
         layout: of the whole tensor.
-        view: transposes it where it is stored by columns.
+        view: transposes it if it is stored by columns.
     """
 
     tensor: Tensor
@@ -137,7 +137,7 @@ class _ProductKernel:
         starts = [self._start(column) for column in columns]
         sums = self.writer.repeat(self.parameters.trips, starts, lambda index, current: self._step(factors, columns, index, current))
         if self.parameters.start == "residual":
-            # Which invocation reads an element, and which writes it, is unspecified: a barrier orders them.
+            # It is unspecified which invocations read and write an element, so a barrier orders them.
             self.builder.barrier(MemoryScope(self.scope))
         for column, total in zip(columns, sums, strict=True):
             self._store(self.epilogue.apply(total, self.row0, column), column)
@@ -178,7 +178,7 @@ class _ProductKernel:
         return following
 
     def _spread(self) -> tuple[TensorLayout, TensorView]:
-        """Declare the bias of all rows; return its layout, and a view that repeats it in every column by a stride of 0."""
+        """Declare the bias of all rows; return its layout and a view that repeats it in every column through a stride of 0."""
         writer, row = self.writer, self.row
         self.tensors["start"] = tensor = shared_tensor(self.builder, "start", row.result, (self.sizes.m,))
         steps: list[ViewStep] = [("dimension", (row.m, row.n)), ("stride", (1, 0))]
@@ -186,7 +186,7 @@ class _ProductKernel:
         return opened(writer, tensor, "start_layout", ClampMode.CONSTANT), view
 
     def _start(self, column: ScalarValue) -> Matrix:
-        """Return what the sum begins with."""
+        """Return the initial value of the sum."""
         writer, row = self.writer, self.row
         match self.parameters.start:
             case "zero":
@@ -200,7 +200,8 @@ class _ProductKernel:
                 return writer.load("start", writer.name("start"), self.accumulator, self.tensors["d"], cut)
 
     def _store(self, matrix: Matrix, column: ScalarValue) -> None:
-        """Store a tile, of which the tensor's bounds discard the rest; if ``branched``, without bounds where the whole tile is inside."""
+        """Store a tile; the tensor's bounds discard the part outside. If ``branched``, store without bounds a tile that is entirely
+        inside."""
         if self.parameters.store == "clamped":
             self._store_by(matrix, column, self.out)
             return
@@ -223,7 +224,7 @@ class _ProductKernel:
         self.writer.store(matrix, self.tensors["d"], sliced(self.writer, layout, (self.row0, self.row.m), (column, self.row.n)))
 
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw whole numbers whose sums are exact in any order, and use most of the bits of the accumulation."""
+        """Draw whole numbers whose sums are exact in any order and use most bits of the accumulator."""
         size, row = self.sizes, self.row
         most = share(kernels.budget(row), row.result, self.parameters.epilogue)
         a, b = kernels.factors(row, (size.m, size.n, size.k), most // 2, rng)

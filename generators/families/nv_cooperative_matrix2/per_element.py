@@ -1,4 +1,4 @@
-"""per_element: functions that are called for each element, with its row, its column, and further operands."""
+"""per_element: functions called for each element with its row, its column, and further operands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STORAGE = MappingProxyType({name: STORAGE_CLASSES[name] for name in ("storage_b
 
 _TRIPS = 3
 _LEAST = 4
-"""Different magnitudes that float data have at least."""
+"""Minimum number of different magnitudes in float data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +74,10 @@ class SubcaseParameters(Parameters):
 
 
 class _Around:
-    """The program of a case, and what its function takes from it.
+    """Gives the function of a case access to the program.
 
     Attributes:
-        operands: values of the operands that a subcase must give, by name.
+        operands: values of the operands that a subcase must supply, by name.
         tables: names of the arrays that the function reads.
     """
 
@@ -90,22 +90,22 @@ class _Around:
         self.source = matrix_in(self.builder, "source", self.type)
 
     def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:
-        """Return a scalar, from the source of the case if none is given."""
+        """Return a scalar; from the case's source if ``source`` is not given."""
         source = source or self.parameters.source
         if source == "literal":
             return self.builder.literal(bits, component)
-        # One bit of the significand or of the number, so floats stay normal.
+        # Change one bit of the significand or of the number, so floats stay normal.
         operand = self.builder.operand(name, component, source, bits, bits ^ 1)
         if source != "specialization":
             self.operands[name] = bits
         return operand
 
     def matrix(self, name: str) -> Matrix:
-        """Return another matrix, or the one that the function is applied to."""
+        """Return another matrix, or the matrix to which the function is applied."""
         return self.source if self.parameters.form == "itself" else matrix_in(self.builder, name, self.type)
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
-        """Return an array of ``length`` elements for each instance, and where this instance's elements begin, which is not 0."""
+        """Return an array of ``length`` elements for each instance, and the index of this instance's first element, which is not 0."""
         builder = self.builder
         pitch = length + 3
         array = stage_in(builder, name, Pointee(self.type.component), 5 + pitch * builder.instances, self.parameters.storage)
@@ -121,7 +121,7 @@ class _Around:
 
 
 class _NoProgram:
-    """Takes the place of a program where only the magnitudes of a function matter."""
+    """Replaces the program when only the magnitudes of a function matter."""
 
     def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:  # noqa: ARG002 (as the program has it)
         """Return a scalar."""
@@ -145,7 +145,7 @@ def _callback(parameters: Parameters, around: ProgramAround) -> Callback:
 
 
 def _times(parameters: Parameters) -> int:
-    """Return how often a function is applied to what it returned."""
+    """Return how many times in a row a function is applied."""
     return _TRIPS if parameters.form == "loop" else 1
 
 
@@ -158,7 +158,7 @@ def _is_exact(parameters: Parameters) -> bool:
 
 
 def _fits_form(parameters: Parameters) -> bool:
-    """Return whether the function takes a matrix, where a matrix is to be its own operand."""
+    """Return whether the function takes a matrix, if the case passes the matrix as its own operand."""
     return parameters.form != "itself" or parameters.function.takes_matrices
 
 
@@ -166,7 +166,8 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"is_exact": _is
 
 
 def _triangle(around: _Around, name: str, below: bool) -> tuple[Function, tuple[ExtraOperand, ...]]:
-    """Return a function that keeps elements below the diagonal, or else above and on it, and takes the source's elsewhere."""
+    """Return a function that keeps elements below the diagonal, or elements on and above it, and replaces the others by elements of the
+    source."""
     writer = _writer(around.parameters, around)
     own = Value(f"{name}_other", around.type.component)
     x, other = writer.arithmetic.raised(writer.x), writer.arithmetic.raised(own)
@@ -214,7 +215,7 @@ def _write(around: _Around, callback: Callback) -> None:
 def _elements(
     component: ComponentType, most: int | None, shape: tuple[int, ...], signs: Literal["mixed", "negative"], rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw elements; floats are whole numbers up to ``most``, and of any kind if that is None."""
+    """Draw elements; floats are whole numbers up to ``most``, or arbitrary if it is None."""
     if not component.is_float:
         return integers(component, shape, "add", 1, signs, rng)
     if most is None:

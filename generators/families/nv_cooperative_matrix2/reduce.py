@@ -32,8 +32,8 @@ _MODES: Mapping[str, ReduceMode] = MappingProxyType(
 )
 
 Size = Literal["same", "half", "double", "triple", "crossed", "turned"]
-"""Size of the result: of both dimensions where the mode permits, else of rows or columns alone. ``crossed``: twice as many rows and half
-as many columns; ``turned``: rows and columns exchanged."""
+"""Size of the result, in both dimensions if the mode permits, otherwise in rows or columns alone. ``crossed`` has twice as many rows and
+half as many columns; ``turned`` exchanges rows and columns."""
 
 _FACTORS: Mapping[Size, tuple[tuple[int, int], tuple[int, int]]] = MappingProxyType(
     {
@@ -53,7 +53,7 @@ _PRODUCTS: Mapping[ComponentType, tuple[ComponentType, int]] = MappingProxyType(
         for accumulator, factor, depth in (("f16", "f16", 16), ("f32", "f16", 16), ("s32", "s8", 32), ("u32", "u8", 32))
     }
 )
-"""Component of A and B, and K, by the component of the accumulator; for 8x8, K is 8."""
+"""Component type of A and B, and K, by the component type of the accumulator; for 8x8, K is 8."""
 
 _NEXT: Mapping[ReduceMode, ReduceMode] = MappingProxyType(
     {
@@ -63,7 +63,7 @@ _NEXT: Mapping[ReduceMode, ReduceMode] = MappingProxyType(
         ReduceMode.TWO_BY_TWO: ReduceMode.ROW_AND_COLUMN,
     }
 )
-"""The mode of another instruction that calls the same function."""
+"""The mode of the other instruction that calls the same function."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +101,7 @@ def _scaled(size: int, factor: tuple[int, int]) -> int | None:
 
 
 def result_shape(mode: ReduceMode, shape: tuple[int, int], to: Size) -> tuple[int, int] | None:
-    """Return rows and columns of the result of a reduction of ``shape``; None where the mode has no such result, or another word names
-    it."""
+    """Return the rows and columns of the result of reducing ``shape``; None if the mode has no such result, or another label names it."""
     rows, columns = shape
     if to == "turned":
         return (columns, rows) if mode is ReduceMode.ROW_AND_COLUMN and rows != columns else None
@@ -145,7 +144,7 @@ def _has_function(parameters: Parameters) -> bool:
 
 
 def _is_exact(parameters: Parameters) -> bool:
-    """Return whether floats stay exact in what the form computes besides the reduction."""
+    """Return whether floats stay exact in the form's other computations."""
     component, function, form = parameters.component, parameters.function, parameters.form
     if form == "product" and component not in _PRODUCTS:
         return False
@@ -205,7 +204,7 @@ def _single(writer: _ReductionWriter) -> None:
 
 
 def _chained(writer: _ReductionWriter) -> None:
-    """Reduce rows, then columns, and the reverse; neighbourhoods, then all or neighbourhoods again. Each result is stored."""
+    """Reduce rows, then columns, and in reverse; reduce neighbourhoods, then all elements or neighbourhoods again. Store each result."""
     source = matrix_in(writer.builder, "source", writer.type)
     mode, squares = writer.mode, ReduceMode.TWO_BY_TWO
     first_mode = squares if mode is ReduceMode.ROW_AND_COLUMN else mode
@@ -217,7 +216,7 @@ def _chained(writer: _ReductionWriter) -> None:
 
 
 def _shared(writer: _ReductionWriter) -> None:
-    """Let two instructions call one function."""
+    """Call one function from two instructions."""
     source = matrix_in(writer.builder, "source", writer.type)
     first = writer.reduced("first", source, writer.mode, writer.to)
     second = writer.reduced("second", source, _NEXT[writer.mode], "same")
@@ -234,7 +233,7 @@ def _factor_types(result: MatrixType) -> tuple[MatrixType, MatrixType]:
 
 
 def _product(writer: _ReductionWriter) -> None:
-    """Reduce A * B + C, and store the product as well."""
+    """Reduce A * B + C, and also store the product."""
     builder = writer.builder
     type_a, type_b = _factor_types(writer.type)
     a, b, c = matrix_in(builder, "a", type_a), matrix_in(builder, "b", type_b), matrix_in(builder, "source", writer.type)
@@ -245,7 +244,7 @@ def _product(writer: _ReductionWriter) -> None:
 
 
 def _loop(writer: _ReductionWriter) -> None:
-    """Let each iteration reduce the sum of a tile and the result of the iteration before."""
+    """In each iteration, reduce the sum of a tile and the previous iteration's result."""
     builder = writer.builder
     source = matrix_source(builder, "source", tight(writer.type, Layout.ROW_MAJOR, (builder.instances, _TRIPS)), label="place")
     if builder.instances > 1:
@@ -262,11 +261,11 @@ def _loop(writer: _ReductionWriter) -> None:
 
 
 def _branch(writer: _ReductionWriter) -> None:
-    """Reduce by one function in one arm of a branch and by another in the other; instances or dispatches take either."""
+    """Reduce by a different function in each arm of a branch; instances or dispatches take either arm."""
     builder = writer.builder
     source = matrix_in(builder, "source", writer.type)
     decides = builder.instance_index() if builder.instances > 1 else builder.operand("which", U32, "push_constant")
-    # On data that suit one of these functions the other is exact as well.
+    # Data that suit one of these functions are also exact for the other.
     function: Combination = "minimum" if writer.parameters.function in ("maximum", "multiply", "magnitude") else "maximum"
     other = writer.named("combine_otherwise", function)
     with builder.arm() as then:
@@ -279,7 +278,7 @@ def _branch(writer: _ReductionWriter) -> None:
 
 
 def _shifted(writer: _ReductionWriter) -> None:
-    """Subtract the extreme of each group from its elements and sum what is left, as a softmax does."""
+    """Subtract the extreme of each group from its elements and sum the differences, as a softmax does."""
     builder = writer.builder
     source = matrix_in(builder, "source", writer.type)
     extreme = writer.reduced("extreme", source, writer.mode, "same")
@@ -304,11 +303,11 @@ _FORMS: Mapping[str, Callable[[_ReductionWriter], None]] = MappingProxyType(
 )
 
 _LOOP_GROUP = 1 << 16
-"""Sums of sums: three times over at most 32 elements, of values that are at most 2^p / 2^16 units."""
+"""Nested sums: three times over at most 32 elements, of values of at most 2^p / 2^16 units."""
 
 
 def _in_groups(shape: tuple[int, int, int], mode: ReduceMode, draw: Callable[[tuple[int, ...], int], np.ndarray]) -> np.ndarray:
-    """Return elements of matrices of ``shape`` that ``draw`` gives with each group along the last axes; it gets their shape, and the size
+    """Return elements of matrices of ``shape``. ``draw`` returns them with each group along the last axes; it gets their shape and the size
     of a group."""
     count, rows, columns = shape
     match mode:
@@ -324,7 +323,7 @@ def _in_groups(shape: tuple[int, int, int], mode: ReduceMode, draw: Callable[[tu
 
 
 def _elements(parameters: SubcaseParameters, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the elements of ``count`` matrices: each of them shows in the result; (count, rows, columns)."""
+    """Draw the elements of ``count`` matrices, each of which affects the result; (count, rows, columns)."""
     component, form = parameters.component, parameters.form
     whole = form in ("chained", "shared")
 
@@ -340,12 +339,12 @@ def _elements(parameters: SubcaseParameters, count: int, rng: np.random.Generato
 
 
 def _largest_term(result: ComponentType) -> int:
-    """Return how large a C may be for its sum with a product to be exact in the bits that a multiply-add must keep."""
+    """Return the largest C whose sum with a product is exact in the bits that a multiply-add must keep."""
     return _largest_sum(result) - _largest_product(result)
 
 
 def _largest_product(result: ComponentType) -> int:
-    """Return how large a product may be: it needs all of these bits."""
+    """Return the largest product: it needs all of these bits."""
     return _largest_sum(result) * 5 // 8
 
 
@@ -357,15 +356,15 @@ def _largest_sum(result: ComponentType) -> int:
 def _factors(
     parameters: SubcaseParameters, type_a: MatrixType, type_b: MatrixType, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw A and B: integers of the whole width; of floats A has one element in each row that is not zero, so rows of B come through, or
-    B one in each column."""
+    """Draw A and B: integers of the whole width. For floats, A has one nonzero element in each row, so the result has rows of B; or B has
+    one in each column."""
     count, component = parameters.instances, type_a.component
     rows, depth = type_a.shape
     columns = type_b.shape[1]
     if not component.is_float:
         a, b = (integers(component, (count, *type_.shape), "add", 1, "mixed", rng) for type_ in (type_a, type_b))
         return a, b
-    # Half of what a group may sum up to; C has the other half.
+    # Half of the maximum sum of a group; C has the other half.
     groups = {ReduceMode.ROW: columns, ReduceMode.COLUMN: rows, ReduceMode.TWO_BY_TWO: 4}
     group = 2 * groups.get(parameters.mode, rows * columns)
     summed = parameters.component
@@ -379,7 +378,7 @@ def _factors(
 
 
 def _selecting(count: int, lines: int, depth: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw lines of one element that is 1 or -1, (count, lines, depth)."""
+    """Draw lines with one nonzero element, which is 1 or -1, (count, lines, depth)."""
     numbers = np.zeros((count, lines, depth))
     places = rng.permutation(max(lines, depth))[:lines] % depth
     numbers[:, np.arange(lines), places] = rng.choice(np.array([-1.0, 1.0]), lines)

@@ -1,4 +1,4 @@
-"""static_matrix2: static rules of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing, in a module with their instructions."""
+"""static_matrix2: static rules of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing, in a module that uses their instructions."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _base(row: PropertyRow) -> BaseModule:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    """Return the good module of the row, with the edits of the rule."""
+    """Return the valid module of the row after the edits of the rule."""
     return checked_module(parameters, _base(parameters.types))

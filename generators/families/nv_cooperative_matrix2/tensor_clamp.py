@@ -1,4 +1,4 @@
-"""tensor_clamp: what loads and stores do with coordinates that are out of bounds."""
+"""tensor_clamp: loads and stores with coordinates that are out of bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_WORKGROUP_BYTES = 8192
 _ENDLESS = 0xFFFFFFFF
 _DEPTH = 16
 _LARGEST = 5
-"""Columns of A of a multiply-add that gives an Object, and the largest of its elements: sums are exact in f16."""
+"""Columns of A, and the largest element, in a multiply-add that makes an Object: sums are exact in f16."""
 
 
 def _goes_out(parameters: Parameters) -> bool:
@@ -87,7 +87,7 @@ class SubcaseParameters(Parameters):
 
 @dataclass(frozen=True)
 class Geometry:
-    """The tensor and the slice of a case: for each dimension its size, the slice's offset and span, and the stride in elements."""
+    """The tensor and the slice of a case: for each dimension, its size, the slice's offset and span, and the stride in elements."""
 
     sizes: tuple[int, ...]
     offsets: tuple[int, ...]
@@ -96,7 +96,8 @@ class Geometry:
 
     @property
     def elements(self) -> int:
-        """Elements of memory from the first element of the tensor to its last, both included; of an endless one to the slice's last."""
+        """Number of elements in memory from the first element of the tensor to its last, both included; for an endless tensor, to the
+        slice's last."""
         outermost = self.offsets[0] + self.spans[0] if self.sizes[0] == _ENDLESS else self.sizes[0]
         return tensor_elements((outermost, *self.sizes[1:]), self.strides)
 
@@ -136,7 +137,7 @@ def _size(parameters: Parameters, span: int) -> int:
 
 
 def _amount(parameters: Parameters, size: int, span: int) -> int:
-    """Return by how many elements the slice goes over an end."""
+    """Return the number of elements by which the slice exceeds an end."""
     match parameters.reach:
         case "one":
             return 1
@@ -149,12 +150,12 @@ def _amount(parameters: Parameters, size: int, span: int) -> int:
         case "far":
             return span + 1_000_003
         case _:
-            # In fewer bits than 30 the slice is about where the tensor is.
+            # Truncated to fewer than 30 bits, the offset is near the tensor.
             return (1 << 30) - span // 2
 
 
 def _offset(parameters: Parameters, size: int, span: int) -> int | None:
-    """Return where the slice begins in a dimension; None where side and size exclude each other."""
+    """Return the offset of the slice in a dimension; None if side and size exclude each other."""
     match parameters.side:
         case "before":
             # The part that is inside ends before the dimension does, or the slice is beyond both ends.
@@ -167,7 +168,7 @@ def _offset(parameters: Parameters, size: int, span: int) -> int | None:
 
 
 def geometry(parameters: Parameters) -> Geometry | None:
-    """Return the tensor and the slice; None where the parameters contradict each other, or the tensor is too large."""
+    """Return the tensor and the slice; None if the parameters contradict each other or the tensor is too large."""
     rows, columns = parameters.shape
     rank = parameters.rank
     beside_one = parameters.which == "beside_one"
@@ -207,13 +208,13 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _which_differ(parameters: Parameters) -> bool:
-    """Return whether no other word for the same dimensions is used."""
+    """Return whether the label is the only one for these dimensions."""
     rank, which = parameters.rank, parameters.which
     return which == "all" or rank > 2 or (rank == 2 and which not in ("middle", "ends"))
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
-    """Return whether no other word for the same pointee is used."""
+    """Return whether the label is the only one for this pointee."""
     return parameters.pointee != "u32" or parameters.component is not U32
 
 
@@ -240,7 +241,7 @@ def _product(builder: ProgramBuilder, parameters: Parameters) -> Matrix:
 
 
 def _load(builder: ProgramBuilder, parameters: Parameters, load: Callable[[str, Matrix], Matrix], other: Callable[[], Matrix]) -> None:
-    """Load over the Object of the case and store the result, and the Object after the load where it has a value of its own.
+    """Load with the Object of the case and store the result. If the Object has its own value, store it after the load.
 
     Args:
         load: the load from the slice of the case, by name and Object.
@@ -258,7 +259,7 @@ def _load(builder: ProgramBuilder, parameters: Parameters, load: Callable[[str, 
         case "carried":
             matrix, kept = (Value(name, type_) for name in ("current", "kept"))
             first, carried = matrix_in(builder, "object", type_), list[Carried]()
-            # One iteration, of which the compiler does not know: the Object of the load is then in what the loop keeps.
+            # A single iteration, which is unknown to the compiler: the loop then has to keep the Object of the load.
             with builder.loop(Value("iteration", U32), builder.operand("trips", U32, "push_constant"), carried):
                 carried += [Carried(first, matrix, load("matrix", matrix)), Carried(first, kept, matrix)]
             matrix_out(builder, "target", matrix)
@@ -312,7 +313,7 @@ def build(parameters: Parameters) -> Built:
         if parameters.object == "carried":
             given["trips"] = 1
         if parameters.object in ("again", "carried"):
-            # Backwards, so no element has by chance the bits that it is to be loaded with.
+            # Reversed, so no element has by chance the bits that the load should give it.
             data = pattern_contents(program.array("object"), component, parameters.pattern, rng)
             inputs["object"] = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
         if parameters.object == "product":

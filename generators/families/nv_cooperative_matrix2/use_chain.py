@@ -60,7 +60,7 @@ class ChainSizes:
     Attributes:
         m, n: rows and columns of S.
         k: products that enter an element of S.
-        d: the dimension of O that P does not have.
+        d: the dimension of O that P lacks.
     """
 
     m: int
@@ -118,7 +118,7 @@ def _has_arithmetic(parameters: Parameters) -> bool:
     first, converted = parameters.types.first, parameters.types.converted
     match parameters.between:
         case "scaled" | "negated_before":
-            # A negative float has no unsigned integer, and the opposite of an unsigned integer is too large to be exact as a float.
+            # A negative float does not convert to an unsigned integer, and a negated unsigned integer is too large to be exact as a float.
             return first.has_arithmetic and (first.is_float == converted.is_float or (first.is_signed and not first.is_float))
         case "negated_after":
             return converted.has_arithmetic
@@ -127,7 +127,7 @@ def _has_arithmetic(parameters: Parameters) -> bool:
 
 
 def _tiles(parameters: Parameters, chain: UseChain) -> dict[str, Tiles]:
-    """Lay out tiles by name of the array: the operands, ``o``, and ``s`` where S is stored."""
+    """Lay out tiles by name of the array: the operands, ``o``, and ``s`` if S is stored."""
     left, right, sums = parameters.layouts
 
     layouts = {"q": left, "k": right, "c": sums, "v": left, "z": sums, "o": sums}

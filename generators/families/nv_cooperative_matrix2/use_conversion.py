@@ -1,4 +1,4 @@
-"""use_conversion: an accumulator becomes an A or B, as it is, converted, or transposed."""
+"""use_conversion: an accumulator becomes an A or B, unchanged, converted, or transposed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TRANSPOSED = ("transpose", "transpose_first", "transpose_last")
 
 
 def _saturates(parameters: Parameters) -> bool:
-    """Tell whether results are 8-bit floats, which the decoration is for."""
+    """Tell whether results are 8-bit floats, the types to which the decoration applies."""
     return parameters.to is not None and is_float8(parameters.to)
 
 
@@ -81,7 +81,7 @@ class SubcaseParameters(Parameters):
 
 
 def _step(parameters: Parameters) -> Step | None:
-    """Return the conversion of components that the case has, by the instruction that agrees with the types; None if it has none.
+    """Return the case's conversion of components, by the instruction that matches the types; None if it has none.
 
     Raises:
         GeneratorError: no instruction converts them.
@@ -111,14 +111,15 @@ def _convertible(parameters: Parameters) -> bool:
 
 
 def _transposes(parameters: Parameters) -> bool:
-    """Tell whether the case can transpose, where it does: a transposition gives a B; components are converted before or after it."""
+    """Tell whether the case can transpose, if it does so: a transposition gives a B, and components are converted before or after it."""
     if not parameters.transposed:
         return True
     return parameters.use is Use.B and parameters.form != "both" and (parameters.way == "transpose") == (parameters.to is None)
 
 
 def _negates(parameters: Parameters) -> bool:
-    """Tell whether elements can be negated, where they are: negation needs a type that has arithmetic, and values that are not rounded."""
+    """Tell whether elements can be negated, if the case negates them: negation needs a type with arithmetic, and values that are not
+    rounded."""
     if not parameters.form.startswith("negated"):
         return True
     return parameters.to is None and parameters.from_.has_arithmetic
@@ -209,7 +210,7 @@ class _UseChange:
         return result
 
     def changed(self, name: str, matrix: Matrix, use: Use) -> Matrix:
-        """Change ``matrix`` as the case does, to ``use``."""
+        """Apply the case's change to ``matrix``, with the result ``use``."""
         match self.parameters.way:
             case "use":
                 return self._moved(name, matrix, use) if self.step is None else self._converted(name, matrix, use)
@@ -241,7 +242,7 @@ class _UseChange:
         return self.builder.build()
 
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw the pattern in all matrices, one after the other; random bytes follow the lines of a matrix."""
+        """Draw the pattern across all matrices; random bytes follow the lines of a matrix."""
         rows, columns = parameters.shape
         bits = self._bits(parameters, program.instances * rows * columns, rng).reshape(-1, rows, columns)
         return Subcase(name, {"source": self.source.tiles.contents(bits, rng), **fills(program, rng)})
@@ -271,7 +272,7 @@ class _UseChange:
 
 
 def _normal(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Set an exponent bit of each denormal float, which a change of use may take for zero (facts.md C17)."""
+    """Set an exponent bit of each denormal float, since a change of use may flush denormals to zero (facts.md C17)."""
     if not component.is_float:
         return bits
     tiny = denormals(bits.view(component.dtype).astype(np.float64), component)

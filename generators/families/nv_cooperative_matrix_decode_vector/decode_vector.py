@@ -1,4 +1,4 @@
-"""decode_vector: loads of tensors of blocks with a second function, which decodes a group of neighbours at once."""
+"""decode_vector: loads from tensors of blocks with a second function, which decodes a group of adjacent elements at once."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SubcaseParameters(Parameters):
 
 
 def _tensor(parameters: Parameters) -> BlockedTensor | None:
-    """Return the tensor and the slice of a case; None where the parameters contradict each other."""
+    """Return the tensor and the slice of a case; None if the parameters contradict each other."""
     rows, columns = parameters.shape
     block = full_block(parameters.block, parameters.rank)
     if block is None or (parameters.rank == 5 and rows % 8):
@@ -100,12 +100,12 @@ def _tensor(parameters: Parameters) -> BlockedTensor | None:
 
 
 def _has_format(parameters: Parameters) -> bool:
-    """Return whether blocks have as many elements as the format, and results a type that it has."""
+    """Return whether blocks have as many elements as the format, and the format has the result's type."""
     decode, block = parameters.decode, full_block(parameters.block, parameters.rank)
     if block is None:
         return False
     if not isinstance(decode, BlockFormat):
-        # A hash of coordinates is converted from an integer, which bfloat16 and 8-bit floats cannot be.
+        # A hash of coordinates is converted from an integer; bfloat16 and 8-bit floats have no such conversion.
         return decode != "coordinates" or parameters.component.has_arithmetic
     return math.prod(block) == decode.elements and parameters.component in decode.components
 
@@ -116,7 +116,7 @@ def _has_groups(parameters: Parameters) -> bool:
 
 
 def _loads_groups(parameters: Parameters) -> bool:
-    """Return whether the slice has a whole group of a line of the tensor."""
+    """Return whether the slice contains a whole group from a line of the tensor."""
     tensor = _tensor(parameters)
     if tensor is None or parameters.place == "periods":
         return tensor is not None
@@ -143,7 +143,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _multiplies(parameters: Parameters) -> bool:
-    """Return whether the matrix is one that is multiplied, where it is."""
+    """Return whether the matrix can be multiplied, if the case multiplies it."""
     return parameters.then == "store" or is_multiplied(parameters.matrix_type)
 
 
@@ -158,19 +158,19 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 
 
 def _decoder(parameters: Parameters, block: tuple[int, ...]) -> Decoder:
-    """Return what makes the scalar function, except for a table."""
+    """Return the decoder that makes the scalar function; its table is added later."""
     mark = 0 if parameters.functions == "differ" else None
     return Decoder(parameters.decode, parameters.component, block, parameters.coordinates, parameters.calls, parameters.control, mark=mark)
 
 
 def _vector_decoder(parameters: Parameters, decoder: Decoder, tensor: BlockedTensor) -> VectorDecoder:
-    """Return what makes the vector function beside the scalar function of ``decoder``."""
+    """Return the decoder that makes the vector function for the scalar function of ``decoder``."""
     pointee = other_pointee(decoder, parameters.blocks, tensor.blocks * decoder.pointee.bytes)
     return VectorDecoder(decoder, parameters.lanes, pointee, parameters.body)
 
 
 def _bytes(parameters: Parameters, tensor: BlockedTensor) -> int:
-    """Return the bytes of a tensor's blocks, those of the vector function too."""
+    """Return the number of bytes of a tensor's blocks, including the vector function's blocks."""
     decoder = _decoder(parameters, tensor.block)
     return tensor.blocks * max(decoder.pointee.bytes, _vector_decoder(parameters, decoder, tensor).pointee.bytes)
 
@@ -215,7 +215,7 @@ def build(parameters: Parameters) -> Built:
         matrix_out(builder, "hashes", source.load("matrix_hashes", type_, first, before, layout, view, None, *hashes))
 
     def filled(pattern: str, rng: np.random.Generator) -> np.ndarray:
-        """Return random bytes with scales, or whole numbers; where the vector function has blocks of its own, copies of them there."""
+        """Return random bytes with scales, or whole numbers; if the vector function has its own blocks, they are copies."""
         array = source.array
         if pattern == "small" and not isinstance(decode, BlockFormat):
             data = small_contents(array, component, rng)

@@ -1,4 +1,4 @@
-"""decode_vector_features: what a device with vector decode functions has besides."""
+"""decode_vector_features: the other features of a device with vector decode functions."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType({})
 
 
 def query(parameters: Parameters) -> PropertyQuery:
-    """Return the query of a case. The extension has no command; features are told before any is called."""
+    """Return the query of a case. The extension has no command: the device reports features before any command is called."""
     return PropertyQuery("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", parameters.rule)

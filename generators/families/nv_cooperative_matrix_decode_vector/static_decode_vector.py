@@ -19,5 +19,5 @@ def _base(row: PropertyRow) -> BaseModule:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    """Return the good module of the row, with the edits of the rule."""
+    """Return the valid module of the row after the edits of the rule."""
     return checked_module(parameters, _base(parameters.types))

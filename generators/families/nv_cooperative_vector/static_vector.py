@@ -1,4 +1,4 @@
-"""static_vector: static rules of SPV_NV_cooperative_vector, in a module with its instructions."""
+"""static_vector: static rules of SPV_NV_cooperative_vector, in a module that uses its instructions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Parameters(RuleParameters):
 
 
 def _group(types: VectorTypes) -> ElementGroup:
-    """Return the group of the components of the input."""
+    """Return the group of the input's component types."""
     if types.input.is_float:
         return "ieee"
     return "signed" if types.input.is_signed else "unsigned"
@@ -39,5 +39,5 @@ def _base(types: VectorTypes) -> BaseModule:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    """Return the good module of the types, with the edits of the rule."""
+    """Return the valid module of the types after the edits of the rule."""
     return checked_module(parameters, _base(parameters.types))

@@ -1,4 +1,4 @@
-"""vector_composites: vectors of single invocations that are made of components, taken apart, changed, copied and chosen."""
+"""vector_composites: vectors of single invocations, constructed from components, taken apart, changed, copied and selected."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ Form = Literal[
     "copy",
     "select",
 ]
-"""construct: a vector of the components of two. splat: one of a component, or of a scalar from outside. constant: one of the module.
-null: OpConstantNull. undefined: OpUndef, all of whose components are replaced. exchange: a component at a constant index of another vector.
-extract, insert, both: a component at a run-time index of another vector, put at one, and both. reverse: as many components as the index
-says, in reverse, by a loop with run-time indices. copy: OpCopyObject, of which a component is replaced. select: one of two, as the index
-says."""
+"""construct: a vector from the components of two vectors. splat: a vector of one component, or of a scalar from outside. constant: a
+constant of the module. null: OpConstantNull. undefined: OpUndef with all components replaced. exchange: a component at a constant index of
+another vector. extract, insert, both: a component taken from a run-time index of another vector, put at a run-time index, and both.
+reverse: reverse as many components as the index says, by a loop with run-time indices. copy: OpCopyObject with one component replaced.
+select: one of two vectors, chosen by the index."""
 
 _MADE: tuple[Form, ...] = ("constant", "replicated_constant", "null")
-"""Forms that read nothing, so the arms of a branch would give the same."""
+"""Forms that read no data, so the arms of a branch would have equal results."""
 
 _CONSTANTS: tuple[Form, ...] = ("constant", "replicated_constant")
 _SPLATS: tuple[Form, ...] = ("splat", "replicated_splat")
@@ -93,12 +93,12 @@ class Parameters:
 
 
 def _constituents_fit(parameters: Parameters) -> bool:
-    """Return whether the number of constituents can be known: one for each component needs a length that is a literal."""
+    """Return whether the number of constituents is known: one constituent for each component needs a literal length."""
     return parameters.length_from == "literal" or parameters.form not in _BY_CONSTITUENTS
 
 
 def _control_fits(parameters: Parameters) -> bool:
-    """Return whether the arms of the control flow give different results; one of a switch, and a variable at first, has zeros."""
+    """Return whether the arms of the control flow give different results; an arm of a switch, and a variable at first, gives zeros."""
     if parameters.form == "null":
         return parameters.control in _WITHOUT_ZEROS
     own = parameters.form not in _MADE and (parameters.form not in _SPLATS or parameters.source == "invocation")
@@ -110,12 +110,12 @@ def _kept_fits(parameters: Parameters) -> bool:
 
 
 def _source_fits(parameters: Parameters) -> bool:
-    """Return whether an index from outside chooses among several."""
+    """Return whether an index from outside has several values to choose from."""
     return parameters.form not in _INDEXED or parameters.source == "invocation" or parameters.form == "select" or parameters.length > 1
 
 
 def _positions_fit(parameters: Parameters) -> bool:
-    """Return whether the positions are different components."""
+    """Return whether the positions name different components."""
     return parameters.position == "last" or parameters.length > 2
 
 
@@ -166,7 +166,7 @@ class _VectorCompositesWriter:
         self.targets = [self.slots.declare(self.builder, name, "output") for name in ("result", *kept)]
         self.has_index = parameters.form in _INDEXED
         self.choices = 2 if parameters.form == "select" else count
-        """How many indices there are."""
+        """The number of possible indices."""
         self.constants = self.constituents() if parameters.form in _CONSTANTS else ()
         self.indices = None
         if self.has_index and parameters.source == "invocation":
@@ -200,7 +200,7 @@ class _VectorCompositesWriter:
         if parameters.source == "invocation":
             return ()
         if self.has_index:
-            # Specialized to the last component, or to the second of two; the default is another one.
+            # Specialized to the last component, or to the second of two; the default differs.
             index, default = (1, 0) if self.choices == 2 else (self.choices - 2, 1 if self.choices > 3 else 0)
             return (self.builder.operand("index", U32, parameters.source, index, default),)
         bits = [int(_bits(parameters, 1, np.random.default_rng(seed))[0]) for seed in (_SCALAR_SEED, _DEFAULT_SEED)]
@@ -213,7 +213,7 @@ class _VectorCompositesWriter:
         return {"first": 0, "middle": last // 2, "last": last}[self.parameters.position]
 
     def constituents(self) -> tuple[Operand, ...]:
-        """Return the constituents of a constant; those that are of both kinds in turns begin with a literal."""
+        """Return the constituents of a constant; if literals and specialization constants alternate, a literal is first."""
         parameters = self.parameters
         component, count = parameters.component, 1 if parameters.form == "replicated_constant" else parameters.length
         bits, others = (_bits(parameters, count, np.random.default_rng(seed)) for seed in (_CONSTANT_SEED, _DEFAULT_SEED))
@@ -270,15 +270,15 @@ class _VectorCompositesWriter:
                 return v.select(name, Condition(scalars[0], "equal", self.builder.literal(1)), left, right)
 
     def mirrored(self, prefix: str, index: ScalarValue) -> ScalarValue:
-        """Return the index of the component as far from the end as ``index`` is from the beginning."""
+        """Return the mirror image of ``index``: as far from the end as ``index`` is from the beginning."""
         length = self.builder.literal(self.length) if isinstance(self.length, int) else self.length
         assert isinstance(length, Operand), "lengths are numbers or specialization constants"
         last = self.builder.arithmetic(f"{prefix}last", "subtract", length, self.builder.literal(1))
         return self.builder.arithmetic(f"{prefix}mirrored", "subtract", last, index)
 
     def reverse(self, prefix: str, left: CooperativeVector, right: CooperativeVector, last: ScalarValue) -> CooperativeVector:
-        """Return ``right`` with components 0 to ``last`` of the reverse of ``left``. It begins with the last one, and each iteration
-        takes a component of the invocation's own."""
+        """Return ``right`` with components 0 to ``last`` of the reverse of ``left``. The loop begins with component ``last``, which may
+        differ between invocations."""
         builder, v = self.builder, self.vectors
         current, index = Value(f"{prefix}made", self.type), Value(f"{prefix}step", U32)
         steps = builder.arithmetic(f"{prefix}steps", "add", last, builder.literal(1))
@@ -291,7 +291,7 @@ class _VectorCompositesWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and random bits without zeros, of which few are equal, and indices among which is each component."""
+    """Build a case: its program, random bits without zeros and with few repetitions, and indices that include every component."""
     writer = _VectorCompositesWriter(parameters)
     count, lanes = parameters.length, writer.lanes
 

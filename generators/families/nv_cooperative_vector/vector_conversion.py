@@ -33,7 +33,7 @@ _STORAGES = {storage.value: storage for storage in (StorageClass.STORAGE_BUFFER,
 _CHAINS = ("back", "through")
 
 _MEETING: tuple[Control, ...] = ("branches", "switch", "loop", "variable")
-"""Control flow in which results of several invocations or arms meet."""
+"""Control flow that merges results of several invocations or arms."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class SubcaseParameters(Parameters):
 
 
 def _conversion(source: ComponentType, target: ComponentType, by: str) -> Conversion | None:
-    """Return the instruction of one conversion; None where there is none."""
+    """Return the instruction of one conversion; None if there is none."""
     if by == "bits":
         return Conversion.BITCAST if source is not target and source.bits == target.bits else None
     numeric = [one for one in allowed_conversions(source, target) if one is not Conversion.BITCAST]
@@ -75,7 +75,7 @@ def _conversion(source: ComponentType, target: ComponentType, by: str) -> Conver
 
 
 def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
-    """Return the conversions of a case; None where the parameters name one that no instruction makes."""
+    """Return the conversions of a case; None if no instruction makes one of them."""
     pairs = conversion_pairs(parameters.form, parameters.from_, parameters.to, parameters.third)
     return chosen_steps(pairs, lambda source, target: _conversion(source, target, parameters.by))
 
@@ -84,7 +84,7 @@ def steps(parameters: Parameters) -> tuple[Step, ...]:
     """Return the conversions of a case.
 
     Raises:
-        GeneratorError: the parameters name one that no instruction makes.
+        GeneratorError: no instruction makes one of them.
     """
     return convertible(_steps(parameters), "vector_conversion")
 
@@ -98,12 +98,12 @@ def _kept_fits(parameters: Parameters) -> bool:
 
 
 def _needed(parameters: SubcaseParameters) -> bool:
-    """Return whether there are such data for the case."""
+    """Return whether the case has data of this pattern."""
     pattern, found = parameters.pattern, steps(parameters)
     if parameters.by == "bits" or parameters.form in _CHAINS:
         return pattern == ("bits" if parameters.by == "bits" else "chained")
     if parameters.control in _MEETING and (found[0].source.is_float or found[0].target.is_float):
-        # Results of which a rule permits several do not meet.
+        # Merged results must be unique: a rule may not permit several.
         return pattern == "exact"
     match pattern:
         case "bytes":
@@ -117,7 +117,7 @@ def _needed(parameters: SubcaseParameters) -> bool:
 
 
 def _any_step(holds: Callable[[Conversion], bool]) -> Callable[[Parameters], bool]:
-    """Return a predicate: a conversion of the case is of a kind, for requirements that only such cases cover."""
+    """Return a predicate that tells whether the case has a conversion of a kind, for requirements that only such cases cover."""
     return lambda parameters: any(holds(step.conversion) for step in _steps(parameters) or ())
 
 
@@ -189,7 +189,7 @@ class _VectorConversionWriter:
 
 
 def _is_exact(step: Step, bits: np.ndarray) -> np.ndarray:
-    """Return which of ``bits`` have one result: neither the operand nor the result is denormal, and a float result is not rounded."""
+    """Return which of ``bits`` have a unique result: neither the operand nor the result is denormal, and a float result is not rounded."""
     source, target = step.source, step.target
     numbers = conversions.numbers(bits, source, step.conversion in (Conversion.S_TO_F, Conversion.S_TO_S)).astype(np.float64)
     exact = np.ones(bits.shape, bool)

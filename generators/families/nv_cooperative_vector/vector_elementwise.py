@@ -1,4 +1,4 @@
-"""vector_elementwise: arithmetic, bits and functions on the components of vectors of single invocations."""
+"""vector_elementwise: arithmetic, bit operations and functions on the components of vectors of single invocations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SCALAR_SEED, _DEFAULT_SEED, _CONSTANT_SEED = 20, 21, 22
 
 
 def _several(parameters: Parameters) -> bool:
-    """Return whether the operation has more than one vector for an operand."""
+    """Return whether the operation has more than one vector operand."""
     return parameters.operation not in (*_UNARY, *_ALONE)
 
 
@@ -83,7 +83,7 @@ class SubcaseParameters(Parameters):
 
 
 def _function(operation: Operation) -> VectorFunction | None:
-    """Return the function of GLSL.std.450 that an operation is; None where it is none."""
+    """Return the GLSL.std.450 function of an operation; None if it is not such a function."""
     return next((name for name in ARGUMENTS if name == operation), None)
 
 
@@ -107,7 +107,7 @@ def _others_fit(parameters: Parameters) -> bool:
 
 
 def _scalar_fits(parameters: Parameters) -> bool:
-    """Return whether the scalar may come from its source: the scalar of a chain is the same for all."""
+    """Return whether the scalar may come from its source: the scalar of a chain is the same for all invocations."""
     if parameters.operation == "chain":
         return parameters.source != "component" if parameters.component.is_float else parameters.source == "component"
     return True
@@ -138,7 +138,7 @@ def _pattern_fits(parameters: SubcaseParameters) -> bool:
 
 
 def _of(*operations: str) -> Callable[[Parameters], bool]:
-    """Return a predicate: the operation of a case is one of some, for requirements that only such cases cover."""
+    """Return a predicate that tells whether the case has one of some operations, for requirements that only such cases cover."""
     return lambda parameters: parameters.operation in operations
 
 
@@ -167,7 +167,7 @@ def _loaded(parameters: Parameters) -> tuple[str, ...]:
 
 
 def _count(operation: Operation) -> int:
-    """Return how many vectors an operation other than the chains takes."""
+    """Return the number of vectors that an operation takes; chains are not among the operations."""
     function = _function(operation)
     if function is not None:
         return ARGUMENTS[function]
@@ -175,8 +175,8 @@ def _count(operation: Operation) -> int:
 
 
 def _drawn(parameters: Parameters, pattern: str, shape: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Draw the operands of all vectors, of the component's dtype: as many as the operation has, and for a scalar of the invocation a vector
-    with scalars."""
+    """Draw the operands of all vectors, of the component's dtype: one for each operand and, if each invocation has its own scalar, a vector
+    of scalars."""
     component, operation = parameters.component, parameters.operation
     function = _function(operation)
     if function is not None:

@@ -43,18 +43,18 @@ _Function = Literal["FMin", "FMax", "FClamp", "NMin", "NMax", "NClamp", "Fma"]
 Operation = Literal["move", _Binary, "negate", "times_scalar", "convert", _Function]
 
 Way = Literal["direct", "copy", "variable", "array", "dynamic", "to_bits", "from_bits"]
-"""What a vector goes through: nothing; OpCopyObject; OpStore to a variable and OpLoad; OpCompositeConstruct of an array and
+"""The steps that a vector goes through: nothing; OpCopyObject; OpStore to a variable and OpLoad; OpCompositeConstruct of an array and
 OpCompositeExtract; OpVectorExtractDynamic of each component and OpVectorInsertDynamic in the place before it; OpBitcast to integers, which
 are stored, or of integers, which are loaded."""
 
 _FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "bf16", "e4m3", "e5m2")}
 _INTEGERS = {8: COMPONENT_TYPES["u8"], 32: COMPONENT_TYPES["u32"]}
-"""Integers that vectors are made of, by width."""
+"""Integer types of which vectors are made, by width."""
 
 _BINARY: tuple[Operator, ...] = ("add", "subtract", "multiply", "divide")
 _NAMES = ("left", "right", "third")
 _DRAWN_TWICE = 8
-"""How many dispatches a case has at most for its patterns of NaN."""
+"""Maximum number of dispatches of a case for its NaN patterns."""
 
 
 def _moves(parameters: Parameters) -> bool:
@@ -92,12 +92,12 @@ class SubcaseParameters(Parameters):
 
 
 def _function(operation: Operation) -> VectorFunction | None:
-    """Return the function of GLSL.std.450 that an operation is; None where it is none."""
+    """Return the GLSL.std.450 function of an operation; None if it is not such a function."""
     return next((name for name in ARGUMENTS if name == operation), None)
 
 
 def _binds(parameters: Parameters) -> bool:
-    """Tell whether each mode of a case says something of its results, or the case moves numbers of 8 bits, for which there is none."""
+    """Tell whether each mode of a case constrains its results, or the case moves 8-bit numbers, for which there are no modes."""
     if parameters.component.bits == 8:
         return _moves(parameters) and (parameters.rounding, parameters.denormals, parameters.special) == ("none", "none", "none")
     if target_of(parameters).bits == 8:
@@ -110,7 +110,7 @@ def _binds(parameters: Parameters) -> bool:
 
 
 def _access_fits(parameters: Parameters) -> bool:
-    """Tell whether the result is judged though the loads or stores of whole vectors may change special values and denormals."""
+    """Tell whether the result can be judged even though loads or stores of whole vectors may change special values and denormals."""
     if parameters.access == "components" or _moves(parameters):
         return True
     return parameters.rounding != "none" and (parameters.denormals, parameters.special) == ("none", "none")
@@ -147,7 +147,7 @@ def _part_fits(parameters: SubcaseParameters) -> bool:
 
 
 def _claims(special: bool = False, denormals: str = "", moves: bool = False) -> Callable[[Parameters], bool]:
-    """Return a predicate: the case moves vectors or computes, under a mode, by instructions that the text lists."""
+    """Return a predicate that tells whether the case moves vectors or computes under a mode, by instructions that the text lists."""
 
     def holds(parameters: Parameters) -> bool:
         listed = parameters.access == "components" and parameters.way not in ("to_bits", "from_bits")
@@ -195,7 +195,7 @@ class _VectorFloatControlsWriter:
 
     @property
     def loads_components(self) -> bool:
-        """Whether vectors are made of components that are loaded one by one."""
+        """Whether components are loaded one by one to construct vectors."""
         return self.parameters.access in ("components", "stored")
 
     @property
@@ -204,7 +204,7 @@ class _VectorFloatControlsWriter:
         return self.parameters.access in ("components", "loaded")
 
     def _declared(self, name: str, slots: VectorArray, role: Literal["input", "output"], by_components: bool) -> Array:
-        """Declare an array; of u32 for whole vectors of a type of which GLSL has no such loads and stores."""
+        """Declare an array; its element type is u32 for whole vectors of a type that GLSL cannot load and store."""
         whole = not (by_components or slots.type.component.has_arithmetic)
         return slots.declare(self.builder, name, role, pointee=Pointee(U32) if whole else None)
 
@@ -252,7 +252,7 @@ class _VectorFloatControlsWriter:
                 return v.arithmetic("combined", operator, left, operands[1])
 
     def _moved(self, vector: CooperativeVector, me: Scalar) -> CooperativeVector:
-        """Return the vector after what the case's way goes through."""
+        """Return the vector after the steps of the case."""
         builder, result = self.builder, Value("moved", vector.type)
         match self.parameters.way:
             case "direct":
@@ -278,7 +278,7 @@ class _VectorFloatControlsWriter:
         return result
 
     def _exchanged(self, vector: CooperativeVector, me: Scalar) -> CooperativeVector:
-        """Return the vector with each component in the place before its own, and the first one in the last place."""
+        """Return the vector with each component moved to the preceding place, and the first one to the last place."""
         builder, length = self.builder, self.builder.literal(self.parameters.length)
         result = vector
         for i in range(self.parameters.length):

@@ -1,4 +1,4 @@
-"""vector_layout_conversion: matrices that go through layouts and component types without a shader."""
+"""vector_layout_conversion: conversions of matrices between layouts and component types without a shader."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _LAYOUTS = MappingProxyType(
 )
 
 _TYPES_OF = MappingProxyType({"first": (0, 1, 1, 2), "second": (0, 0, 1, 2), "third": (0, 1, 2, 2)})
-"""The type, of three, that each of four forms has, by the parameter ``change``."""
+"""For each value of the parameter ``change``, which of three types each of the four forms has."""
 
 _MULTIPLIER = 40507
-"""A prime: numbers times it, modulo a count that it does not divide, are all numbers below the count, and neighbours are far apart."""
+"""A prime. Modulo a count that it does not divide, its multiples are all numbers below the count, and adjacent multiples are far apart."""
 
 Stride = Literal["tight", "padded", "wide"]
 Data = Literal["exact", "ties", "beyond", "halves"]
@@ -86,7 +86,7 @@ def _components(parameters: Parameters) -> tuple[ComponentType, ...]:
 
 
 def _valid(parameters: Parameters) -> bool:
-    """Return whether Vulkan lets a device convert like this."""
+    """Return whether Vulkan permits these conversions."""
     components = _components(parameters)
     pairs = all(may_convert(*pair) for pair in pairwise(components))
     return pairs and not any(
@@ -95,13 +95,13 @@ def _valid(parameters: Parameters) -> bool:
 
 
 def _halfway(parameters: Parameters) -> bool:
-    """Return whether the given type has numbers between two neighbours of another type of the chain."""
+    """Return whether the given type has numbers between two adjacent numbers of another type in the chain."""
     components = _components(parameters)
     return components[0].is_float and min(component.bits for component in components) < components[0].bits
 
 
 def _changes(parameters: Parameters) -> bool:
-    """Return whether the parameter ``change`` is anything but a repetition of its first label."""
+    """Return whether the parameter ``change`` has an effect different from its first label."""
     types = parameters.types
     if len(parameters.layouts) == 3 or parameters.change == "first":
         return True
@@ -112,7 +112,8 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType({"vali
 
 
 def _stride(layout: VectorMatrixLayout, component: ComponentType, size: tuple[int, int], kind: Stride) -> int:
-    """Return the bytes from row to row or column to column: none to spare, one element, or up to the next 64 and 64 more."""
+    """Return the bytes from row to row or column to column: without padding, with one element of padding, or rounded up to a multiple of 64
+    plus 64."""
     if layout.is_optimal:
         return 0
     line = size[layout is VectorMatrixLayout.ROW_MAJOR] * component.bytes
@@ -120,26 +121,26 @@ def _stride(layout: VectorMatrixLayout, component: ComponentType, size: tuple[in
 
 
 def _ascending(numbers: np.ndarray) -> np.ndarray:
-    """Return each number once, in ascending order, and 0 for both zeros: which of them numpy keeps depends on the processor."""
+    """Return each number once, in ascending order, with 0 for both zeros: which zero numpy keeps depends on the processor."""
     return np.unique(numbers + 0.0)
 
 
 @lru_cache(maxsize=64)
 def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, halved: bool) -> np.ndarray:
-    """Return bits of ``component`` that cases have in turn.
+    """Return bits of ``component`` through which cases cycle.
 
     Args:
         component: of the given matrix.
-        narrowest: the type with the fewest values that the chain goes through.
-        data: which.
-        halved: whether only numbers that every type can double.
+        narrowest: the chain's type with the fewest values.
+        data: the kind of data.
+        halved: whether to return only numbers that every type can double.
     """
     if not component.is_float:
         return np.arange(1 << min(component.bits, 16)).astype(component.bits_dtype)
     limit = largest_finite(narrowest)
     if data == "halves":
         return np.arange(1 << 16).astype(component.bits_dtype)
-    # Every number of the narrow type, or of f16 where that is wider: it is sent through all types unchanged.
+    # Every number of the narrowest type, or of f16 if that type is wider: all types keep these numbers unchanged.
     named = narrowest if narrowest.bits <= 16 else COMPONENT_TYPES["f16"]
     known = values(np.arange(1 << named.bits).astype(named.bits_dtype), named)
     known = _ascending(known[np.isfinite(known)])
@@ -178,11 +179,11 @@ def _data(parameters: Parameters) -> np.ndarray:
     number = np.arange(parameters.matrices * rows * columns)
     count = len(found)
     step = _MULTIPLIER if count % _MULTIPLIER else 1
-    # Once through all of them, and then from another one on, and each matrix has others than the one before.
+    # Go through all numbers once, then start again at another one; each matrix has different numbers from the one before.
     order = (number * step + number // count * 5 + 11) % count
     bits = np.array(found[order].reshape(parameters.matrices, rows, columns))
     if parameters.data == "exact" and components[0].is_float and rows * columns > 1:
-        # Among thousands of numbers, few cases would have it.
+        # Among thousands of numbers, few cases would have this one.
         bits[:, rows // 2, columns // 2] = sign_bit(components[0])
     return bits
 

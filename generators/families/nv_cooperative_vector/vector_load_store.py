@@ -1,4 +1,4 @@
-"""vector_load_store: each invocation moves a vector of its own, and every byte must land where the offset says."""
+"""vector_load_store: each invocation moves its own vector, and every byte must end up where the offset puts it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, MemoryAccess, Scope
 _U32 = COMPONENT_TYPES["u32"]
 
 _GUARDS: Mapping[str, int] = {"tight": 0, "one": 16, "far": 240}
-"""The least number of bytes between two vectors."""
+"""The minimum number of bytes between two vectors."""
 
 _FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
 """Bytes before the first vector."""
@@ -93,7 +93,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _one_name(parameters: Parameters) -> bool:
-    """Return whether a pointee is named in one way: a u32 array of u32 vectors has the component as its pointee."""
+    """Return whether the pointee has only this label: a u32 array of u32 vectors has the component as its pointee."""
     same = parameters.component is _U32
     return not same or not {parameters.load_pointee, parameters.store_pointee} & {"u32", "uvec4"}
 
@@ -141,7 +141,7 @@ class _VectorLoadStoreWriter:
             case "backward":
                 return builder.arithmetic("backward", "subtract", builder.literal(last), me)
             case "scattered":
-                # Not a permutation of every number of lanes: some vectors are loaded twice.
+                # This is not a permutation for every number of lanes: some vectors are loaded twice.
                 spread = builder.arithmetic("spread", "multiply", me, builder.literal(7))
                 moved = builder.arithmetic("moved", "add", spread, builder.literal(3))
                 return builder.arithmetic("scattered", "modulo", moved, builder.literal(self.lanes))
@@ -219,7 +219,7 @@ class _VectorLoadStoreWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and a source whose every byte is of a pattern, those between the vectors too."""
+    """Build a case: its program, and a source filled with a pattern, including the bytes between vectors."""
     writer = _VectorLoadStoreWriter(parameters)
     built = writer.write()
     component = parameters.component

@@ -1,4 +1,4 @@
-"""vector_property_queries: the rules of the command and the limits that say what a device supports of cooperative vectors."""
+"""vector_property_queries: the rules of the command and the limits that describe a device's support for cooperative vectors."""
 
 from __future__ import annotations
 

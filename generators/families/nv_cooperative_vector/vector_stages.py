@@ -49,11 +49,11 @@ _TRAINED = VectorMatrixLayout.TRAINING_OPTIMAL
 
 _MATRICES = 3
 _FIRST_FACTOR = 2
-"""The number of the element that is the first invocation's factor."""
+"""The index of the element that is the first invocation's factor."""
 
 _BEFORE = {_F16: 512, COMPONENT_TYPES["f32"]: 1 << 22}
 _TERMS = {_F16: 1535, COMPONENT_TYPES["f32"]: 1 << 23}
-"""Bounds of sums before a draw, and of the absolute values of all terms of a sum: together below 2**11 and 2**24."""
+"""Bounds of the initial sums, and of the sum of the absolute values of all terms: together below 2**11 and 2**24."""
 
 
 def _multiplies(parameters: Parameters) -> bool:
@@ -65,7 +65,7 @@ def _linear(parameters: Parameters) -> bool:
 
 
 def _has_scalar(parameters: Parameters) -> bool:
-    """Return whether the program has a scalar operand: where the first factor of a chain of floats is, or the first matrix."""
+    """Return whether the program has a scalar operand: the place of the first factor in a chain of floats, or of the first matrix."""
     return _linear(parameters) or (parameters.operation == "chain" and parameters.component.is_float)
 
 
@@ -107,7 +107,7 @@ class SubcaseParameters(Parameters):
 
 
 def _has_types(parameters: Parameters) -> bool:
-    """Return whether memory can have sums of the component type, and matrices of the row the layout."""
+    """Return whether memory can hold sums of the component type, and matrices of the row can have the layout."""
     if parameters.operation in _TRAINING:
         return parameters.component in _BEFORE
     return not _multiplies(parameters) or parameters.layout.is_optimal or parameters.row.matrix.component.has_arithmetic
@@ -126,7 +126,7 @@ def _function_computes(parameters: Parameters) -> bool:
 
 
 def _small(parameters: Parameters) -> bool:
-    """Return whether all invocations together make few enough terms for a device that performs them one by one."""
+    """Return whether all invocations together add few enough terms for a device that performs the additions one by one."""
     rows, columns = parameters.size
     return parameters.operation not in _TRAINING or parameters.invocations * rows * columns <= 1 << 16
 
@@ -229,7 +229,7 @@ class _VectorStagesWriter:
         return builder.build()
 
     def _factor(self, prefix: str, slot: ScalarValue) -> tuple[ScalarValue, ...]:
-        """Load the factor in a slot; of integers there is none."""
+        """Load the factor in a slot; integers have none."""
         if self.first is None:
             return ()
         at = self.builder.arithmetic(f"{prefix}factor_at", "add", slot, self.first)
@@ -257,7 +257,7 @@ class _VectorStagesWriter:
         return v.arithmetic(f"{prefix}computed", "subtract", scaled, right)
 
     def _multiply(self, prefix: str, x: CooperativeVector, scalars: Sequence[ScalarValue]) -> CooperativeVector:
-        """Multiply by one of three matrices in turn, and add a bias, which are in the opposite order."""
+        """Multiply by one of three matrices in turn, and add a bias; biases are in the reverse order."""
         parameters, builder, row = self.parameters, self.builder, self.parameters.row
         index = builder.arithmetic(f"{prefix}index", "modulo", scalars[0], builder.literal(_MATRICES))
         if _linear(parameters):
@@ -273,7 +273,7 @@ class _VectorStagesWriter:
         return self.vectors.matmul(f"{prefix}y", row.result, x, row.interpretation, matrix, bias, *parameters.size)
 
     def _add_once(self, vector: CooperativeVector, me: ScalarValue) -> None:
-        """Add to memory in the first invocation of each fragment or vertex: an implementation may run others (F-CV-20)."""
+        """Add to memory in the first invocation of each fragment or vertex: an implementation may run additional invocations (F-CV-20)."""
         builder, vectors, parameters = self.builder, self.vectors, self.parameters
         claimed = Value("claimed", U32)
         builder.add(AtomicOr(self.claims, me, builder.literal(1), claimed))
@@ -289,7 +289,7 @@ class _VectorStagesWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and vectors of each invocation that no rounding and no order changes."""
+    """Build a case: its program, and vectors for each invocation whose results do not depend on rounding or order."""
     writer = _VectorStagesWriter(parameters)
     built = writer.write()
 
@@ -335,7 +335,7 @@ def _products(writer: _VectorStagesWriter, chosen: SubcaseParameters, rng: np.ra
 
 
 def _sums(writer: _VectorStagesWriter, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw whole numbers that are exact in any order of the additions, and sums that have numbers of their own before."""
+    """Draw whole numbers whose additions are exact in any order, and distinct initial values of the sums."""
     parameters, lanes = writer.parameters, writer.lanes
     component, (rows, columns) = parameters.component, parameters.size
 

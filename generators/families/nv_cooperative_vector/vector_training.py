@@ -1,4 +1,4 @@
-"""vector_training: invocations add outer products to matrices and vectors to arrays, all at once, and no addition may be lost."""
+"""vector_training: invocations concurrently add outer products to matrices and vectors to arrays, and no addition may be lost."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ _FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
 """Bytes before the first sum of an array."""
 
 _STRIDES: Mapping[str, int | None] = {"zero": 0, "absent": None, "odd": 48, "large": 1 << 20}
-"""MatrixStride, which means nothing in an optimal layout."""
+"""MatrixStride, which has no meaning in an optimal layout."""
 
 _MOST_ITERATIONS = 3
 _START = {_F16: 512, _F32: 1 << 22}
 _TERMS = {_F16: 1535, _F32: 1 << 23}
-"""Bounds of what is in memory before, and of the sum of the absolute values of all terms of an element: together below 2**11 and 2**24."""
+"""Bounds of the initial contents of memory, and of the sum of the absolute values of all terms of an element: together below 2**11 and
+2**24."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,23 +107,23 @@ def _sums(parameters: Parameters) -> bool:
 
 
 def _iterations(parameters: Parameters) -> int:
-    """Return the most additions of one invocation."""
+    """Return the maximum number of additions of one invocation."""
     return _MOST_ITERATIONS if parameters.control == "loop" else parameters.times
 
 
 def _terms(parameters: Parameters) -> int:
-    """Return the most terms of an element."""
+    """Return the maximum number of terms of an element."""
     return parameters.invocations * parameters.workgroups * _iterations(parameters)
 
 
 def _whole(parameters: Parameters) -> bool:
-    """Return whether matrices are whole elements of their array."""
+    """Return whether matrices consist of whole elements of their array."""
     size = parameters.targets * parameters.m * parameters.n * parameters.component.bytes
     return not _multiplies(parameters) or size % pointee_of(parameters.pointee, parameters.component).bytes == 0
 
 
 def _small(parameters: Parameters) -> bool:
-    """Return whether all invocations together make few enough terms for a device that performs them one by one."""
+    """Return whether all invocations together add few enough terms for a device that performs the additions one by one."""
     width = parameters.n if _multiplies(parameters) else 1
     return _terms(parameters) * parameters.m * width <= 1 << 18
 
@@ -132,7 +133,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"whole": _whole, "smal
 
 @dataclass(frozen=True)
 class _Vectors:
-    """What is added at once: the factors of an outer product, A and B, and the vector C, which may be A."""
+    """The operands of one addition: the factors of an outer product, A and B, and the vector C, which may be A."""
 
     a: CooperativeVector
     b: CooperativeVector | None
@@ -149,7 +150,7 @@ class _VectorTrainingWriter:
         self.vectors = VectorBuilder(self.builder)
         self.slots = parameters.invocations * parameters.workgroups * _iterations(parameters)
         self.given: dict[str, int] = {}
-        # Factors of an outer product are f16. A is added to an array too, if the array has its type; else C is.
+        # Factors of an outer product are f16. A is also added to an array if the array has its type; otherwise C is.
         self.given_component = _F16 if _multiplies(parameters) else parameters.component
         self.a = VectorArray(CooperativeVectorType(self.given_component, parameters.m), self.slots)
         self.b = VectorArray(CooperativeVectorType(_F16, parameters.n), self.slots, first=32)
@@ -166,7 +167,7 @@ class _VectorTrainingWriter:
         self.lengths: dict[str, Extent] = {"m": parameters.m, "n": parameters.n}
 
     def _layout_of_sums(self) -> tuple[int, VectorArray]:
-        """Bytes from a sum to the next, and the array that has them."""
+        """Return the distance between sums in bytes, and the array that contains them."""
         parameters = self.parameters
         component, count = parameters.component, parameters.targets
         if parameters.spread == "overlapping":
@@ -225,7 +226,7 @@ class _VectorTrainingWriter:
         return builder.arithmetic("chosen", "modulo", moved, builder.literal(parameters.targets))
 
     def _accumulate(self, me: Scalar, target: ScalarValue) -> None:
-        """Add to the target. Vectors are loaded before a branch: an invocation that must not add has some that it could add."""
+        """Add to the target. Vectors are loaded before a branch, so an invocation that must not add also has vectors."""
         builder, parameters = self.builder, self.parameters
         begin = builder.arithmetic("begin", "multiply", me, builder.literal(_iterations(parameters)))
         if parameters.control == "loop":
@@ -244,7 +245,7 @@ class _VectorTrainingWriter:
         otherwise: list[Operation] = []
         if parameters.control == "branches":
             with builder.arm() as otherwise:
-                # The other way round: the last vectors first.
+                # In reverse: the last vectors first.
                 self._several("even_", target, loaded[::-1])
         builder.branch(Condition(odd, "equal", builder.literal(1)), then, otherwise)
 
@@ -300,7 +301,7 @@ def _numbers(pattern: str, shape: tuple[int, ...], most: int, rng: np.random.Gen
 
 @dataclass(frozen=True)
 class _Scale:
-    """Exponents of the least units of vectors and sums."""
+    """Exponents of the smallest units of vectors and sums."""
 
     a: int = 0
     b: int = 0
@@ -311,8 +312,8 @@ def _bits(numbers: np.ndarray, exponent: int, component: ComponentType) -> np.nd
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program; vectors of whole numbers, times powers of two, whose sums no order of the additions rounds; and memory
-    that has numbers of its own before, and other bytes around."""
+    """Build a case: its program; vectors of whole numbers times powers of two, whose sums are exact in any order; and memory with distinct
+    initial numbers and other bytes around them."""
     writer = _VectorTrainingWriter(parameters)
     built = writer.write()
     component, terms = parameters.component, _terms(parameters)
@@ -346,7 +347,7 @@ def build(parameters: Parameters) -> Built:
 
 
 def _among(writer: _VectorTrainingWriter, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the contents of the array of sums: before, between and after them signalling NaNs, and -0 in the place of some. Every addition
+    """Return the contents of the array of sums: signalling NaNs before, between and after the sums, with -0 in some places. Every addition
     to one of these changes its bits, even the addition of zero."""
     packed = writer.sums.pack(sums, 0)
     free = writer.sums.pack(np.full_like(sums, np.iinfo(sums.dtype).max), 0) == 0

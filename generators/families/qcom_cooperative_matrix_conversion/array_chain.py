@@ -1,4 +1,4 @@
-"""array_chain: conversions beside multiply-adds, as in convolutions, layers that follow each other, and attention."""
+"""array_chain: conversions beside multiply-adds, as in convolutions, successive layers, and attention."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Parameters:
         return _LINE_BYTES // self.types[0].bytes
 
     def array(self, component: ComponentType, length: int) -> ArrayType:
-        """Return the type of an array with so many components."""
+        """Return the type of an array with the given number of components."""
         if self.elements == "packed":
             return ArrayType(U32, length * component.bytes // U32.bytes)
         return ArrayType(component, length)
@@ -80,7 +80,7 @@ class SubcaseParameters(Parameters):
 
 
 def _goes_on(parameters: Parameters) -> bool:
-    """Tell whether rows of the result can be rows of A: of the same type, and as long as A's or in whole parts."""
+    """Tell whether rows of the result can be rows of A: they have the same type, and the length of A's rows or a multiple of it."""
     a, _, _, result = parameters.types
     match parameters.form:
         case "product":
@@ -92,7 +92,7 @@ def _goes_on(parameters: Parameters) -> bool:
 
 
 def _has_elements(parameters: Parameters) -> bool:
-    """Tell whether all arrays can have such elements: no text gives the length of an array of u32 that is taken from a matrix of s32."""
+    """Tell whether all arrays can have such elements: no text defines the length of a u32 array that is taken from an s32 matrix."""
     return parameters.elements == "component" or parameters.types[3].is_float
 
 
@@ -120,7 +120,7 @@ class _Writer:
             self.target = self._arrays("rows", parameters.array(result, n), "output")
             return
         self.first = {name: self._source(name, self.types[name]) for name in "ab"}
-        # What is multiplied by parts of the first result's rows, and what their sum begins with.
+        # The second factors, which parts of the first result's rows multiply, and the initial value of the sum.
         self.parts = n // k if parameters.form != "layers" else 1
         other = self._type(b, k, n, Use.B) if self.use is Use.A else self._type(a, m, k, Use.A)
         self.other = self._source("other", other, self.parts)
@@ -131,7 +131,7 @@ class _Writer:
 
     @property
     def use(self) -> Use:
-        """What rows of the first result become."""
+        """The use that rows of the first result get."""
         return Use.B if self.parameters.next_use == "b" else Use.A
 
     @property
@@ -176,7 +176,7 @@ class _Writer:
         return self.builder.build()
 
     def _product(self) -> None:
-        """Construct A and B, multiply, and store the rows of the result that invocations get."""
+        """Construct A and B, multiply, and store the result's rows, which invocations get."""
         builder, size = self.builder, self.parameters.subgroup_size
         factors = []
         me = Value("me", U32)
@@ -194,7 +194,7 @@ class _Writer:
             builder.branch(Condition(position, "less", builder.literal(self.parameters.m)), then)
 
     def _rows(self) -> ArrayValue:
-        """Multiply, and return the rows of the result that invocations get."""
+        """Multiply, and return the result's rows, which invocations get."""
         parameters = self.parameters
         loaded = [self.first[name].load() for name in "ab"]
         result = self.builder.muladd("result", self.types["result"], loaded[0], loaded[1], self.c.load(), self.operands)
@@ -206,7 +206,7 @@ class _Writer:
         return self.parameters.array(self.parameters.types[0], self.parameters.k)
 
     def _part(self, prefix: str, rows: ArrayValue, start: ScalarValue | None) -> ArrayValue:
-        """Take a part of each row, which begins at an s32; all of it without one."""
+        """Take the part of each row that begins at an s32 index; without an index, take the whole row."""
         if start is None:
             return rows
         part = Value(f"{prefix}part", self.taken)
@@ -215,7 +215,7 @@ class _Writer:
         return part
 
     def _multiplied(self, prefix: str, part: ArrayValue, tile: int | ScalarValue, before: Matrix) -> Matrix:
-        """Make the part of the rows a factor, and add its product with the matrix ``tile``."""
+        """Turn the part of the rows into a factor, and add its product with the matrix ``tile``."""
         builder, parameters = self.builder, self.parameters
         k = parameters.k
         type_ = self.types["a"] if self.use is Use.A else self._type(parameters.types[1], k, parameters.m, Use.B)
@@ -247,12 +247,12 @@ class _Writer:
         self.sum.store(current)
 
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw small numbers, which are exact in any order and whose results are not zero; integers of 8 bits are of any size."""
+        """Draw small numbers with exact, nonzero results in any order; 8-bit integers are of any size."""
         inputs = self._factors(rng) if parameters.form == "product" else self._chained(rng)
         return Subcase(name, inputs | fills(program, rng))
 
     def _factors(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Draw A, B and C. Floats of C are so large that no sum of products is their opposite."""
+        """Draw A, B and C. Floats of C are so large that no sum of products cancels them."""
         inputs = {}
         for name, most, scale in (("a", 3, 1), ("b", 2, 1), ("c", 3, 128)):
             type_ = self.types[name]
@@ -270,10 +270,10 @@ class _Writer:
         return inputs
 
     def _chained(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Draw a first result of small numbers, none of which is zero, and second factors with two numbers in each line."""
+        """Draw a first result of small nonzero numbers, and second factors with two numbers in each line."""
         parameters, subgroups = self.parameters, self.parameters.subgroups
         m, n, k = parameters.m, parameters.n, parameters.k
-        # One number in each row of A, so a result is C and one number of B.
+        # Each row of A has one number, so a result is the sum of C and one number of B.
         first = np.zeros((subgroups, m, k))
         rows = np.arange(m)
         first[:, rows, rows * 5 % k] = rng.choice([-1, 1], (subgroups, m))

@@ -1,4 +1,4 @@
-"""array_conversion: arrays of invocations become the rows of a matrix, or the columns of a B, and rows become arrays again."""
+"""array_conversion: arrays of invocations become the rows of a matrix, or the columns of a B, and lines become arrays again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LINE_BYTES = 32
 """Bytes of a row of A, and of a column of B (QC-CC-07, QC-CC-10)."""
 
 _TILES = 3
-"""Matrices of a subgroup, where a loop converts one after the other."""
+"""Number of matrices of a subgroup if a loop converts one after another."""
 
 _COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
 _FACTORS = ("f16", "f32", "s8", "u8")
@@ -79,7 +79,7 @@ class Parameters:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Lines of the matrix, and components of each."""
+        """Number of lines of the matrix, and of components in a line."""
         lines = self.subgroup_size // _PARTS[self.lines]
         if self.use is Use.ACCUMULATOR:
             return lines, self.subgroup_size // _PARTS[self.width]
@@ -101,7 +101,7 @@ class Parameters:
 
     @property
     def conversions(self) -> tuple[tuple[str, bool], ...]:
-        """What is converted, ``construct`` or ``extract``, each with whether the arrays are of the first type."""
+        """The conversions, ``construct`` or ``extract``, each with a flag that tells whether the arrays have the first type."""
         match self.way:
             case "round_trip":
                 return ("construct", True), ("extract", False)
@@ -124,8 +124,8 @@ def _has_use(parameters: Parameters) -> bool:
 
 
 def _has_elements(parameters: Parameters) -> bool:
-    """Tell whether all conversions of the case have such arrays: no text gives the length of an array of u32 that is taken from a matrix
-    of s32, and of u32 components there is one kind (QC-CX-05, F-QC-8)."""
+    """Tell whether all conversions of the case can have such arrays: no text defines the length of a u32 array that is taken from an s32
+    matrix, and u32 components have only one kind of array (QC-CX-05, F-QC-8)."""
     component = parameters.component
     if component.name == "u32":
         return parameters.elements == "component" and parameters.back == "same"
@@ -135,14 +135,14 @@ def _has_elements(parameters: Parameters) -> bool:
 
 
 def _constructs_packed(parameters: Parameters) -> bool:
-    """Tell whether a matrix is made of arrays whose elements are other bits than a component (QC-CC-14)."""
+    """Tell whether a matrix is made from arrays whose elements are not single components (QC-CC-14)."""
     return any(
         way == "construct" and parameters.array_type(first).element is not parameters.component for way, first in parameters.conversions
     )
 
 
 def _needed(parameters: SubcaseParameters) -> bool:
-    """Tell whether the pattern shows something of the component type."""
+    """Tell whether the pattern tests something new for the component type."""
     return parameters.pattern != "index_high" or parameters.component.bits == 8
 
 
@@ -178,7 +178,7 @@ class _Writer:
 
     @property
     def invocations(self) -> int:
-        """Invocations of the workgroup."""
+        """Number of invocations in the workgroup."""
         return self.parameters.subgroups * self.parameters.subgroup_size
 
     def _arrays(self, name: str, first: bool, role: Literal["input", "output"]) -> InvocationArrays:
@@ -236,14 +236,14 @@ class _Writer:
             self._store(self.taken, prefix, array, tile)
 
     def _first(self, array: MatrixArray, prefix: str, tile: ScalarValue) -> ScalarValue:
-        """Return where the matrix ``tile`` of this subgroup begins."""
+        """Return the first element of the matrix ``tile`` of this subgroup."""
         builder, tiles = self.builder, array.tiles
         name = f"{prefix}{array.name}"
         begin = builder.offset(f"{name}_tile", builder.literal(tiles.first), tile, tiles.pitch)
         return builder.offset(f"{name}_first", begin, builder.instance_index(), tiles.own_pitch)
 
     def _slot(self, name: str, me: ScalarValue, tile: ScalarValue) -> ScalarValue:
-        """Return the slot of an invocation's array: a matrix of all subgroups after the other."""
+        """Return the slot of an invocation's array: each tile of all subgroups, then the next tile."""
         return self.builder.offset(name, me, tile, self.invocations)
 
     def _load(self, arrays: InvocationArrays, name: str, tile: ScalarValue) -> ArrayValue:
@@ -266,7 +266,7 @@ class _Writer:
         return Condition(lane, "less", builder.literal(lines))
 
     def _held(self, name: str, value: ArrayValue) -> ArrayValue:
-        """Store ``value`` to a variable of zeros where the invocation has a row, and load it from there."""
+        """Store ``value`` to a zero-initialized variable if the invocation has a row, and load the variable."""
         builder, me = self.builder, Value(f"{name}_me", U32)
         variable = builder.variable(f"{name}_variable", value.type)
         with builder.per_invocation(me, self.parameters.subgroup_size):
@@ -285,13 +285,13 @@ class _Writer:
             builder.branch(self._has_row(f"{prefix}later", me), then)
 
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw the components of all matrices; what invocations beyond the rows have are ones, of floats NaN."""
+        """Draw the components of all matrices; invocations beyond the rows have set bits, which are NaN in floats."""
         type_ = parameters.matrix_type
         rows, columns = type_.shape
         bits = drawn(parameters.pattern, parameters.component, self.count * parameters.subgroups * rows * columns, rng)
         matrices = bits.reshape(self.count, parameters.subgroups, rows, columns)
         if self.source is not None:
-            # The tiles of a subgroup follow each other.
+            # The tiles of a subgroup are adjacent.
             inputs = {"source": self.source.tiles.contents(matrices.swapaxes(0, 1), rng)}
         else:
             assert self.given is not None

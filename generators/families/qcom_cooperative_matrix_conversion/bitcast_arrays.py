@@ -24,7 +24,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, Scope
 
 _TYPES = {name: COMPONENT_TYPES[name] for name in ("u32", "s32", "f32", "f16")}
 _MOST_HALVES = 128
-"""The most bytes of an array of f16 among the types that GLSL lists."""
+"""Maximum size in bytes of an f16 array among the types that GLSL lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Parameters:
 
     @property
     def result(self) -> ArrayType:
-        """The type of what is stored."""
+        """The type of the stored array."""
         return self.source if self.way == "back" else self.between
 
     @property
@@ -105,7 +105,7 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         count = lanes * parameters.bytes
-        # Floats of the narrower type are normal numbers first, and then those of the wider one, which leaves the narrower ones so.
+        # First make the floats of the narrower type normal, then those of the wider type, which keeps the narrower floats normal.
         types = sorted((parameters.from_, parameters.to), key=lambda type_: (type_.bits, type_.is_float))
         bits = drawn(chosen.pattern, types[0], count // types[0].bytes, rng)
         for type_ in (types[1], types[0], types[1]):

@@ -1,4 +1,4 @@
-"""static_qcom: static rules of SPV_QCOM_cooperative_matrix_conversion, in a module with its instructions."""
+"""static_qcom: static rules of SPV_QCOM_cooperative_matrix_conversion, in a module that uses its instructions."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def _base(row: PropertyRow) -> BaseModule:
 
 
 def module(parameters: Parameters) -> ModuleCheck:
-    """Return the good module of the row, with the edits of the rule."""
+    """Return the valid module of the row after the edits of the rule."""
     return checked_module(parameters, _base(parameters.types))

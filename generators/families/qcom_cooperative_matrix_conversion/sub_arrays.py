@@ -1,4 +1,5 @@
-"""sub_arrays: each invocation takes a part of an array, which begins at a constant or at a number of the run or of its own."""
+"""sub_arrays: each invocation takes a part of an array. The part begins at a constant, or at an index given at run time or per
+invocation."""
 
 from __future__ import annotations
 
@@ -44,12 +45,12 @@ class Parameters:
 
     @property
     def count(self) -> int:
-        """How many parts the array has."""
+        """The number of parts in the array."""
         return self.length // self.taken
 
     @property
     def first(self) -> int:
-        """The number of the part."""
+        """The index of the part."""
         return {"first": 0, "second": 1, "last": self.count - 1}[self.part]
 
 
@@ -62,7 +63,7 @@ class SubcaseParameters(Parameters):
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Tell whether there is such a part, and not by another name."""
+    """Tell whether the part exists and its label is the only one for it."""
     parts = {"first": 1, "second": 2, "last": 3}[parameters.part]
     return parameters.count >= max(parts, 2)
 
@@ -81,7 +82,7 @@ def build(parameters: Parameters) -> Built:
     begin, me = parameters.first * parameters.taken, Value("me", U32)
     own = parameters.start == "invocation"
     starts = builder.array("starts", Pointee(_S32), lanes, StorageClass.STORAGE_BUFFER, "input") if own else None
-    # A device that does not specialize begins at the next part, or at the one before the last.
+    # A device that does not specialize begins at the next part, or at the part before the last one.
     other = begin + parameters.taken * (1 if parameters.first + 1 < parameters.count else -1)
     start = None if parameters.start == "invocation" else builder.operand("start", _S32, parameters.start, begin, other)
 

@@ -1,4 +1,4 @@
-"""descriptor_arrays: matrices in buffers that are chosen from an array of descriptors."""
+"""descriptor_arrays: matrices in buffers that the shader selects from an array of descriptors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _DescriptorWriter:
         self.chosen = parameters.count - 1
 
     def write(self) -> Program:
-        """Write the program: a load, and a store of what it gives."""
+        """Write the program: a load, and a store of the loaded matrix."""
         access, is_first = self.parameters.access, self.parameters.binding == "first"
         groups: dict[str, list[Array]] = {}
         plain: dict[str, Array] = {}
@@ -81,7 +81,7 @@ class _DescriptorWriter:
         return self.builder.build()
 
     def _array(self, name: str, number: int | None) -> Array:
-        """Declare a buffer: of an array of descriptors, unless it has no number."""
+        """Declare a buffer, in an array of descriptors if it has a number."""
         tiles, pointee = self.plain if number is None else self.tiles, Pointee(self.parameters.component)
         role: Role = "input" if name == "source" else "output"
         if number is None:
@@ -90,7 +90,7 @@ class _DescriptorWriter:
         return self.builder.declare(array)
 
     def _number(self) -> ScalarValue:
-        """Return the number of the descriptor: the last one where it is a constant."""
+        """Return the index of the descriptor: the last one if it is a constant."""
         builder, index = self.builder, self.parameters.index
         if index == "instance":
             # Neighbouring scope instances choose neighbouring descriptors.
@@ -124,14 +124,14 @@ class _DescriptorWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. Each source has bits of its own."""
+    """Build a case. Each source has different bits."""
     program = _DescriptorWriter(parameters).write()
     component, last = parameters.component, parameters.count - 1
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {}
         for number, array in enumerate(array for array in program.arrays if array.role == "input"):
-            # Two sources have other bits at the same place.
+            # The two sources have different bits at the same place.
             skipped = 41 * number if parameters.pattern == "index" else 0
             bits = pattern_bits(parameters.pattern, component, array.count + skipped, rng)[skipped:]
             inputs[array.name] = np.ascontiguousarray(bits).view(np.uint8)

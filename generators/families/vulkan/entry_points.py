@@ -1,4 +1,4 @@
-"""entry_points: a module has several entry points, of which the pipeline runs one."""
+"""entry_points: a module has several entry points, and the pipeline runs one of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "prefix": ("main", "main_2"),
     "longer": ("main_2", "main"),
 }
-"""By label, the names of the entry point that runs and of the other one."""
+"""By label, the names of the entry point that runs and of the other entry point."""
 
 _OTHER_ROWS: Mapping[str, PropertyRow] = {
     one: parse_row(other)
@@ -42,7 +42,7 @@ _OTHER_ROWS: Mapping[str, PropertyRow] = {
     )
     for one, other in (pair, pair[::-1])
 }
-"""By property row, another one that devices with it have as well."""
+"""By property row, another row that devices with this row also have."""
 
 _OTHER_CONSTANTS = 100
 """SpecId of the first specialization constant of the other entry point."""
@@ -86,7 +86,7 @@ class _EntryPointWriter:
     """Writes the program of one entry point.
 
     Attributes:
-        runs: whether it is the one that the pipeline runs.
+        runs: whether the pipeline runs it.
     """
 
     def __init__(self, parameters: Parameters, runs: bool) -> None:
@@ -97,7 +97,7 @@ class _EntryPointWriter:
         self.builder = ProgramBuilder(parameters.scope, parameters.subgroups, first_constant=first)
 
     def write(self) -> Program:
-        """Write A x B + C, or of the other entry point A x B - C, times a constant."""
+        """Write A x B + C, or in the other entry point A x B - C, times a constant."""
         parameters, tiles, builder = self.parameters, self.tiles, self.builder
         has_shared = parameters.other == "shared_memory" and not self.runs
         storage = StorageClass.WORKGROUP if has_shared else parameters.storage
@@ -112,7 +112,8 @@ class _EntryPointWriter:
         return builder.build()
 
     def _scaled(self, product: Matrix) -> Matrix:
-        """Return the product times a specialization constant, by a function if both entry points call it. Powers of two are exact."""
+        """Return the product times a specialization constant, computed in a function if both entry points call it. Powers of two are
+        exact."""
         builder, component = self.builder, product.type.component
         value, default = (2, 8) if self.runs else (4, 4)
         weight = builder.operand("weight", component, "specialization", _bits(component, value), _bits(component, default))
@@ -132,7 +133,7 @@ def _bits(component: ComponentType, value: int) -> int:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. The entry point that does not run would store other results."""
+    """Build a case. The entry point that does not run would store different results."""
     name, other_name = parameters.names
     main, other = _EntryPointWriter(parameters, True), _EntryPointWriter(parameters, False)
     further = FurtherEntryPoint(other_name, other.write(), parameters.local_size, parameters.order)

@@ -1,4 +1,4 @@
-"""large_buffers: matrices and tensors beyond 2 GiB and beyond 4 GiB of a buffer, of which a case holds windows alone."""
+"""large_buffers: matrices and tensors beyond 2 GiB and beyond 4 GiB of a buffer. A case holds only windows of the buffer."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class SubcaseParameters(Parameters):
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where a matrix is in the large buffer, in bytes.
+    """The position of a matrix in the large buffer, in bytes.
 
     Attributes:
-        pointer: where the pointer leads.
-        first: from there to the first line.
-        stride: from one line to the next.
-        lines, line: how many there are, and the bytes of one.
+        pointer: offset of the pointer.
+        first: distance from there to the first line.
+        stride: distance from one line to the next.
+        lines, line: the number of lines, and the size of one.
         ranges: the powers of two at which an index or an address may wrap.
     """
 
@@ -89,7 +89,7 @@ class Geometry:
 
     @property
     def _runs(self) -> Iterator[tuple[int, int]]:
-        """Yield every line, and the places where a device finds it that wraps addresses."""
+        """Yield every line, and the places where a device that wraps addresses looks for it."""
         for number in range(self.lines):
             place = self.pointer + self.first + number * self.stride
             yield place, self.line
@@ -103,7 +103,7 @@ class Geometry:
 
 
 def geometry(parameters: Parameters) -> Geometry:
-    """Return where the matrix of a case is."""
+    """Return the position of the matrix of a case."""
     limit, size = parameters.beyond, parameters.component.bytes
     layout = parameters.layout if _is_matrix_access(parameters) else Layout.ROW_MAJOR
     lines, length = lines_of(parameters.shape, layout)
@@ -123,7 +123,7 @@ def geometry(parameters: Parameters) -> Geometry:
 
 
 def _index_fits(parameters: Parameters) -> bool:
-    """Tell whether offsets of slices, which are 32-bit integers with a sign, reach beyond the limit, and only tensors have them."""
+    """Tell whether slice offsets, which are signed 32-bit integers, reach beyond the limit; only tensors have slices."""
     if parameters.by != "offset":
         return True
     return not _is_matrix_access(parameters) and geometry(parameters).end // geometry(parameters).stride < _SIGNED_LIMIT
@@ -167,7 +167,8 @@ class _LargeWriter:
         return builder.build()
 
     def number(self, name: str, value: int) -> ScalarValue:
-        """Return an operand from the case's source: of 64 bits where 32 with a sign, as which indices count, do not hold it."""
+        """Return an operand from the case's source. It has 64 bits if it does not fit in a signed 32-bit integer, the type as which indices
+        count."""
         component = U32 if value < _SIGNED_LIMIT else _U64
         self.operands[name] = value
         return self.builder.operand(name, component, self.parameters.source, value)
@@ -193,7 +194,7 @@ class _LargeWriter:
             self.builder.add(TensorStore(matrix, large, self._first(), self._tensor()))
 
     def _tensor(self) -> TensorLayout:
-        """Return the layout of a tensor of two dimensions, of which the matrix is a slice."""
+        """Return the layout of a two-dimensional tensor of which the matrix is a slice."""
         size, (rows, columns) = self.parameters.component.bytes, self.parameters.shape
         begin = self.at.first // self.at.stride
         steps: list[LayoutStep] = [
@@ -205,7 +206,7 @@ class _LargeWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. What a device reads that wraps an index at 31 or at 32 bits are other bits of the source."""
+    """Build a case. A device that wraps an index at 31 or 32 bits reads different bits of the source."""
     writer = _LargeWriter(parameters)
     program = writer.write()
     values = writer.operands | writer.tensors.operands

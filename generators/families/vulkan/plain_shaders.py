@@ -1,4 +1,4 @@
-"""plain_shaders: shaders without cooperative types, in each stage that runs others with them."""
+"""plain_shaders: shaders without cooperative types, in each stage that other cases use with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from generators.stages import Stage
 from generators.types import Scope, StorageClass
 
 _ADDED = 0x9E3779B9
-"""What each invocation adds to its number: no result is the source, zero, or a neighbour's."""
+"""The number that each invocation adds: no result equals the source, zero, or another invocation's number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"draws": lambda
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: each invocation reads a number of its own, adds a constant, and stores the sum."""
+    """Build a case: each invocation reads its own number, adds a constant, and stores the sum."""
     lanes = parameters.invocations
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=lanes, stage=parameters.stage))
     source = builder.array("source", Pointee(U32), lanes, StorageClass.STORAGE_BUFFER, "input")

@@ -1,4 +1,4 @@
-"""shader_objects: a kernel is a shader object in place of a compute pipeline."""
+"""shader_objects: a kernel runs as a shader object instead of a compute pipeline."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _ShaderObjectWriter:
     """Writes the program of one entry point.
 
     Attributes:
-        scale: by what it multiplies its result; the entry point that does not run has another one.
+        scale: the factor of its result; the entry point that does not run has a different factor.
     """
 
     def __init__(self, parameters: Parameters, scale: int) -> None:
@@ -85,7 +85,7 @@ class _ShaderObjectWriter:
         self._extents: dict[str, Extent] = {}
 
     def extent(self, side: str) -> Extent:
-        """Return M, N or K, one constant for all types."""
+        """Return M, N or K: one constant for all types."""
         row = self.parameters.row
         value = {"m": row.m, "n": row.n, "k": row.k}[side]
         if self.parameters.extents == "literal":
@@ -125,7 +125,7 @@ def _bits(component: ComponentType, value: int) -> int:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case. Two dispatches differ in their data alone, and each scope instance has its own."""
+    """Build a case. Two dispatches differ only in their data, and each scope instance has its own data."""
     writer = _ShaderObjectWriter(parameters, _SCALE)
     name, other_name = parameters.names
     program = replace(writer.write(), shader_object=parameters.code, entry_point=name)

@@ -1,4 +1,4 @@
-"""A family for tests of the machinery: a matrix is loaded and stored, and the parameter ``number`` shows in the size of the arrays."""
+"""A family for tests of the machinery: a matrix is loaded and stored, and the parameter ``number`` determines the size of the arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""control_flow: matrices in branches, switches and loops, and what decides there.
+"""control_flow: matrices in branches, switches and loops, and the conditions that control them.
 
 Every form reads one number ``n``: selections compare it with 2, loops run n times or leave at iteration n.
 """
@@ -21,7 +21,7 @@ from generators.program.operation import Hint
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
 _NUMBERS: Mapping[str, int] = {**{str(number): number for number in (0, 1, 2, 3, 7)}, "top": -1}
-"""``top`` has all bits set, so an unsigned n is the largest number then."""
+"""``top`` has all bits set, so it is the largest unsigned n."""
 
 _INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
 _STORAGE = {name: STORAGE_CLASSES[name] for name in ("storage_buffer", "physical_storage_buffer")}
@@ -72,7 +72,7 @@ def _bits(number: int, integer: ComponentType) -> int:
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and data that differ in every tile."""
     integer = parameters.integer
-    # A constant that keeps its default decides otherwise for most relations, and loops more or less often.
+    # With most relations, a constant that keeps its default decides otherwise; a loop runs a different number of times.
     n = Decider(integer, _bits(parameters.n, integer), 3 if parameters.n in (0, 1) else 1)
     case = begin(parameters, n, parameters.storage)
     parameters.form.write(case.writer, Decisions(case.writer, case.n, parameters.relation, parameters.hint))

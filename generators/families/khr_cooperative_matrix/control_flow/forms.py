@@ -1,4 +1,4 @@
-"""The class of the forms of control_flow."""
+"""The class for forms of control_flow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Form:
 
     Attributes:
         write: writes the chain.
-        largest: the largest n of a form that runs n times; None for others.
+        largest: the largest n of a form that runs n times; None for other forms.
         compares: whether a relation decides.
         hinted: whether an instruction takes a hint.
     """

@@ -1,4 +1,4 @@
-"""Forms of control_flow with loops: how often they run, what they carry, and what leaves them."""
+"""Forms of control_flow with loops: how often they run, what they carry, and how they end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _nested_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _triangular_loop(writer: ChainWriter, decisions: Decisions) -> None:
-    """Run the inner loop as often as the outer one has run before."""
+    """Run the inner loop as many times as the outer loop has completed iterations."""
 
     def outer(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         return decisions.repeat(i, carried, lambda j, inside: [writer.add(_tile(writer, i, j), inside[0])])
@@ -50,8 +50,8 @@ def _triangular_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _swap(writer: ChainWriter, decisions: Decisions) -> None:
-    """Exchange two accumulators at the end of each iteration, and two factors that nothing else changes: the order of the phis must not
-    matter, and a pair of which one value is computed is right in one of the two orders."""
+    """Exchange two accumulators at the end of each iteration, and two factors that nothing else changes. The order of the phis must not
+    matter, and a pair with one computed value would be right in one of the two orders."""
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         first, second, a, other = carried
@@ -122,7 +122,7 @@ def _branch_in_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _last_iteration(writer: ChainWriter, decisions: Decisions) -> None:
-    """Do more in the last of n iterations, as a loop with its epilogue inside does."""
+    """Do more in the last of n iterations, like a loop that contains its epilogue."""
     builder = writer.builder
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:

@@ -1,4 +1,4 @@
-"""Forms of control_flow without loops: a branch around each instruction, or one that selects its operands."""
+"""Forms of control_flow without loops: a branch around each instruction, or a branch that selects its operands."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def _operands(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _operands_again(writer: ChainWriter, decisions: Decisions) -> None:
-    """Load operands before, and from elsewhere in one arm."""
+    """Load operands before the branch, and from other tiles in one arm."""
     before = [writer.load("a", 0), writer.load("b", 0), writer.load("c", 0)]
     a, b, c = decisions.matrices(lambda: [writer.load("a", 1), writer.load("b", 1), writer.load("c", 1)], lambda: before)
     writer.store(writer.muladd(a, b, c))
 
 
 def _muladd(writer: ChainWriter, decisions: Decisions) -> None:
-    """Multiply in both arms, with other operands."""
+    """Multiply in both arms, with different operands."""
     a, b, c = ([writer.load(operand, tile) for tile in (0, 1)] for operand in "abc")
     (d,) = decisions.matrices(lambda: [writer.muladd(a[0], b[1], c[0])], lambda: [writer.muladd(a[1], b[0], c[1])])
     writer.store(d)
@@ -57,7 +57,7 @@ def _splat_bits(component: ComponentType) -> int:
 
 
 def _splat(writer: ChainWriter, decisions: Decisions) -> None:
-    """Load C, or make it of one value."""
+    """Load C, or construct it from one value."""
     type_ = writer.type("c")
     value = writer.builder.literal(_splat_bits(type_.component), type_.component)
     (c,) = decisions.matrices(lambda: [writer.builder.splat(writer.name("splat"), type_, value)], lambda: [writer.load("c", 0)])
@@ -100,7 +100,7 @@ def _load_layout(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _address(writer: ChainWriter, decisions: Decisions) -> None:
-    """Choose first element and stride of a load, which are scalars."""
+    """Choose the first element and the stride of a load, which are scalars."""
     builder, stride = writer.builder, writer.tiles["a"].stride
     first, step = decisions.choose(
         lambda: [writer.first("a", 1), builder.literal(stride)], lambda: [writer.first("a", 4), builder.literal(2 * stride)]
@@ -112,7 +112,7 @@ def _address(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _nested(writer: ChainWriter, decisions: Decisions) -> None:
-    """Branch in both arms of a branch, each on a number that reaches the arm."""
+    """Branch in both arms of a branch, each on a number that is possible in that arm."""
     c = writer.load("c", 0)
 
     def inner(number: int, tile: int) -> list[Matrix]:

@@ -1,4 +1,4 @@
-"""function_pointers: matrices that functions reach by pointers, in their own variables, and in variables of the module."""
+"""function_pointers: matrices that functions reach through pointers, in their own variables, and in variables of the module."""
 
 from __future__ import annotations
 

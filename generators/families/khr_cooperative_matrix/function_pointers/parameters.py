@@ -11,7 +11,7 @@ from generators.program.values import ArrayType, Matrix, Scalar
 
 
 def _in(functions: PointerWriter) -> None:
-    """Read operands of all uses by pointers; the second call takes other variables."""
+    """Read operands of all uses through pointers; the second call takes other variables."""
     a, b, c = (functions.pointer(kind, "in") for kind in "abc")
     multiply = functions.function(
         "multiply", [a, b, c], lambda: functions.writer.muladd(functions.get(a), functions.get(b), functions.get(c))
@@ -22,7 +22,7 @@ def _in(functions: PointerWriter) -> None:
 
 
 def _out(functions: PointerWriter) -> None:
-    """Write two variables that nothing has written before, in each call."""
+    """Write two uninitialized variables in each call."""
     writer = functions.writer
     a, b, c = functions.parameters("a", "b", "c")
     first, second = functions.pointer("c", "out"), functions.pointer("c", "out")
@@ -52,7 +52,7 @@ def _inout(functions: PointerWriter) -> None:
 
 
 def _exchange(functions: PointerWriter) -> None:
-    """Exchange two matrices by pointers of one type, and add to one of them; the last call gets the pointers in the other order."""
+    """Exchange two matrices through pointers of one type, and add to one of them; the last call gets the pointers in the other order."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     x, y = functions.pointer("c"), functions.pointer("c")
@@ -72,7 +72,7 @@ def _exchange(functions: PointerWriter) -> None:
 
 
 def _order(functions: PointerWriter) -> None:
-    """Take values and pointers of one type in turn, some of them unused."""
+    """Take values and pointers of one type alternately, some of them unused."""
     writer = functions.writer
     a, b, x, y = functions.parameters("a", "b", "c", "c")
     unused, source, target = functions.pointer("c", "in"), functions.pointer("c", "in"), functions.pointer("c")
@@ -91,7 +91,7 @@ def _order(functions: PointerWriter) -> None:
 
 
 def _advance(functions: PointerWriter) -> None:
-    """Add the product of two variables to a third, and load the next tiles into the two, as loops that load ahead do."""
+    """Add the product of two variables to a third, and load the next tiles into the first two, like a loop that loads ahead."""
     writer, builder = functions.writer, functions.writer.builder
     a, b, c = (functions.pointer(kind) for kind in "abc")
     first_a, first_b = functions.scalars("first_a", "first_b")
@@ -110,7 +110,7 @@ def _advance(functions: PointerWriter) -> None:
 
 
 def _nested(functions: PointerWriter) -> None:
-    """Pass pointers on, in the order in which they came and in the other order."""
+    """Pass pointers on, in the same order and in the reverse order."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     x, y = functions.pointer("c"), functions.pointer("c", "in")
@@ -132,7 +132,7 @@ def _nested(functions: PointerWriter) -> None:
 
 
 def _array(functions: PointerWriter) -> None:
-    """Change one element of an array of matrices by a pointer to the array and an index."""
+    """Change one element of an array of matrices through a pointer to the array and an index."""
     writer, builder = functions.writer, functions.writer.builder
     type_ = ArrayType(writer.type("c"), 2)
     a, b = functions.parameters("a", "b")
@@ -152,7 +152,7 @@ def _array(functions: PointerWriter) -> None:
         functions.run(change, variable, *functions.tiles(tile), builder.literal(at))
     functions.keep(array, "d0", 0)
     functions.keep(array, "d1", 1)
-    # Of the other array, the element that nothing changed and the changed one.
+    # Store the unchanged element and the changed element of the other array.
     writer.store(functions.get(other, 1), writer.output("d2"))
     writer.store(functions.get(other, 0), writer.output("d3"))
 
@@ -184,7 +184,7 @@ def _in_branch(functions: PointerWriter) -> None:
 
 
 def _early(functions: PointerWriter) -> None:
-    """Write by a pointer, and return if the number is less than 2; else write once more."""
+    """Write through a pointer, and return if the number is less than 2; otherwise write once more."""
     writer, builder = functions.writer, functions.writer.builder
     a, b, other_a, other_b = functions.parameters("a", "b", "a", "b")
     c = functions.pointer("c")

@@ -37,7 +37,7 @@ def _own(functions: PointerWriter) -> None:
 
 
 def _own_both_arms(functions: PointerWriter) -> None:
-    """Write a variable of the function in the arms of a branch only."""
+    """Write a variable of the function only in the arms of a branch."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     a, b, x, y = functions.parameters("a", "b", "c", "c")
     (number,) = functions.scalars("number")
@@ -82,7 +82,7 @@ def _own_loop(functions: PointerWriter) -> None:
 
 
 def _counted(functions: PointerWriter, initializer: Initializer) -> None:
-    """Add to a variable with an initializer in each call; a call that finds what an earlier one left gives another sum."""
+    """Add to a variable with an initializer in each call; a call that finds the value of an earlier call gives a different sum."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     own = functions.own(writer.type("c"), initializer)
@@ -135,7 +135,7 @@ def _own_passed(functions: PointerWriter) -> None:
 
 
 def _own_nested(functions: PointerWriter) -> None:
-    """Have different variables of one type in a function and in the one that it calls; the caller's is read after the call."""
+    """Use different variables of one type in a function and in its callee; the caller reads its own after the call."""
     writer = functions.writer
     a, b, c = functions.parameters("a", "b", "c")
     inside = functions.own(c.type)
@@ -161,7 +161,8 @@ def _own_nested(functions: PointerWriter) -> None:
 
 
 def _module(functions: PointerWriter) -> None:
-    """Use a variable of the module in two functions, not as a parameter: one sets it, the other adds to it and returns what it was."""
+    """Use a variable of the module in two functions, not as a parameter: one sets it, the other adds to it and returns its previous
+    value."""
     writer = functions.writer
     place = functions.variable("c", None, "private")
     (c,) = functions.parameters("c")

@@ -1,4 +1,4 @@
-"""functions: matrices as parameters and results of functions, and calls from everywhere."""
+"""functions: matrices as parameters and results of functions, called from every kind of place."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _product(functions: FunctionWriter) -> None:
 
 
 def _same_types(functions: FunctionWriter) -> None:
-    """Take two parameters of one type for each operand; a second call has arguments exchanged."""
+    """Take two parameters of one type for each operand; a second call exchanges arguments."""
     writer = functions.writer
     a, other_a, b, other_b, c, other_c = functions.parameters("a", "a", "b", "b", "c", "c")
     chained = functions.function(
@@ -46,7 +46,7 @@ def _same_types(functions: FunctionWriter) -> None:
 
 
 def _unused(functions: FunctionWriter) -> None:
-    """Have unused parameters before, between and after the used ones."""
+    """Take unused parameters before, between and after the used ones."""
     writer = functions.writer
     before, a, between, b, c, after = functions.parameters("c", "a", "b", "b", "c", "a")
     some = functions.function("some", [before, a, between, b, c, after], lambda: writer.muladd(a, b, c))
@@ -55,7 +55,7 @@ def _unused(functions: FunctionWriter) -> None:
 
 
 def _twice(functions: FunctionWriter) -> None:
-    """Call a function with the result of its first call, and then use the arguments of the first call again."""
+    """Call a function with the result of its first call, and then use the first call's arguments again."""
     writer, multiply = functions.writer, functions.product()
     a, b = functions.tiles(0)
     c = writer.load("c", 0)
@@ -65,7 +65,7 @@ def _twice(functions: FunctionWriter) -> None:
 
 
 def _nested(functions: FunctionWriter) -> None:
-    """Call a function that calls another one twice, with the same matrix for two parameters, and with different ones."""
+    """Call a function that calls another function twice: once with the same matrix for two parameters, once with different matrices."""
     writer, multiply = functions.writer, functions.product()
     a, other_a, b, other_b, c = functions.parameters("a", "a", "b", "b", "c")
     middle = functions.function(
@@ -119,7 +119,7 @@ def _in_loop(functions: FunctionWriter) -> None:
 
 
 def _in_branch(functions: FunctionWriter) -> None:
-    """Call in both arms of a branch, with other arguments."""
+    """Call in both arms of a branch, with different arguments."""
     writer, multiply = functions.writer, functions.product()
     c = writer.load("c", 0)
     (d,) = functions.decisions.matrices(

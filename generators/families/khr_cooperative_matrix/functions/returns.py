@@ -12,7 +12,7 @@ from generators.program.values import Matrix, Scalar
 
 
 def _called(functions: FunctionWriter, function: Function) -> None:
-    """Call ``function`` (a, b, x, y, number) for n, and with other arguments for 1."""
+    """Call ``function`` (a, b, x, y, number) with n, and again with other arguments and 1."""
     writer, decisions = functions.writer, functions.decisions
     first, second = writer.load("c", 0), writer.load("c", 1)
     writer.store(functions.call(function, *functions.tiles(0), first, second, decisions.n), "d0")
@@ -58,7 +58,8 @@ def _return_in_branch(functions: FunctionWriter) -> None:
 
 
 def _return_in_loop(functions: FunctionWriter) -> None:
-    """Return what a loop carries in the iteration of the number; after three iterations the loop ends, and another sum is returned."""
+    """Return the value that a loop carries in the iteration given by the number; after three iterations the loop ends, and the function
+    returns another sum."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     (a, b, x, y), number = _parameters(functions)
 
@@ -74,7 +75,7 @@ def _return_in_loop(functions: FunctionWriter) -> None:
 
 
 def _return_both(functions: FunctionWriter, dead: bool) -> None:
-    """Return in both arms of a branch; what follows is unreachable, or code that computes and also returns."""
+    """Return in both arms of a branch; the code after it is unreachable, or computes and also returns."""
     writer, builder = functions.writer, functions.writer.builder
     (a, b, x, y), number = _parameters(functions)
 

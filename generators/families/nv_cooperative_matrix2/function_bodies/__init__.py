@@ -1,4 +1,4 @@
-"""function_bodies: what is in functions that instructions call."""
+"""function_bodies: the bodies of functions that instructions call."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _BLOCK = (2, 8)
 """Rows and columns of a block of the tensors that are decoded: a byte for each element."""
 
 _OWN = (151, 42)
-"""The number of the first scope instance in the variable of the module, and how much more each further one has."""
+"""The number of the first scope instance in the module's variable, and the increment for each further instance."""
 
 
 def _is_reduced(parameters: Parameters) -> bool:
@@ -98,7 +98,7 @@ class SubcaseParameters(Parameters):
 
 
 def _has_body(parameters: Parameters) -> bool:
-    """Return whether functions of the instruction and the component type have that body."""
+    """Return whether functions for the instruction and the component type can have that body."""
     body = (COMBINATIONS if parameters.instruction == "reduce" else BODIES).get(parameters.body)
     if body is None or (body.only_floats and not parameters.component.is_float):
         return False
@@ -106,7 +106,7 @@ def _has_body(parameters: Parameters) -> bool:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Return whether accumulators are reduced, and the results have rows and columns."""
+    """Return whether the reduced matrices are accumulators, and the results have rows and columns."""
     if parameters.instruction == "reduce":
         rows, columns = parameters.shape
         return parameters.use is Use.ACCUMULATOR and not (parameters.size == "half" and min(rows, columns) < 16)
@@ -128,7 +128,7 @@ def _result_type(parameters: Parameters) -> MatrixType:
 
 
 def _raised(writer: FunctionWriter, value: ScalarValue) -> ScalarValue:
-    """Return a number of the component type as u32; floats are whole."""
+    """Return a number of the component type as u32; floats are whole numbers."""
     return writer.convert(writer.convert(value, S32) if value.type.is_float else value, U32)
 
 
@@ -163,7 +163,7 @@ class _Case:
             parameters.body, rows * columns
         )
         if "marks" in needs:
-            # Room for calls that no element has: a matrix with twice as many rows and columns.
+            # Room for calls without an element: a matrix with twice as many rows and columns.
             extent = 4 * rows * columns
         self.around = Surroundings(self.builder, parameters.source, parameters.table, table, needs, extent, parameters.mark)
         if self.around.private is not None:
@@ -262,7 +262,7 @@ def _reduced(parameters: SubcaseParameters, combination: Combination, rng: np.ra
         line = {ReduceMode.ROW: (shape[0], shape[1], 1), ReduceMode.COLUMN: (shape[0], 1, shape[2])}
         numbers = np.broadcast_to(rng.integers(1, combination.limit, line.get(parameters.mode, (shape[0], 1, 1))), shape)
     elif combination.multiples:
-        # Their greatest common divisor is known after three of them at the earliest.
+        # At least three elements are needed to know their greatest common divisor.
         common = rng.integers(1, 30, (shape[0], shape[1], 1))
         numbers = common * rng.choice(np.array([6, 10, 15, 30, 60]), shape)
     else:

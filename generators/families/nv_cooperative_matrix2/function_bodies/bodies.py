@@ -1,4 +1,4 @@
-"""Bodies of functions that give a value for a place: operations on elements, and decode functions."""
+"""Bodies of functions that compute a value from a position: operations on elements, and decode functions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TABLE = tuple((0x9E3779B1 * (2 * i + 1) ^ 0x5BD1E995 >> i) % (1 << 32) for i in 
 
 @dataclass(frozen=True)
 class Given:
-    """What a body computes with.
+    """The inputs of a body.
 
     Attributes:
-        p, q, x: u32: two numbers of the place, and the element. Each of them changes what a body returns.
+        p, q, x: u32: two numbers of the position, and the element. Each of them changes the body's result.
         value: the element, of the component type.
-        around: what else there is.
-        place: the number of the element in its matrix, where a body needs it; in the block of a decode function.
-        log_place: the number of the element in the buffer to write, where there is one.
+        around: the other resources.
+        place: the index of the element in its matrix, or in the block of a decode function, if a body needs it.
+        log_place: the index of the element in the buffer to write, if there is one.
         pointer: to the block of a decode function; None in an operation on elements.
         lower: converts a u32 to the result.
     """
@@ -45,7 +45,7 @@ class Given:
 
 
 Write = Callable[[FunctionWriter, Given], ScalarValue]
-"""Writes a body and returns what it returns last."""
+"""A function that writes a body and returns the body's last result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class Body:
     """A body that a case may choose.
 
     Attributes:
-        write: writes it. ``needs``: what it needs besides parameters.
-        has_table: whether it looks something up in a table.
+        write: writes it. ``needs``: the resources that it needs besides parameters.
+        has_table: whether it uses a table.
         has_number: whether it has numbers that the module's environment gives.
         only_elements: whether only operations on elements have it.
         only_floats: whether only floats have it.
@@ -69,7 +69,7 @@ class Body:
 
 
 def _early_return(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Return from an ``if``, with operations of its own, or go on."""
+    """Return from an ``if`` with its own operations, or go on."""
     builder = writer.builder
     key = writer.do("and", writer.weighted((3, given.p), (5, given.q), (1, given.x)), word(7))
     with builder.arm() as body:
@@ -79,7 +79,7 @@ def _early_return(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _both_return(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Return from both arms, the first of which returns early for some elements."""
+    """Return from both arms; the first arm returns early for some elements."""
     builder = writer.builder
     with builder.arm() as then:
         inner = given.lower(writer, writer.weighted((9, given.x), (1, given.q)))
@@ -92,7 +92,7 @@ def _both_return(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _branch(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Compute in the arms of a branch, and of another one inside of it."""
+    """Compute in the arms of a branch, and of another branch inside it."""
     builder = writer.builder
     with builder.arm() as inner_then:
         one = writer.weighted((5, given.x), (7, given.p))
@@ -111,7 +111,7 @@ def _branch(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _switched(writer: FunctionWriter, given: Given, selector: ScalarValue) -> ScalarValue:
-    """Choose among four sums by a selector; two literals of it lead to one of them."""
+    """Choose among four sums by a selector; two literals select the same sum."""
     builder = writer.builder
     arms, values = [], []
     for literals, weights in (((0,), (5, 7, 3)), ((1, 4), (3, 11, 1)), ((2, 7), (9, 1, 13))):
@@ -131,17 +131,17 @@ def _switch_constant(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _switch_default(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Build the same function where no arm has the number."""
+    """Build the same function with a number that no arm has."""
     return _switched(writer, given, given.around.number("mode", 5, 2))
 
 
 def _switch_element(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Choose by the element and its place."""
+    """Choose by the element and its position."""
     return _switched(writer, given, writer.do("and", writer.weighted((1, given.p), (3, given.q), (1, given.x)), word(7)))
 
 
 def _loop(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Add up as often as the place says, or until a number is reached; skip some iterations."""
+    """Add as many times as the position says, or until a number is reached; skip some iterations."""
     builder = writer.builder
     trips = writer.do("and", writer.weighted((1, given.p), (3, given.q)), word(7))
     index, current, carried = writer.fresh(), writer.fresh(), list[Carried]()
@@ -155,7 +155,7 @@ def _loop(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _loop_return(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Return from inside of a loop, at an iteration that differs from element to element."""
+    """Return from inside a loop, in an iteration that differs from element to element."""
     builder = writer.builder
     index, current, carried = writer.fresh(), writer.fresh(), list[Carried]()
     with builder.loop(index, word(6), carried):
@@ -168,7 +168,7 @@ def _loop_return(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _extended(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Add up what extended instructions give for the element and its place, each of the component type."""
+    """Add up the results of extended instructions on the element and its position, each of the component type."""
     type_, value = given.value.type, given.value
     p, q = writer.convert(given.p, type_), writer.convert(given.q, type_)
 
@@ -194,7 +194,7 @@ def _extended(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _division(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Divide the element, as unsigned and as signed, and take remainders, by numbers of the place."""
+    """Divide the element by numbers of the position, as unsigned and as signed, and take remainders."""
     by_p, by_q = writer.do("add", given.p, word(3)), writer.do("add", given.q, word(5))
     quotient, rest = writer.do("divide", given.x, by_p), writer.do("modulo", given.x, by_q)
     signed = writer.do("subtract", writer.convert(writer.do("and", given.x, word(0xFF)), S32), writer.builder.literal(128, S32))
@@ -204,7 +204,7 @@ def _division(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _vector(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Build a vector and a struct; take a component by a number that is computed, and members."""
+    """Build a vector and a struct; take members, and a component by a computed index."""
     vector_type = VectorType(U32, 4)
     pair_type = VectorType(U32, 2)
     parts = (writer.weighted((factor, number)) for factor, number in ((3, given.p), (5, given.q), (7, given.x)))
@@ -219,7 +219,7 @@ def _vector(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _bytes(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Unpack a byte whose number is computed, of words in a buffer or in the block."""
+    """Unpack a byte with a computed index from words in a buffer or in the block."""
     index = given.place
     assert index is not None, "the body needs the element's number"
     if given.pointer is not None:
@@ -232,7 +232,7 @@ def _bytes(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _reference(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Cast a buffer reference to others, and load through each at an index that is computed."""
+    """Cast a buffer reference to other types, and load through each at a computed index."""
     pointer = given.pointer
     if pointer is None:
         assert given.around.packed is not None, "the body needs packed words"
@@ -244,7 +244,7 @@ def _reference(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _number(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Multiply and add by numbers that nobody passes."""
+    """Multiply by and add numbers that are not passed as arguments."""
     around = given.around
     factor, addend = around.number("factor", 11, 6), around.number("addend", 0x9E375, 0x9E374)
     product = writer.do("multiply", given.x, factor)
@@ -260,28 +260,28 @@ def _private(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _table(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Look up a number by an index that is computed."""
+    """Look up a number by a computed index."""
     index = writer.do("and", writer.weighted((5, given.p), (1, given.q), (3, given.x)), word(15))
     found = given.around.look_up(writer, index)
     return given.lower(writer, writer.weighted((1, found), (3, given.x), (7, given.p), (11, given.q)))
 
 
 def _call(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Call a function that returns early for some elements, twice, the second time with what it returned first."""
+    """Call a function that returns early for some elements twice, the second time with its first result."""
     a, b = Value("a", U32), Value("b", U32)
     inner = FunctionWriter(writer.builder, f"{writer.name}_inner")
     with writer.builder.arm() as body:
         key = inner.do("and", inner.weighted((1, a), (3, b)), word(3))
         inner.leave(condition(key, "less", word(2)), inner.weighted((5, a), (3, b)), ())
         result = inner.weighted((7, a), (1, b))
-    # What an exit returns is computed before it.
+    # The value that an exit returns is computed before it.
     function = finished(inner, (a, b), body, result)
     first = writer.call(function, given.x, given.p)
     return given.lower(writer, writer.call(function, given.q, first))
 
 
 def _store(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Store a number of each element to a word of its own in a buffer, in a branch for some of them."""
+    """Store a number for each element in its own word of a buffer, for some elements inside a branch."""
     assert given.around.log is not None, "the body needs a buffer to write"
     assert given.log_place is not None, "the body needs a place to write"
     builder = writer.builder
@@ -296,14 +296,14 @@ def _store(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _mark(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Set bits that tell the element, in a word of its own or in a part of one, by an atomic instruction."""
+    """Set bits that identify the element, in its own word or in a part of a word, by an atomic instruction."""
     around, place = given.around, given.log_place
     assert around.marks is not None, "the body needs a buffer of marks"
     assert place is not None, "the body needs a place to mark"
     if around.mark == "word":
         number = bits = writer.do("or", writer.weighted((5, given.x), (3, given.p), (7, given.q)), word(1))
     else:
-        # The lowest two bits tell the element, the third one may be set from before, and the fourth one shows a carry.
+        # The lowest two bits identify the element, the third bit may be set from the start, and the fourth bit shows a carry.
         number = writer.do("add", writer.do("and", given.x, word(1)), word(5))
         bits = writer.do("shift_left", number, writer.do("multiply", writer.do("and", place, word(7)), word(4)))
         place = writer.do("shift_right", place, word(3))
@@ -322,13 +322,13 @@ class _Floats:
         return self._writer.builder.literal(bits_of(self._type, number), self._type)
 
     def place(self, number: ScalarValue, mask: int, unit: float) -> ScalarValue:
-        """Return the bits of ``mask`` of a number of the place, times ``unit``."""
+        """Return the bits in ``mask`` of a number of the position, times ``unit``."""
         writer = self._writer
         return writer.do("multiply", writer.convert(writer.do("and", number, word(mask)), self._type), self.constant(unit))
 
 
 def _exponential(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Return a weight of attention, which is 0 where a mask says: exp of the element less a number of its row."""
+    """Return an attention weight: exp of the element less a number of its row, or 0 if masked."""
     floats = _Floats(writer, given.value.type)
     writer.leave(condition(given.q, "greater", writer.do("add", given.p, word(4))), floats.constant(0))
     weight = writer.extended("exponential", writer.do("subtract", given.value, floats.place(given.p, 3, 0.5)))
@@ -336,7 +336,7 @@ def _exponential(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _power(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Return a weight in base 2, of a product and a sum, that is kept between two numbers."""
+    """Return a weight in base 2, computed from a product and a sum, and clamped between two numbers."""
     floats = _Floats(writer, given.value.type)
     exponent = writer.extended("fused", given.value, floats.constant(0.5), floats.place(given.q, 7, -0.25))
     weight = writer.extended("clamp", writer.extended("power_of_two", exponent), floats.constant(0.125), floats.constant(3))
@@ -358,7 +358,7 @@ def _root(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 
 def _logarithm(writer: FunctionWriter, given: Given) -> ScalarValue:
-    """Return a logarithm of the magnitude of the element and its row, less a number of its column, but not less than 0."""
+    """Return a logarithm of the magnitude of the element and its row, less a number of its column; at least 0."""
     floats = _Floats(writer, given.value.type)
     magnitude = writer.do("add", writer.extended("absolute", given.value), writer.convert(given.p, given.value.type))
     logarithm = writer.extended("logarithm", writer.do("add", magnitude, floats.constant(1)))

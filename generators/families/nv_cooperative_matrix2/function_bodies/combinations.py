@@ -1,4 +1,4 @@
-"""Bodies of functions that reductions call: commutative and associative on whole numbers from 0 up to a limit."""
+"""Bodies of functions that reductions call; they are commutative and associative on whole numbers from 0 up to a limit."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _ORDER = (3, 6, 1, 7, 0, 4, 2, 5)
 """The numbers of a cyclic group of eight elements: element i of the group is called ``_ORDER[i]``."""
 
 TABLE = tuple(_ORDER[(_ORDER.index(a) + _ORDER.index(b)) % 8] for a in range(8) for b in range(8))
-"""What two elements of the group combine to, a * 8 + b."""
+"""The combination of two elements of the group, at index a * 8 + b."""
 
 SATURATED = 125
-"""Where the saturating sum ends: some rows of sixteen numbers below sixteen reach it, and others do not."""
+"""Limit of the saturating sum: some rows of sixteen numbers below sixteen reach it, and others do not."""
 
 _MODULUS = 251
 
 
 @dataclass(frozen=True)
 class Pair:
-    """What a body combines.
+    """The inputs of a body.
 
     Attributes:
         a, b: the elements, u32.
         first, second: the same, of the component type.
-        around: what else there is.
+        around: the other resources.
         lower: converts a u32 to the result.
     """
 
@@ -46,7 +46,7 @@ class Pair:
 
 
 Write = Callable[[FunctionWriter, Pair], ScalarValue]
-"""Writes a body and returns what it returns last."""
+"""A function that writes a body and returns the body's last result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Combination:
     """A body that a case may choose.
 
     Attributes:
-        write: writes it. ``needs``: what it needs besides parameters.
+        write: writes it. ``needs``: the resources that it needs besides parameters.
         limit: numbers are below it. ``multiples``: they are multiples of a number of their group, except zero.
         table: its table.
         has_number: whether it has numbers that the module's environment gives.
@@ -75,13 +75,13 @@ class Combination:
 
 
 def _early_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Return the greater one, early if it is the second."""
+    """Return the greater number, early if it is the second."""
     writer.leave(condition(pair.a, "less", pair.b), pair.lower(writer, pair.b))
     return pair.lower(writer, pair.a)
 
 
 def _both_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Return the lesser one from either arm."""
+    """Return the lesser number from either arm."""
     smaller, other = pair.lower(writer, pair.a), pair.lower(writer, pair.b)
     writer.builder.add(ReturnBoth(condition(pair.a, "less", pair.b), (), smaller, (), other))
     return other
@@ -92,7 +92,7 @@ def _key(writer: FunctionWriter, value: ScalarValue) -> Scalar:
 
 
 def _branch(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Choose by a key, which is another for each number, in arms of a branch."""
+    """Choose in the arms of a branch by a key, which is different for each number."""
     builder = writer.builder
     left, right = _key(writer, pair.a), _key(writer, pair.b)
     with builder.arm() as then:
@@ -119,17 +119,17 @@ def _switched(writer: FunctionWriter, pair: Pair, mode: ScalarValue) -> ScalarVa
 
 
 def _switch_constant(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Combine as a number says that is the same for all."""
+    """Combine in a way that a number chooses; the number is the same for all elements."""
     return _switched(writer, pair, pair.around.number("mode", 4, 3))
 
 
 def _switch_default(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Build the same function where no arm has the number."""
+    """Build the same function with a number that no arm has."""
     return _switched(writer, pair, pair.around.number("mode", 5, 0))
 
 
 def _switch_element(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Keep the number with the greater upper bits; of equal ones the exclusive or of the lower bits."""
+    """Keep the number with the greater upper bits; if those are equal, keep the exclusive or of the lower bits."""
     builder = writer.builder
     left, right = (writer.do("shift_right", value, word(7)) for value in (pair.a, pair.b))
     is_less = writer.select(condition(left, "less", right), word(1), word(0))
@@ -160,7 +160,7 @@ def _loop(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _loop_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Return the greatest common divisor from inside of Euclid's loop."""
+    """Return the greatest common divisor from inside Euclid's loop."""
     builder = writer.builder
     index, left, right, carried = writer.fresh(), writer.fresh(), writer.fresh(), list[Carried]()
     with builder.loop(index, word(20), carried):
@@ -198,7 +198,7 @@ def _division(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _vector(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Unpack both into vectors, and keep the greater of each two components, which a loop chooses."""
+    """Unpack both into vectors, and keep the greater of each pair of components, which a loop visits."""
     builder, type_ = writer.builder, VectorType(U32, 4)
     variables = []
     for value in (pair.a, pair.b):
@@ -220,7 +220,7 @@ def _combined(writer: FunctionWriter, pair: Pair) -> Scalar:
 
 
 def _bytes(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Look up in a table of bytes that words of a buffer have."""
+    """Look up in a table of bytes that are packed in words of a buffer."""
     assert pair.around.words is not None, "the body needs words"
     index = _combined(writer, pair)
     packed = writer.read(pair.around.words, writer.do("shift_right", index, word(2)))
@@ -242,7 +242,7 @@ def _table(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _number(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Add modulo a number that nobody passes."""
+    """Add modulo a number that is not passed as an argument."""
     total = writer.do("add", pair.a, pair.b)
     return pair.lower(writer, writer.do("modulo", total, pair.around.number("modulus", _MODULUS, 193)))
 
@@ -255,7 +255,7 @@ def _private(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _call(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Add the lesser of each pair of digits that other functions give, one of which returns early."""
+    """Add the lesser of each pair of digits; other functions compute the digits, and one of them returns early."""
     a, b = Value("a", U32), Value("b", U32)
     inner = FunctionWriter(writer.builder, f"{writer.name}_inner")
     with writer.builder.arm() as body:
@@ -268,12 +268,12 @@ def _call(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _first(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Return the first element, where all of a group are equal."""
+    """Return the first element of a group whose elements are all equal."""
     return pair.lower(writer, pair.a)
 
 
 def _exponential(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Return the number of which the exponential of a negative multiple is less: the greater one."""
+    """Return the greater number: it has the smaller exponential of a negative multiple."""
     quarter = writer.builder.literal(bits_of(pair.first.type, -0.25), pair.first.type)
     left, right = (writer.extended("exponential", writer.do("multiply", value, quarter)) for value in (pair.first, pair.second))
     return writer.select(condition(right, "less", left), pair.second, pair.first)

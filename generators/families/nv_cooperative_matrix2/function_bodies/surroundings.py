@@ -1,4 +1,4 @@
-"""What functions read and write besides their parameters."""
+"""The resources that functions read and write besides their parameters."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from generators.program.variables import Initializer, Variable
 from generators.types import COMPONENT_TYPES, StorageClass
 
 Storage = Literal["function", "private", "workgroup", "storage_buffer"]
-"""Where a table is: in a variable with a constant initializer, of the function or of the module, or in an array."""
+"""Places of a table: a variable of the function or of the module with a constant initializer, or an array."""
 
 Need = Literal["private", "words", "reference", "log", "marks"]
-"""What a body needs: a variable of the module, packed words in a buffer, packed words in physical storage, a buffer to write, or one with
-bits to which others are added."""
+"""Resources that a body may need: a variable of the module, packed words in a buffer, packed words in physical storage, a buffer to write,
+or a buffer of bits in which it sets further bits."""
 
 Mark = Literal["bits", "word"]
-"""What an element has in the buffer of marks: four bits, or a word."""
+"""Room for an element in the buffer of marks: four bits, or a word."""
 
 _MARK_BITS: Mapping[Mark, int] = {"bits": 4, "word": 32}
 _BEFORE: Mapping[Mark, int] = {"bits": 0xCCCCCCCC, "word": 0x70707070}
-"""Which bits of the marks may be set from the beginning."""
+"""The bits of the marks that may be set from the start."""
 
 BLOCK_BYTES = 16
 WORDS = BlockType("PackedWords", (BlockMember(U32, 0, 4),), BLOCK_BYTES)
@@ -37,19 +37,19 @@ BYTES = BlockType("PackedBytes", (BlockMember(COMPONENT_TYPES["u8"], 0, 16),), 1
 
 
 class Surroundings:
-    """Declares what functions use.
+    """Declares the resources that functions use.
 
     Args:
         builder: of the program, which is at the beginning of the entry point.
         source: where the numbers of functions come from.
         storage: where tables are.
         table: the table's elements; empty if no function has one.
-        needs: what else the body needs.
-        extent: how many elements words and the buffer to write need for an instance.
-        mark: what an element has in the buffer of marks.
+        needs: the other resources of the body.
+        extent: the number of elements that the words and the buffer to write need for an instance.
+        mark: an element's room in the buffer of marks.
 
     Attributes:
-        operands: values of operands that a subcase must give, by name.
+        operands: values of operands that a subcase must supply, by name.
         table_values: as given.
     """
 

@@ -64,11 +64,11 @@ class FunctionWriter:
         self._count = 0
 
     def fresh(self, type_: ComponentType = U32) -> Scalar:
-        """Return a scalar with a name of its own."""
+        """Return a scalar with a unique name."""
         return Value(self.unique(), type_)
 
     def unique(self) -> str:
-        """Return a name that the program has not got yet."""
+        """Return a name that the program does not use yet."""
         self._count += 1
         return f"{self.name}_{self._count}"
 
@@ -171,20 +171,20 @@ class FunctionWriter:
         self.builder.exit("return", when, body, returned)
 
     def merged(self, *sources: ScalarValue) -> tuple[Scalar, Merged]:
-        """Return a scalar for what arms computed, and what makes it of them."""
+        """Return a scalar for the values that the arms computed, and the merge that makes it."""
         result = self.fresh(sources[0].type)
         return result, Merged(result, sources)
 
     def byte(self, of: ScalarValue, index: ScalarValue) -> Scalar:
-        """Return a byte of a u32, by an index that is computed."""
+        """Return a byte of a u32, by a computed index."""
         shift = self.do("multiply", self.do("and", index, word(3)), word(8))
         return self.do("and", self.do("shift_right", of, shift), word(0xFF))
 
 
 Storage = Literal["function", "private", "workgroup", "storage_buffer"]
-"""Where a table is."""
+"""Places of a table."""
 
 
 def finished(writer: FunctionWriter, parameters: tuple[Parameter, ...], body: Sequence[Operation], returned: AnyValue) -> Function:
-    """Return the function that a writer has written."""
+    """Return the finished function of a writer."""
     return Function(writer.name, parameters, tuple(body), returned, variables=tuple(writer.variables))

@@ -1,4 +1,4 @@
-"""kernel_attention: blocks of attention with a running maximum, in which every power is an exact power of two."""
+"""kernel_attention: blocks of attention with a running maximum, where every power is an exact power of two."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, ReduceMode, Use
 
 _FEW = 0.12
-"""Share of the values that are not zero, where few bits must be kept."""
+"""Share of nonzero values if a multiply-add may keep only few bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,24 +62,24 @@ class Parameters(Scoped, LoopParameters):
 
     @property
     def heads(self) -> int:
-        """Heads, one for each scope instance."""
+        """Number of heads, one for each scope instance."""
         return self.workgroups * self.instances
 
 
 def _types_fit(parameters: Parameters) -> bool:
-    """Tell whether the types fit: integers are shifted, not multiplied; a matrix with the component type of A changes only its use."""
+    """Tell whether the types fit: integers are shifted, not multiplied, and a matrix with the component type of A changes only its use."""
     if not parameters.row.result.is_float and parameters.rescale == "arithmetic":
         return False
     return _narrows(parameters) or parameters.to_a != "split"
 
 
 def _narrows(parameters: Parameters) -> bool:
-    """Tell whether the weights become a factor of another component type."""
+    """Tell whether the weights change their component type to become a factor."""
     return parameters.row.a is not parameters.row.result
 
 
 def _changes_use_alone(parameters: Parameters) -> bool:
-    """Tell whether an instruction changes the use of the weights and not their component."""
+    """Tell whether an instruction changes the use of the weights but not their component type."""
     return parameters.to_a == "split" or (parameters.to_a == "convert" and not _narrows(parameters))
 
 
@@ -104,10 +104,10 @@ class _Attention:
         self.queries_tile, self.keys_tile, self.depth = row.m, row.n, row.k
         self.blocks, tail = parameters.blocks, parameters.tail
         self.keys = self.keys_tile * self.blocks - (3 if tail in ("keys", "both") else 0)
-        # Where no key is missing, the last ones do not count: a mask always has something to mask.
+        # If no key is missing, the mask hides the last ones, so a mask always has an effect.
         self.counted = self.keys - (3 if parameters.mask == "keys" and tail not in ("keys", "both") else 0)
         self.queries = self.queries_tile - (3 if tail in ("queries", "both") else 0)
-        # A causal mask cuts the last block for about half of the queries, and leaves the first key to all of them.
+        # A causal mask cuts the last block for about half of the queries, and leaves every query the first key.
         self.first = max(0, self.keys - self.queries_tile // 2)
         self.heads, self.group = parameters.heads, parameters.group
         self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups)
@@ -188,7 +188,7 @@ class _Attention:
         self.builder.store(output, tensor.array, first, self._stride("o"), Layout.ROW_MAJOR)
 
     def _block(self, q: Matrix, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
-        """Add one block of keys."""
+        """Process one block of keys."""
         writer, row, functions = self.writer, self.row, self.functions
         output, total, most, *rest = current
         key0 = writer.scaled("key0", index, self.keys_tile)
@@ -240,7 +240,7 @@ class _Attention:
         return self._called(self.functions.rescale, matrix, decay)
 
     def _to_a(self, weights: Matrix) -> Matrix:
-        """Return the weights, an accumulator, as an A."""
+        """Convert the weights from an accumulator to an A."""
         writer, builder, form = self.writer, self.builder, self.parameters.to_a
         target = replace(weights.type, component=self.row.a, use=Use.A)
         if form == "convert" and self.row.a is not self.row.result:
@@ -272,17 +272,17 @@ class _Attention:
         return result
 
     def draw(self, name: str, _parameters: Parameters, _program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw scores that are small whole numbers: weights are powers of two, and every sum is exact in any order."""
+        """Draw operands whose scores are small whole numbers: weights are powers of two, and every sum is exact in any order."""
         row = self.row
         shapes = {name: tensor.sizes for name, tensor in self.tensors.items()}
-        # Scores that differ less have weights that differ less.
+        # A smaller difference of scores gives a smaller difference of weights.
         keys = 1 if _keeps_few_bits(row) else 2
         numbers = {
             "q": _sparse_queries(row, shapes["q"], rng),
             "k": rng.integers(-keys, keys, shapes["k"], endpoint=True),
             "v": self._values(shapes["v"], rng),
         }
-        # Every third query has scores below 0 alone, whatever the other numbers of its keys are.
+        # Every third query has only negative scores, whatever the other numbers of its keys are.
         numbers["k"][..., 0] = 1
         others = _chosen(row) - 1
         below = numbers["q"][:, ::3]
@@ -292,8 +292,8 @@ class _Attention:
         return Subcase(name, inputs, self.writer.operands)
 
     def _values(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-        """Draw values: any of integers; of floats so few and small ones that sums of them with their weights fit the bits that a
-        multiply-add must keep."""
+        """Draw values: arbitrary integers, or so few and so small floats that their weighted sums fit the bits that a multiply-add must
+        keep."""
         row = self.row
         if not row.result.is_float:
             return kernels.signed_whole(shape, 100, row.b, rng)
@@ -306,12 +306,12 @@ def _keeps_few_bits(row: PropertyRow) -> bool:
 
 
 def _sparse_queries(row: PropertyRow, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw queries of few numbers that are not zero, for scores that differ by a few powers of two."""
+    """Draw queries with few nonzero numbers, for scores that differ by a few powers of two."""
     return any_signs(few(_chosen(row), shape, rng) * (SCALE if row.result.is_float else 1), rng)
 
 
 def _chosen(row: PropertyRow) -> int:
-    """Return how many numbers of a query are not zero."""
+    """Return the count of nonzero numbers in a query."""
     return 1 if _keeps_few_bits(row) else 3
 
 

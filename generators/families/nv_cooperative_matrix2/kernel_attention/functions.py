@@ -24,14 +24,14 @@ def powers_kept(component: ComponentType) -> int:
 
 
 class SpreadFunctions:
-    """Functions of elements of ``component``.
+    """Functions on elements of ``component``.
 
     Attributes:
-        mask: gives LOWEST for keys that are not there and, if ``causal``, for keys after the query.
-        larger: gives the larger of an element and the same element of another matrix.
+        mask: gives LOWEST for missing keys and, if ``causal``, for keys after the query.
+        larger: gives the larger of an element and the corresponding element of another matrix.
         most, sum: reduce rows.
-        power: gives 2^(x - m) times the number that makes it whole; m is the element of another matrix.
-        decay: gives 2^(x - m) of floats; of integers the number of bits to shift by.
+        power: gives 2^(x - m) times the factor that makes it a whole number; m is the element of another matrix.
+        decay: gives 2^(x - m) for floats, and the number of bits to shift for integers.
         rescale: applies a result of ``decay`` to an element.
     """
 

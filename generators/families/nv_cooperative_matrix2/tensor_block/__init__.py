@@ -1,4 +1,4 @@
-"""tensor_block: loads of tensors that consist of blocks, with and without decode functions."""
+"""tensor_block: loads from tensors that consist of blocks, with and without decode functions."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _MOST_BYTES = 1 << 18
 _MOST_BYTES_DEEP = 1 << 22
 
 _RECORD = BlockType("Record", (BlockMember(COMPONENT_TYPES["u32"], 0), BlockMember(COMPONENT_TYPES["u16"], 4, 6)), 4)
-"""A struct that is not the size of any component."""
+"""A struct whose size differs from every component."""
 
 
 def _tensor(parameters: Parameters) -> BlockedTensor | None:
-    """Return the tensor and the slice of a case; None where the parameters contradict each other."""
+    """Return the tensor and the slice of a case; None if the parameters contradict each other."""
     rows, columns = parameters.shape
     rank = parameters.rank
     block = full_block(parameters.block, rank)
@@ -44,12 +44,12 @@ def _tensor(parameters: Parameters) -> BlockedTensor | None:
 
 
 def _has_format(parameters: Parameters) -> bool:
-    """Return whether blocks have as many elements as the format, and results a type that it has."""
+    """Return whether blocks have as many elements as the format, and the format has the result's type."""
     decode, block = parameters.decode, full_block(parameters.block, parameters.rank)
     if block is None:
         return False
     if not isinstance(decode, BlockFormat):
-        # A hash of coordinates is converted from an integer, which bfloat16 and 8-bit floats cannot be.
+        # A hash of coordinates is converted from an integer; bfloat16 and 8-bit floats have no such conversion.
         return decode != "coordinates" or parameters.component.has_arithmetic
     return math.prod(block) == decode.elements and parameters.component in decode.components
 
@@ -61,7 +61,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _multiplies(parameters: Parameters) -> bool:
-    """Return whether the matrix is one that is multiplied, where it is."""
+    """Return whether the matrix can be multiplied, if the case multiplies it."""
     return parameters.then == "store" or is_multiplied(parameters.matrix_type)
 
 
@@ -79,7 +79,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 
 
 def _unit(parameters: Parameters, block: tuple[int, ...]) -> int:
-    """Return the bytes from one block to the next."""
+    """Return the distance between blocks in bytes."""
     decode, component = parameters.decode, parameters.component
     return component.bytes if decode is None else block_type(decode, component, block).bytes
 
@@ -146,7 +146,7 @@ def build(parameters: Parameters) -> Built:
         return data
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        # Every byte of the source is filled, including those that no block of the slice has.
+        # Every byte of the source is filled, including bytes outside the blocks of the slice.
         inputs = decoded_inputs(filled(parameters.pattern, rng), program, type_, builder.instances, rng)
         return Subcase(name, inputs, dict(writer.operands))
 

@@ -1,4 +1,4 @@
-"""tensor_layout: where the elements of a matrix are in a tensor, by the state of a tensor layout alone."""
+"""tensor_layout: the positions of a matrix's elements in a tensor, determined by the state of a tensor layout alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_WORKGROUP_BYTES = 8192
 
 
 def _region(parameters: Parameters) -> Region | None:
-    """Return the tensor and its slice; None where the parameters contradict each other, or the tensor is too large."""
+    """Return the tensor and its slice; None if the parameters contradict each other or the tensor is too large."""
     rows, columns = parameters.shape
     spans = spans_of(parameters.span, rows, columns, parameters.rank)
     if spans is None:
@@ -52,7 +52,7 @@ def _region(parameters: Parameters) -> Region | None:
 
 
 def _elements(parameters: Parameters, region: Region) -> int:
-    """Return at least the elements of all tensors together, without the gaps between them."""
+    """Return a lower bound on the elements of all tensors together: it leaves out the gaps between them."""
     form = parameters.form
     longest = region.elements * (2 if form.copy is not None or form.own_shapes else 1)
     return longest if form.in_one_tensor else longest * parameters.instances
@@ -63,8 +63,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _orders_differ(parameters: Parameters) -> bool:
-    """Return whether the case has the strides or blocks that its order is about, and no other word for the order of the same steps is
-    used."""
+    """Return whether the case has the strides or blocks that its order concerns, and its label is the only one for that order of steps."""
     order = parameters.order
     if order in ("slice_then_stride", "stride_twice", "block_between") and parameters.strides == "default":
         return False
@@ -72,7 +71,7 @@ def _orders_differ(parameters: Parameters) -> bool:
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
-    """Return whether no other word for the same pointee is used."""
+    """Return whether the label is the only one for this pointee."""
     return parameters.pointee != "u32" or parameters.component is not U32
 
 
@@ -96,7 +95,7 @@ def _memory(parameters: Parameters) -> MemoryOperand | None:
 
 
 def _layout_type(parameters: Parameters, builder: ProgramBuilder) -> TensorLayoutType:
-    """Return the type of the layout. The default of a mode that is a constant is another one; the default of the rank is not, since the
+    """Return the type of the layout. The default of a mode constant differs from its value. The default of the rank does not, since the
     module would then have too few operands."""
     rank, mode, constants = parameters.rank, parameters.mode, parameters.constants
     made_rank = builder.operand("rank", U32, "specialization", rank, rank) if constants.rank else rank
@@ -109,8 +108,8 @@ def _layout_type(parameters: Parameters, builder: ProgramBuilder) -> TensorLayou
 def build(parameters: Parameters) -> Built:
     """Build loads by tensor addressing and plain stores, or plain loads and stores by tensor addressing.
 
-    The whole source array holds the pattern, so a wrong address reads a wrong value. Where operands come at run time, the slice is
-    elsewhere in other dispatches of the pipeline.
+    The whole source array holds the pattern, so a wrong address reads a wrong value. If operands come at run time, other dispatches of the
+    pipeline have the slice in another place.
     """
     region, component = _region(parameters), parameters.component
     if region is None:

@@ -1,4 +1,4 @@
-"""How a program comes to the layouts that it accesses a tensor by, and what it does with them."""
+"""The ways in which a program obtains and uses the layouts for its tensor accesses."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from generators.program.variables import Variable
 from generators.types import Layout
 
 _TILES = 3
-"""Slices that a loop goes through."""
+"""Number of slices that a loop visits."""
 _STRIDED_BYTES = 48
-"""An ArrayStride that is not the size of any pointee."""
+"""An ArrayStride that differs from the size of every pointee."""
 
 
 @dataclass(frozen=True)
 class LayoutSetup:
-    """How a layout is set up: the last of ``steps`` ends at ``region``."""
+    """How a layout is set up: the last of ``steps`` makes it describe ``region``."""
 
     region: Region
     type: TensorLayoutType
@@ -47,14 +47,14 @@ class LayoutSetup:
 
 @dataclass(frozen=True, eq=False)
 class LayoutForm:
-    """How a program comes to its layouts, and what it does with them.
+    """How a program obtains and uses its layouts.
 
     Attributes:
         write: writes layouts and accesses.
         slices: adjacent slices that each scope instance accesses in turn.
-        in_one_tensor: whether all scope instances have one tensor, and adjacent slices of it.
-        own_shapes: whether each scope instance has other strides or dimensions.
-        copy: the setting by which another layout is made from the layout, and used as well; None if none is.
+        in_one_tensor: whether all scope instances share one tensor and access adjacent slices of it.
+        own_shapes: whether the strides or dimensions differ between scope instances.
+        copy: the setting that makes another layout from the layout, both of which are used; None if there is none.
     """
 
     write: Callable[[Moves, LayoutSetup], None]
@@ -65,11 +65,11 @@ class LayoutForm:
 
     @property
     def tiles(self) -> int:
-        """Matrices of each scope instance."""
+        """Number of matrices of each scope instance."""
         return self.slices if self.copy is None else 2
 
     def tensor_elements(self, region: Region, instances: int) -> int:
-        """Return the elements of memory of the longest tensor."""
+        """Return the number of elements in memory of the longest tensor."""
         if self.own_shapes:
             return replace(region, strides=(region.strides[0] + instances - 1, *region.strides[1:])).elements
         if self.copy == "dimension":
@@ -99,7 +99,7 @@ def _direct(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _held(moves: Moves, setup: LayoutSetup, private: bool) -> None:
-    """Keep the layout after each step in a variable, and begin each step with what it holds."""
+    """Keep the layout after each step in a variable, and begin each step with the variable's value."""
     writer = moves.given.writer
     variable = moves.builder.variable("variable", setup.type, "private" if private else "function")
     moves.builder.set(variable, (), writer.created("new", setup.type))
@@ -109,7 +109,7 @@ def _held(moves: Moves, setup: LayoutSetup, private: bool) -> None:
 
 
 def _array(moves: Moves, setup: LayoutSetup) -> None:
-    """Keep the layout in an array, between two of the one before the last step; a run-time index picks it."""
+    """Keep the layout in an array, between two copies of the layout before the last step; a run-time index selects it."""
     builder, writer = moves.builder, moves.given.writer
     variable = builder.variable("variables", ArrayType(setup.type, 3))
     base, last = _base(moves, setup)
@@ -119,7 +119,7 @@ def _array(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _branch(moves: Moves, setup: LayoutSetup) -> None:
-    """Give scope instance 0 the slice and the others the one next to it, each from an arm of a branch."""
+    """Give scope instance 0 the slice and the others the adjacent slice, each from an arm of a branch."""
     builder, writer = moves.builder, moves.given.writer
     base, (setting, values) = _base(moves, setup)
     variable = builder.variable("variable", setup.type)
@@ -137,7 +137,7 @@ def _scalars(numbers: Sequence[ScalarValue]) -> list[Scalar]:
 
 
 def _in_function(moves: Moves, setup: LayoutSetup) -> None:
-    """Let a function get the layout before the last step, make that step and the access."""
+    """Pass the layout before the last step to a function that does that step and the access."""
     builder, writer = moves.builder, moves.given.writer
     base, (setting, values) = _base(moves, setup)
     numbers = writer.numbers("layout", setting, values)
@@ -162,7 +162,7 @@ def _in_function(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _from_function(moves: Moves, setup: LayoutSetup) -> None:
-    """Let a function get the layout before the last step and return the one after it."""
+    """Pass the layout before the last step to a function that returns the layout after it."""
     builder = moves.builder
     base, (setting, values) = _base(moves, setup)
     numbers = moves.given.writer.numbers("layout", setting, values)
@@ -174,7 +174,7 @@ def _from_function(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _through_pointer(moves: Moves, setup: LayoutSetup) -> None:
-    """Let a function change the layout that a variable of its caller holds."""
+    """Call a function that changes the layout in a variable of its caller."""
     builder = moves.builder
     base, (setting, values) = _base(moves, setup)
     numbers = moves.given.writer.numbers("layout", setting, values)
@@ -195,7 +195,7 @@ def _known(number: Number | ScalarValue) -> Number:
 
 
 def _moving(moves: Moves, values: Sequence[Number | ScalarValue], index: Scalar, name: str) -> tuple[Number | ScalarValue, ...]:
-    """Return the operands of a slice that is ``index`` spans further on in the outermost dimension."""
+    """Return the operands of a slice ``index`` spans further along the outermost dimension."""
     first, span, *rest = values
     assert isinstance(span, int), "spans are the same in every dispatch"
     start = moves.given.writer.number(f"{name}_start", _known(first), signed=False)
@@ -203,18 +203,18 @@ def _moving(moves: Moves, values: Sequence[Number | ScalarValue], index: Scalar,
 
 
 def _loop(moves: Moves, setup: LayoutSetup) -> None:
-    """Let every iteration slice the same layout, at an offset that is computed from the loop's index."""
+    """Slice the same layout in every iteration, at an offset computed from the loop's index."""
     builder, writer = moves.builder, moves.given.writer
     base, (_, values) = _base(moves, setup)
     index = Value("index", U32)
-    # Operands are declared before the loop, once.
+    # Operands are declared once, before the loop.
     trips = writer.number("trips", _TILES, signed=False)
     with builder.loop(index, trips, []):
         moves.move(writer.changed("layout", base, ("slice", _moving(moves, values, index, "slice"))), "tile", index)
 
 
 def _accumulated(moves: Moves, setup: LayoutSetup) -> None:
-    """Keep a layout in a variable, and let every iteration slice it further on."""
+    """Keep a layout in a variable, and slice it further in every iteration."""
     builder, writer = moves.builder, moves.given.writer
     base, (setting, values) = _base(moves, setup)
     region, index = setup.region, Value("index", U32)
@@ -227,14 +227,14 @@ def _accumulated(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _by_instance(moves: Moves, setup: LayoutSetup) -> None:
-    """Give each scope instance another slice of one tensor."""
+    """Give each scope instance a different slice of one tensor."""
     base, (_, values) = _base(moves, setup)
     moved = _moving(moves, values, moves.builder.instance_index(), "slice")
     moves.move(moves.given.writer.changed("layout", base, ("slice", moved)))
 
 
 def _shape_by_instance(moves: Moves, setup: LayoutSetup) -> None:
-    """Give each scope instance another outermost stride, or with default strides another innermost dimension."""
+    """Give each scope instance a different outermost stride or, with default strides, a different innermost dimension."""
     builder, writer = moves.builder, moves.given.writer
     steps = list(setup.steps)
     which: LayoutSetting = "stride" if any(setting == "stride" for setting, _ in steps) else "dimension"
@@ -250,7 +250,7 @@ def _shape_by_instance(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _clamp_value_by_instance(moves: Moves, setup: LayoutSetup) -> None:
-    """Give each scope instance another clamp value."""
+    """Give each scope instance a different clamp value."""
     builder, writer = moves.builder, moves.given.writer
     steps = list(setup.steps)
     at = max(i for i, (setting, _) in enumerate(steps) if setting == "clamp_value")
@@ -260,7 +260,7 @@ def _clamp_value_by_instance(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _copied_sizes(region: Region) -> list[int]:
-    """Return the dimensions of a layout that is made from another one by new dimensions."""
+    """Return the dimensions of a layout that is made from another layout by setting new dimensions."""
     return [span + 2 + d for d, span in enumerate(region.spans)]
 
 
@@ -280,7 +280,7 @@ def _derived_step(setting: LayoutSetting, region: Region) -> LayoutStep:
 
 
 def _copying(setting: LayoutSetting) -> LayoutForm:
-    """Return the form in which another layout is made from the layout by ``setting``, and both are used, the new one first (TA-CPY-01)."""
+    """Return the form that makes another layout by ``setting`` and uses both layouts, the new one first (TA-CPY-01)."""
 
     def write(moves: Moves, setup: LayoutSetup) -> None:
         layout = _made(moves, setup)
@@ -336,7 +336,7 @@ def write_form(form: LayoutForm, given: MoveSetup, setup: LayoutSetup) -> None:
 
 
 def _tensor(given: MoveSetup, name: str, elements: int) -> Tensor:
-    """Declare the array of a tensor, with an ArrayStride that is not the size of its pointee if the case has one."""
+    """Declare the array of a tensor. If the case has an ArrayStride, it differs from the size of the pointee."""
     builder, component, pointee = given.writer.builder, given.type.component, given.pointee
     if not given.strided:
         return tensor_array(builder, name, component, elements, given.storage, not given.is_load, pointee, given.lead)

@@ -1,4 +1,4 @@
-"""Moves matrices between a tensor and an array where their rows are in order."""
+"""Moves matrices between a tensor and an array that stores their rows in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MoveSetup:
 
     Attributes:
         writer: of layouts. ``type``: of the matrices.
-        is_load: whether the tensor is loaded from, or stored to.
+        is_load: whether the program loads from the tensor or stores to it.
         storage, pointee: of the tensor's array.
         lead: bytes before the first tensor, to be rounded up.
         strided: whether the array has an ArrayStride, which must be ignored.
@@ -42,9 +42,9 @@ class Moves:
     """A tensor and an array of matrices; matrices go from one to the other.
 
     Attributes:
-        given: what the case says of both.
-        tensors: to load from, one, or to store to, one or more.
-        begins: where each tensor of the scope instance begins.
+        given: the setup of both.
+        tensors: one to load from, or one or more to store to.
+        begins: the first element of each tensor of the scope instance.
         plain: the array of the matrices.
     """
 
@@ -83,7 +83,7 @@ class Moves:
         self.tensors[which].store(matrix, begin, layout, memory=self.given.memory)
 
     def move(self, layout: TensorLayout, name: str = "only", tile: int | Scalar = 0, which: int = 0) -> None:
-        """Move one matrix by ``layout``."""
+        """Move one matrix, addressed by ``layout``."""
         if self.given.is_load:
             self.put(name, tile, self.read(name, self.begins[0], layout))
         else:

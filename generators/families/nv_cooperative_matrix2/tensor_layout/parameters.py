@@ -25,7 +25,7 @@ from generators.types import ClampMode, MemoryAccess
 
 @dataclass(frozen=True)
 class FirstElement:
-    """Where the first tensor is in its array.
+    """The position of the first tensor in its array.
 
     Attributes:
         lead: bytes before it, to be rounded up.
@@ -42,7 +42,7 @@ class MemoryUse:
 
     Attributes:
         mask: of all accesses.
-        coherent: whether a load makes memory visible besides, and a store makes it available.
+        coherent: whether a load also makes memory visible, and a store makes it available.
     """
 
     mask: MemoryAccess
@@ -88,7 +88,7 @@ _CONSTANTS: Mapping[str, SpecializedType] = MappingProxyType(
 
 
 def _loads_clamp_values(parameters: Parameters) -> bool:
-    """Return whether elements are loaded that are the clamp value."""
+    """Return whether the case loads elements that are the clamp value."""
     return parameters.access == "load" and parameters.mode is ClampMode.CONSTANT and parameters.offset == "over"
 
 

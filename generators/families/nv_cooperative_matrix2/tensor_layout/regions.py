@@ -1,4 +1,4 @@
-"""Tensors, the slices of them that are accessed, and the many ways in which a layout may be brought to say so."""
+"""Tensors, their accessed slices, and the many ways to set up a layout that describes them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, slice_step
 from generators.layouts.tensors import row_major, tensor_elements
 
 SpanKind = Literal["matrix", "reshaped", "thin", "odd", "larger", "shorter"]
-"""A slice of the matrix's shape (``matrix``), of as many elements in another shape (``reshaped``, ``thin`` with dimensions of 1), of lines
-shorter or longer than the matrix's that hold at least as many (``odd``, ``larger``), or of too few (``shorter``)."""
+"""Slices: of the matrix's shape (``matrix``); of another shape with as many elements (``reshaped``, and ``thin`` with dimensions of 1); of
+shorter or longer lines with at least as many elements (``odd``, ``larger``); or of too few elements (``shorter``)."""
 
 OffsetKind = Literal["inside", "zero", "end", "over", "deep", "broad", "vast"]
-"""Where a slice is: inside the tensor, at its beginning, at its end, or over the end and the beginning of its dimensions in turn; inside of
-a tensor of which the first dimension (``deep``, and ``vast`` in a tensor of more than 2^25 elements) or the last one (``broad``) is beyond
-16 bits, after more elements than 16 bits count."""
+"""Places of a slice: inside the tensor, at its start, at its end, or alternately across the end and the start of its dimensions. Or inside
+a tensor whose first dimension (``deep``, and ``vast`` in a tensor of more than 2^25 elements) or last dimension (``broad``) exceeds 16
+bits, after more elements than 16 bits can count."""
 
 SliceKind = Literal["one", "none", "nested", "back", "forth", "thrice"]
-"""One slice; none; one in another; one that goes out of bounds before the beginning (``back``) or after the end (``forth``), and one that
-brings it back in; or three."""
+"""One slice; none; one inside another; one that goes out of bounds before the start (``back``) or after the end (``forth``), followed by
+one that goes back in; or three."""
 
 Order = Literal[
     "plain",
@@ -38,31 +38,31 @@ Order = Literal[
 """The order of the instructions that set up a layout."""
 
 StrideKind = Literal["default", "padded", "spread", "doubled", "far"]
-"""Default strides, or others with gaps between lines (``padded``), between elements too (``spread``), everywhere (``doubled``), or of more
-than 16 bits for the outermost dimension (``far``)."""
+"""Default strides, or others with gaps between lines (``padded``), between elements too (``spread``), everywhere (``doubled``), or with
+more than 16 bits for the outermost dimension (``far``)."""
 
 BlockKind = Literal["none", "even", "uneven"]
 """No blocks, blocks that divide the dimensions, or blocks that do not."""
 
 ClampValueKind = Literal["none", "first", "second", "between", "last", "twice"]
-"""Which of the instructions sets the clamp value."""
+"""The instruction that sets the clamp value."""
 
 _MARGIN = (3, 5, 2, 4, 1)
-"""By how much each dimension is larger than the slice: no two alike, so a dimension in another's place is seen."""
+"""The amounts by which each dimension exceeds the slice: all differ, so exchanged dimensions are noticed."""
 _INSET = (2, 3, 1, 2, 1)
-"""The offset of a slice inside; not the offset of a slice at the end, except where there is no other."""
+"""The offset of a slice inside the tensor; it differs from the offset of a slice at the end, unless there is no other."""
 _LONG = 1 << 16
-"""How much longer a dimension beyond 16 bits is than others, and how much farther into it the slice begins."""
+"""The amounts by which a dimension beyond 16 bits is longer than others and its slice begins later."""
 _WIDE = 1 << 9
-"""How much wider the last dimension of a tensor is that has more elements than 24 bits count."""
+"""The additional width of the last dimension in a tensor with more elements than 24 bits can count."""
 _BLOCK = (2, 3, 5, 2, 3)
 OTHER_CLAMP_VALUE = 0x6D4B2937
-"""Finite in every float type like CLAMP_VALUE, and another number in each."""
+"""Bits that are a finite number in every float type, like CLAMP_VALUE, but a different one."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """A tensor and a slice of it, a number for each dimension.
+    """A tensor and a slice of it, with one number for each dimension.
 
     Attributes:
         sizes: of the tensor. ``offsets``, ``spans``: of the slice; all in elements.
@@ -78,12 +78,12 @@ class Region:
 
     @property
     def elements(self) -> int:
-        """Elements of memory from the first element of the tensor to its last, both included."""
+        """Number of elements in memory from the first element of the tensor to its last, both included."""
         return tensor_elements(_counts(self.sizes, self.blocks), self.strides)
 
 
 def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, ...] | None:
-    """Return the spans of a slice for a matrix; None where there is no such slice of ``rank`` dimensions."""
+    """Return the spans of a slice for a matrix; None if there is no such slice of ``rank`` dimensions."""
     total = rows * columns
     match kind, rank:
         case "matrix", _:
@@ -110,14 +110,14 @@ def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, .
 
 
 def beyond_16_bits(kind: OffsetKind, rank: int) -> int | None:
-    """Return the dimension that is longer than 16 bits count; None for other kinds."""
+    """Return the dimension whose length exceeds 16 bits; None for other kinds."""
     if kind == "broad":
         return rank - 1
     return 0 if kind in ("deep", "vast") else None
 
 
 def _counts(sizes: Sequence[int], blocks: Sequence[int]) -> list[int]:
-    """Return how many blocks each dimension has."""
+    """Return the number of blocks in each dimension."""
     return [-(-size // block) for size, block in zip(sizes, blocks, strict=True)]
 
 
@@ -144,11 +144,11 @@ def region_of(
 
     Args:
         spans: of the slice.
-        offset: where it is.
-        sliced: whether there is a slice; without one the whole tensor is accessed.
-        strides, blocks: of the tensor. ``strides_in_elements``: whether strides count elements where there are blocks.
-        copies: adjacent slices in the outermost dimension; ``offsets`` are of the first.
-        margin: by how much the innermost dimension is longer than it would be.
+        offset: its place.
+        sliced: whether there is a slice; without one, the whole tensor is accessed.
+        strides, blocks: of the tensor. ``strides_in_elements``: whether strides count elements even if there are blocks.
+        copies: number of adjacent slices in the outermost dimension; ``offsets`` are of the first.
+        margin: additional length of the innermost dimension.
     """
     sizes = [span + _MARGIN[d] if sliced else span for d, span in enumerate(spans)]
     sizes[0] += (copies - 1) * spans[0]
@@ -187,8 +187,8 @@ def _offset(kind: OffsetKind, dimension: int, size: int, span: int) -> int:
 
 
 def slice_steps(kind: SliceKind, region: Region) -> list[LayoutStep]:
-    """Return slices whose offsets add up to the region's. The last has the region's spans; of others the first has larger ones, the second
-    smaller ones."""
+    """Return slices whose offsets add up to the region's. The last has the region's spans; of the others, the first has larger spans and
+    the second smaller spans."""
     wanted, sizes = region.offsets, region.sizes
     every = range(len(sizes))
     moves: list[list[int]] = []
@@ -212,7 +212,7 @@ def slice_steps(kind: SliceKind, region: Region) -> list[LayoutStep]:
 
 
 def layout_steps(region: Region, slices: SliceKind, order: Order, strides: StrideKind, clamp_value: ClampValueKind) -> list[LayoutStep]:
-    """Return the steps that bring a new layout to ``region``."""
+    """Return the steps that make a new layout describe ``region``."""
     sizes = region.sizes
     others = [size + 4 + 2 * d for d, size in enumerate(sizes)]
     lost = slice_step([5 + d for d in range(len(sizes))], others)

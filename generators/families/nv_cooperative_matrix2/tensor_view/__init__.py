@@ -39,7 +39,7 @@ from generators.types import ClampMode, StorageClass
 
 _CLAMP_VALUE = 0x5A3B6C4D
 _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "derived_dimension": "dimension", "derived_stride": "stride"})
-"""The setting by which another view is made from the view, by the words for the places of views."""
+"""The setting that makes another view from the view, by the label for the place of views."""
 
 _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
@@ -53,9 +53,9 @@ class Geometry:
 
     Attributes:
         sizes, tensor_strides, offsets, spans: of the tensor and its slice, for each dimension of the layout.
-        dimensions: of the view; None where it has none of its own.
-        strides: which the view sets; None where it sets none.
-        clip: the window; None where it sets none.
+        dimensions: of the view; None if it has none of its own.
+        strides: the strides that the view sets; None if it sets none.
+        clip: the window; None if the view sets none.
     """
 
     sizes: tuple[int, ...]
@@ -68,7 +68,7 @@ class Geometry:
 
 
 def geometry(parameters: Parameters) -> Geometry | None:
-    """Return the tensor, its slice and the view; None where the parameters exclude each other."""
+    """Return the tensor, its slice and the view; None if the parameters exclude each other."""
     rows, columns = parameters.shape
     rank, form = parameters.rank, parameters.form
     permutation = parameters.permutation
@@ -86,13 +86,13 @@ def geometry(parameters: Parameters) -> Geometry | None:
         needed = reached(dimensions, strides or row_major(dimensions))
         if form == "broad":
             dimensions = broadened(dimensions, permutation)
-        # Windows over an image are seen as such in a slice of its width.
+        # Windows over an image are recognizable only in a slice of the image's width.
         line = strides[0] if strides and form == "sliding" and len(dimensions) == 4 else None
     spans = slice_spans(rank, needed, parameters.spans == "odd", line)
     lines = 0
     if parameters.edge == "over":
         seen = view_elements(window_numbers(clip, rows, columns), permutation, dimensions or spans, strides)
-        # Where no element is seen, none has to stay inside.
+        # If the view shows no element, none has to stay inside.
         lines = int(seen.max()) // math.prod(spans[1:]) if seen.size else spans[0]
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
@@ -101,7 +101,8 @@ def geometry(parameters: Parameters) -> Geometry | None:
             sizes.append(span + 2)
             continue
         over = parameters.edge == "over" and dimension in (0, rank - 1)
-        # The slice begins before the first dimension and ends after the last one, but some of what the clip window shows stays inside.
+        # The slice begins before the start of the first dimension and ends after the end of the last one, but some elements in the clip
+        # window stay inside.
         offsets.append((-min(max(1, span // 4), lines) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
     tensor_strides = row_major(sizes, padded=True)
@@ -111,7 +112,7 @@ def geometry(parameters: Parameters) -> Geometry | None:
 
 
 def _limit(parameters: Parameters, far: bool) -> int:
-    """Return how many elements tensors have at most; ``far``: where strides are beyond 16 bits."""
+    """Return the maximum number of elements of a tensor; ``far``: with strides beyond 16 bits."""
     if parameters.storage is StorageClass.WORKGROUP:
         return _MOST_WORKGROUP_BYTES // parameters.component.bytes
     return _MOST_ELEMENTS_FAR if far else _MOST_ELEMENTS
@@ -126,13 +127,13 @@ def _ranks_agree(parameters: Parameters) -> bool:
 
 
 def _repeats_something(parameters: Parameters) -> bool:
-    """Return whether the view has the dimensions that its strides are about: one dimension has no inner one whose stride could be 0, and
+    """Return whether the view has the dimensions that its strides need: a single dimension has no inner one whose stride could be 0, and
     windows need two."""
     return len(parameters.permutation) > 1 or parameters.form not in ("outer_zero", "inner_zero", "sliding", "crossed")
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
-    """Return whether no other word for the same pointee is used."""
+    """Return whether the label is the only one for this pointee."""
     return parameters.pointee != "u32" or parameters.component is not U32
 
 
@@ -148,7 +149,7 @@ def _view_type(builder: ProgramBuilder, parameters: Parameters, own: bool) -> Te
     permutation = parameters.permutation
     if parameters.constants == "literal":
         return TensorViewType(permutation, own)
-    # A module without specialization has another permutation, and the other kind of view.
+    # The unspecialized module has a different permutation and the other kind of view.
     has_dimensions = builder.operand("has_dimensions", U32, "specialization", int(own), int(not own))
     rank = builder.operand("view_rank", U32, "specialization", len(permutation), len(permutation))
     dimensions: tuple[Extent, ...] = tuple(
@@ -159,7 +160,7 @@ def _view_type(builder: ProgramBuilder, parameters: Parameters, own: bool) -> Te
 
 
 def _clip_operands(writer: TensorWriter, parameters: Parameters, clip: Clip) -> Sequence[int | ScalarValue]:
-    """Return the window, which is a row lower for each further scope instance if the view is to differ between them."""
+    """Return the window. If the view differs between scope instances, each further instance has it one row lower."""
     if parameters.place != "instance":
         return clip.operands
     builder = writer.builder
@@ -171,14 +172,14 @@ def _view_steps(writer: TensorWriter, parameters: Parameters, shape: Geometry) -
     steps: list[ViewStep] = []
     if shape.dimensions is not None:
         if parameters.form == "reset":
-            # SetDimension replaces other dimensions, and strides that are not row-major (TA-VDM-01).
+            # SetDimension replaces other dimensions and strides that are not row-major (TA-VDM-01).
             steps.append(("dimension", tuple(size + 2 for size in shape.dimensions)))
             steps.append(("stride", tuple(3 + i for i in range(len(shape.dimensions)))))
         steps.append(("dimension", shape.dimensions))
         if shape.strides is not None:
             steps.append(("stride", shape.strides))
     elif parameters.form == "span_set":
-        # Neither counts in a view without dimensions of its own (CM2-VW-05).
+        # Neither has an effect in a view without its own dimensions (CM2-VW-05).
         steps += [("dimension", unused_sizes(shape.spans)), ("stride", unused_strides(shape.spans))]
     if shape.clip is not None:
         clip: ViewStep = ("clip", _clip_operands(writer, parameters, shape.clip))
@@ -196,7 +197,7 @@ def _layout(writer: TensorWriter, parameters: Parameters, shape: Geometry) -> Te
 
 
 def _derived(writer: TensorWriter, view: TensorView, setting: ViewSetting, shape: Geometry, matrix: tuple[int, int]) -> TensorView:
-    """Make another view from ``view``, which stays as it was (TA-CPY-01)."""
+    """Make another view from ``view``, which stays unchanged (TA-CPY-01)."""
     other = Value("derived", view.type)
     numbers = _derived_numbers(setting, shape, matrix)
     operands = tuple(writer.number(f"derived_{i}", value) for i, value in enumerate(numbers))
@@ -205,8 +206,7 @@ def _derived(writer: TensorWriter, view: TensorView, setting: ViewSetting, shape
 
 
 def _derived_numbers(setting: ViewSetting, shape: Geometry, matrix: tuple[int, int]) -> tuple[int, ...]:
-    """Return another window, the dimensions backwards, or strides of which the outermost is 1; with none of them a view reaches more
-    elements."""
+    """Return another window, the reversed dimensions, or strides whose outermost is 1. None of these lets a view reach more elements."""
     if setting == "clip":
         rows, columns = matrix
         window = Clip(2, rows - 3, 1, columns - 1) if shape.clip is None else Clip(0, rows, 0, columns)
@@ -254,8 +254,8 @@ def _access(
 def build(parameters: Parameters) -> Built:
     """Build a load through the view and a plain store, or a plain load and a store through the view.
 
-    Every source is full of the pattern, including gaps. A matrix that is loaded to has the pattern backwards before, so no element has by
-    chance the bits that it is to be loaded with.
+    Every source is full of the pattern, including gaps. The target of a load holds the reversed pattern beforehand, so no element has by
+    chance the bits that the load should give it.
     """
     component, type_, shape = parameters.component, parameters.matrix_type, geometry(parameters)
     if shape is None:

@@ -1,4 +1,4 @@
-"""Dimensions, strides and clip windows of the views of a case, and the slice that holds all elements that they reach."""
+"""Dimensions, strides and clip windows of a case's views, and the slice that contains all elements that they reach."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ FormKind = Literal[
     "sliding",
     "wrapping",
 ]
-"""``span`` has no dimensions of its own, nor has ``span_set``, which sets dimensions and strides all the same. ``default`` sets
-dimensions; ``reset`` sets them after other dimensions and strides. ``padded`` has gaps, ``crossed`` the strides of the reversed
-dimensions. ``far`` has a stride beyond 16 bits, and ``broad`` such a dimension, of which only the beginning is reached. ``odd`` has
-dimensions that are one larger and not powers of two, ``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding``
-windows that overlap as in a convolution, ``wrapping`` half of the elements. With the last four several elements of a matrix are one of
-the tensor: they are for loads only."""
+"""``span`` has no dimensions of its own; neither has ``span_set``, which still sets dimensions and strides. ``default`` sets dimensions;
+``reset`` sets them after other dimensions and strides. ``padded`` has gaps, and ``crossed`` the strides of the reversed dimensions. ``far``
+has a stride beyond 16 bits, and ``broad`` a dimension beyond 16 bits, of which only the start is reached. ``odd`` has dimensions that are
+one larger and not powers of two. ``outer_zero`` and ``inner_zero`` have a stride of 0, ``sliding`` has windows that overlap as in a
+convolution, and ``wrapping`` has half of the elements. With the last four, several elements of a matrix are the same element of the tensor,
+so they are for loads only."""
 
 ClipKind = Literal["none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty"]
-"""No clip window, or where it is on the matrix."""
+"""No clip window, or its place on the matrix."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Clip:
 
 
 def clip_window(kind: ClipKind, rows: int, columns: int) -> Clip | None:
-    """Return the window on a matrix; None for no window. No two of its numbers are equal where they can differ."""
+    """Return the window on a matrix; None for no window. Its numbers differ wherever possible."""
     half_rows, half_columns = rows // 2, columns // 2
     match kind:
         case "none":
@@ -89,12 +89,12 @@ def clip_window(kind: ClipKind, rows: int, columns: int) -> Clip | None:
 
 
 def window_elements(clip: Clip | None, rows: int, columns: int) -> int:
-    """Return the elements of the window as the text counts them: its lines are ``min(columns, span)`` wide (F-TA-9)."""
+    """Return the number of elements in the window as the text counts them: its lines are ``min(columns, span)`` wide (F-TA-9)."""
     return rows * columns if clip is None else min(rows, clip.row_span) * min(columns, clip.column_span)
 
 
 def window_numbers(clip: Clip | None, rows: int, columns: int) -> np.ndarray:
-    """Return the numbers, in the window's lines, of the matrix's elements inside the window (F-TA-9); int64, one dimension."""
+    """Return, for each matrix element inside the window, its index in the window's lines (F-TA-9); int64, one dimension."""
     if clip is None:
         return np.arange(rows * columns)
     width = min(columns, clip.column_span)
@@ -104,7 +104,7 @@ def window_numbers(clip: Clip | None, rows: int, columns: int) -> np.ndarray:
 
 
 def view_elements(numbers: np.ndarray, permutation: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None) -> np.ndarray:
-    """Return the elements of the slice that a view has for ``numbers``: coordinates in the order of ``permutation``, put together by
+    """Return the elements of the slice to which a view maps ``numbers``: coordinates in the order of ``permutation``, combined by
     ``strides``, or by row-major strides if None."""
     strides = strides or row_major(sizes)
     elements, left = np.zeros_like(numbers), numbers
@@ -116,11 +116,11 @@ def view_elements(numbers: np.ndarray, permutation: Sequence[int], sizes: Sequen
 
 _LAYOUT_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (4, 0), 3: (2, 0, 8), 4: (2, 0, 2, 4), 5: (2, 0, 4, 2, 2)})
 _VIEW_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (0, 4), 3: (4, 0, 2), 4: (4, 2, 0, 4), 5: (2, 4, 0, 2, 2)})
-"""Sizes by the number of dimensions; 0 is the one that depends on the number of elements."""
+"""Sizes by the number of dimensions; 0 marks the size that depends on the number of elements."""
 
 
 def _sizes(factors: Sequence[int], elements: int, more: int = 0) -> tuple[int, ...]:
-    """Return ``factors``, each ``more`` larger, with room for ``elements``."""
+    """Return ``factors``, each larger by ``more``, with room for ``elements``."""
     given = [factor + more for factor in factors if factor]
     left = -(-elements // math.prod(given))
     return tuple(factor + more if factor else left for factor in factors)
@@ -135,7 +135,7 @@ def slice_spans(rank: int, elements: int, odd: bool, line: int | None = None) ->
 
 
 def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | None:
-    """Return the dimensions of a view of ``elements`` elements; None where these cannot be divided into them."""
+    """Return the dimensions of a view of ``elements`` elements; None if the elements cannot be divided into such dimensions."""
     factors = _VIEW_FACTORS[rank]
     fixed = math.prod(factor for factor in factors if factor)
     if form == "odd":
@@ -146,23 +146,23 @@ def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | No
 
 
 def broadened(sizes: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
-    """Return dimensions of which the one that a number is divided by last is beyond 16 bits; in its low 16 bits it is 1."""
+    """Return dimensions in which the last divisor of an index exceeds 16 bits; its low 16 bits are 1."""
     last = permutation[0]
     return tuple(BEYOND_16_BITS + 1 if dimension == last else size for dimension, size in enumerate(sizes))
 
 
 def unused_sizes(spans: Sequence[int]) -> tuple[int, ...]:
-    """Return other dimensions for a view that has none of its own; like ``unused_strides`` they reach no element outside the slice."""
+    """Return dimensions to set in a view that must ignore them; like ``unused_strides``, they reach no element outside the slice."""
     return (max(1, spans[0] // 2),) if len(spans) == 1 else tuple(reversed(spans))
 
 
 def unused_strides(spans: Sequence[int]) -> tuple[int, ...]:
-    """Return other strides than row-major ones for a view that has no dimensions of its own, which ``unused_sizes`` go with."""
+    """Return strides other than row-major to set in a view that must ignore them, together with ``unused_sizes``."""
     return tuple(reversed(row_major(spans)))
 
 
 def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the strides that a view sets; None where it keeps the ones that its dimensions give."""
+    """Return the strides that a view sets; None if it keeps the default strides of its dimensions."""
     rank = len(sizes)
     match form:
         case "padded":
@@ -186,16 +186,16 @@ def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None
 
 
 def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of overlapping windows: of a line with two dimensions; of an image with four, where positions come first; and the
-    same with three and five, where channels come last."""
+    """Return the strides of overlapping windows: in a line for two dimensions; in an image for four, with positions first; and the same
+    with channels last for three and five."""
     channels = sizes[-1] if rank % 2 else 1
     if rank < 4:
         return (channels, channels, 1)[:rank]
-    # The image is wider by the window than there are places in a line.
+    # The image is wider than the number of positions in a line, by the window.
     line = (sizes[1] + sizes[3]) * channels
     return (line, channels, line, channels, 1)[:rank]
 
 
 def reached(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the elements from the first one that a view reaches to the last, both included."""
+    """Return the number of elements from the first to the last that a view reaches, both included."""
     return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))

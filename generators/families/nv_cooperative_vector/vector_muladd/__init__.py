@@ -1,4 +1,4 @@
-"""vector_muladd: each invocation multiplies a matrix in memory by a vector of its own, and adds a bias."""
+"""vector_muladd: each invocation multiplies a matrix in memory by its own vector, and adds a bias."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Layer:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the first matrix and bias of a layer begin, and the stride; None where there is none, or where the device decides."""
+    """The offsets of a layer's first matrix and bias, and the stride; None if there is none, or if the device decides."""
 
     first: ScalarValue | None
     stride: ScalarValue | None
@@ -114,7 +114,7 @@ class _VectorMuladdWriter:
         return _Layer(name, matrices, weights, biases, bias)
 
     def _operand(self, name: str, value: int, default: int) -> ScalarValue:
-        """Declare a scalar that does not differ between invocations, from where the case has it."""
+        """Declare a scalar that is the same in all invocations, from the source of the case."""
         parameters = self.parameters
         self.given[name] = value
         return self.builder.operand(name, parameters.integer, parameters.source, value, default)
@@ -163,14 +163,14 @@ class _VectorMuladdWriter:
         return builder.build(ENVELOPE if parameters.data == "envelope" else "")
 
     def _place(self, layer: _Layer) -> _Place:
-        """Declare where the matrices and biases of a layer begin."""
+        """Declare the offsets of a layer's matrices and biases."""
         shape, name = layer.shape, layer.name
         first = bias_first = stride = None
         if not shape.layout.is_optimal:
             first = self._operand(f"first{name}", shape.first, shape.first + 64)
             stride = self._operand(f"stride{name}", shape.stride, shape.stride + 16)
         elif self.parameters.stride is not None:
-            # Any number: the layout ignores it (CV-MM-19).
+            # Any number will do: the layout ignores it (CV-MM-19).
             ignored = self.parameters.stride
             stride = self._operand(f"stride{name}", ignored, ignored + 16)
         if layer.bias is not None:
@@ -197,7 +197,7 @@ class _VectorMuladdWriter:
             vectors.store(self._matmul("again", x, 0, index), self.again, self.targets.offset(builder, "again_to", me))
 
     def _index(self, me: Scalar) -> ScalarValue:
-        """Return which matrix an invocation takes."""
+        """Return the index of the matrix that an invocation takes."""
         builder = self.builder
         match self.parameters.matrices:
             case "one":
@@ -215,7 +215,7 @@ class _VectorMuladdWriter:
         return self.builder.arithmetic(name, "subtract", self.builder.literal(self.count - 1), index)
 
     def _offset(self, name: str, first: ScalarValue | None, index: ScalarValue, pitch: int) -> ScalarValue:
-        """Return the offset of one of several, in the integer type of the case."""
+        """Return the offset of one of several matrices or biases, in the integer type of the case."""
         assert first is not None
         builder, integer = self.builder, self.parameters.integer
         if self.count == 1:
@@ -228,7 +228,7 @@ class _VectorMuladdWriter:
         return builder.arithmetic(name, "add", scaled, first)
 
     def _matmul(self, name: str, x: CooperativeVector, number: int, index: ScalarValue) -> CooperativeVector:
-        """Multiply by a matrix of layer ``number``. Biases are in the opposite order of the matrices."""
+        """Multiply by a matrix of layer ``number``. Biases are in the reverse order of the matrices."""
         vectors, layer, place = self.vectors, self.layers[number], self.places[number]
         if layer.shape.layout.is_optimal:
             offset = vectors.matrix_offset(f"{name}_matrix", layer.weights, index)
@@ -244,7 +244,7 @@ class _VectorMuladdWriter:
         return vectors.matmul(name, self.parameters.row.result, x, self.types[0], matrix, bias, rows, columns)
 
     def _branches(self, x: CooperativeVector, odd: Condition, index: ScalarValue) -> CooperativeVector:
-        """Multiply by the own matrix in odd invocations, and by the one of its mirror image in even ones."""
+        """Multiply by the invocation's own matrix in odd invocations, and by the matrix of its mirror image in even invocations."""
         builder = self.builder
         with builder.arm() as then:
             own = self._matmul("odd_y", x, 0, index)
@@ -255,7 +255,7 @@ class _VectorMuladdWriter:
         return result
 
     def _loop(self, x: CooperativeVector, index: ScalarValue) -> CooperativeVector:
-        """Multiply by each matrix up to the own one; the last product counts."""
+        """Multiply by each matrix up to the invocation's own; the last product is the result."""
         builder = self.builder
         begin = self._matmul("begin", x, 0, self._mirrored("mirrored", index))
         current, following, number = Value("y", begin.type), Value("next_y", begin.type), Value("number", _U32)
@@ -304,10 +304,10 @@ def build(parameters: Parameters) -> Built:
             shape = layer.shape
             drawn = _drawn(chosen, Multiplies(parameters.row, shape.rows, shape.columns, writer.count, writer.lanes), rng)
             if not arrays:
-                # Of floats, NaN follows each input.
+                # With floats, NaN follows each input.
                 arrays["source"] = writer.sources.pack(drawn.inputs, 0xFF if parameters.row.input.is_float else 0xA5)
-            # With NaN between rows more is permitted of a result than expected (F-CV-22): only where nothing else permits more, and no
-            # other layer takes it.
+            # NaN between rows permits more results than the expected one (F-CV-22). It is used only if nothing else permits more, and no
+            # other layer takes the result.
             nan = parameters.form != "network" and chosen.pattern == "kept_width"
             arrays[layer.weights.name] = shape.contents(drawn.matrices, rng, nan)
             if layer.bias is not None:

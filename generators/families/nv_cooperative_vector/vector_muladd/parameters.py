@@ -1,4 +1,4 @@
-"""Parameters of vector_muladd: what a case multiplies, and where its matrices and biases are."""
+"""Parameters of vector_muladd: the operands of a case, and the places of its matrices and biases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LAYOUTS: Mapping[str, VectorMatrixLayout] = {
 }
 
 OTHER_LAYOUT: Mapping[VectorMatrixLayout, VectorMatrixLayout] = {layout: VectorMatrixLayout(layout ^ 1) for layout in VectorMatrixLayout}
-"""What a specialization constant has before it is specialized."""
+"""The default value of a specialization constant."""
 
 _PADDINGS: Mapping[str, int | None] = {"tight": 0, "padded": 16, "wide": 208, "absent": None}
 
@@ -49,7 +49,7 @@ _INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
 _STORAGES = {name: STORAGE_CLASSES[name] for name in ("storage_buffer", "physical_storage_buffer")}
 
 _HIDDEN = 5
-"""Components of a vector between two layers."""
+"""Number of components of a vector between two layers."""
 
 
 def _linear(parameters: Parameters) -> bool:
@@ -125,12 +125,12 @@ class SubcaseParameters(Parameters):
 
 
 def lanes_of(parameters: Parameters) -> int:
-    """Return how many invocations there are."""
+    """Return the number of invocations."""
     return parameters.invocations * parameters.workgroups
 
 
 def count_of(parameters: Parameters) -> int:
-    """Return how many matrices there are."""
+    """Return the number of matrices."""
     match parameters.matrices:
         case "one":
             return 1
@@ -168,17 +168,17 @@ def biases_of(parameters: Parameters, rows: int) -> VectorArray:
 
 
 def pointee_of(parameters: Parameters) -> Pointee | None:
-    """Return the element type of the arrays; None if it is the component type."""
+    """Return the element type of the arrays; None for the component type."""
     return None if parameters.pointee == "component" else Pointee(COMPONENT_TYPES[parameters.pointee])
 
 
 def _has_layout(parameters: Parameters) -> bool:
-    """Return whether matrices of the row have the layout: 8-bit floats have optimal ones only."""
+    """Return whether matrices of the row can have the layout: 8-bit floats have only optimal layouts."""
     return parameters.layout.is_optimal or parameters.row.matrix.component.has_arithmetic
 
 
 def _whole_pointees(parameters: Parameters) -> bool:
-    """Return whether the arrays of matrices are whole numbers of elements, and their elements are named in one way."""
+    """Return whether the arrays of matrices consist of whole elements, and the label is the only one for these elements."""
     pointee = pointee_of(parameters)
     if pointee is None:
         return True
@@ -193,8 +193,8 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _chains(parameters: Parameters) -> bool:
-    """Return whether a result can be the input of the next layer: it has the input's type, or is converted to it; and an input that
-    becomes an 8-bit float is clamped to numbers that this type has."""
+    """Return whether a result can be the input of the next layer: it has the input's type or is converted to it, and an input that becomes
+    an 8-bit float is clamped to numbers that this type can represent."""
     row = parameters.row
     if parameters.form != "network":
         return True

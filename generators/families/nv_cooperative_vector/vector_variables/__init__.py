@@ -1,4 +1,4 @@
-"""vector_variables: vectors of single invocations in variables, arrays and structs, by parts and as wholes."""
+"""vector_variables: vectors of single invocations in variables, arrays and structs, in parts and as a whole."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ from generators.types import ComponentType, Scope, StorageClass
 __all__ = ["PREDICATES", "Parameters", "build"]
 
 _INITIAL_SEED = 41
-"""Seed of constants that variables begin with."""
+"""Seed of the constants with which variables are initialized."""
 
 _LONGER = 2
-"""Components that the second type of vectors in a struct has more."""
+"""Additional components of the second vector type in a struct."""
 
 
 @dataclass(frozen=True)
 class _Slots:
-    """The vectors of one type in memory: so many ``slots`` follow each other for each invocation.
+    """The vectors of one type in memory; each invocation has ``slots`` adjacent ones.
 
     Attributes:
-        type: as the program has it.
-        slots: of one invocation.
-        place: of all of them.
-        array: they are in.
+        type: in the program.
+        slots: number for one invocation.
+        place: of all vectors.
+        array: that contains them.
     """
 
     type: CooperativeVectorType
@@ -98,7 +98,7 @@ class _VectorVariablesWriter:
         self.targets: dict[CooperativeVectorType, _Slots] = {}
         for number, type_ in enumerate(dict.fromkeys(type_ for _, type_ in self.parts)):
             those = sum(one == type_ for _, one in self.parts)
-            # One more vector than the variable has: one that replaces another.
+            # One more vector than the variable has: it replaces another.
             self.sources[type_] = self._slots(f"source{number}", "input", type_, those + 1)
             self.targets[type_] = self._slots(f"target{number}", "output", type_, those * len(self.boxes))
         self.turns = self._own("turns", "invocation" in (parameters.write, parameters.read))
@@ -117,7 +117,7 @@ class _VectorVariablesWriter:
         return self.builder.operand(name, U32, source, value, default)
 
     def _own(self, name: str, used: bool) -> Array | None:
-        """Declare an array with a number of each invocation, if something uses it."""
+        """Declare an array with a number for each invocation, if the program uses it."""
         if not used:
             return None
         return self.builder.array(name, Pointee(U32), self.lanes, StorageClass.STORAGE_BUFFER, "input")
@@ -147,7 +147,7 @@ class _VectorVariablesWriter:
                 return ArrayType(StructType("Mixed", (ArrayType(one, self.count), longer, U32)), 2)
 
     def _initial(self) -> Initializer | None:
-        """Return what the variable begins with."""
+        """Return the initial value of the variable."""
         if self.parameters.start == "constant":
             return self._constant(self.type, "initial", np.random.default_rng(_INITIAL_SEED))
         return "null" if self.parameters.start == "null" else None
@@ -164,13 +164,14 @@ class _VectorVariablesWriter:
 
     @property
     def last(self) -> tuple[int, ...]:
-        """The path to the last vector of the first one's type."""
+        """The path to the last vector that has the first vector's type."""
         return next(path for path, type_ in reversed(self.parts) if type_ == self.parts[0][1])
 
     # Indices
 
     def path(self, prefix: str, path: tuple[int, ...], index: Index, turn: Scalar | None) -> Path:
-        """Return the path with array indices of the kind ``index``; ``turn`` is added to those of the invocation, around the array."""
+        """Return the path with array indices of the kind ``index``. ``turn`` is added to the invocation's indices, modulo the length of the
+        array."""
         found: list[int | ScalarValue] = []
         for depth, number in enumerate(path):
             container = part_type(self.type, path[:depth])
@@ -191,12 +192,12 @@ class _VectorVariablesWriter:
 
     def _index(self, index: int) -> Operand:
         if index not in self.indices:
-            # Another index of the shortest array, so a constant that is left at its default is an index that exists.
+            # A different index that even the shortest array has, so an unspecialized constant is still a valid index.
             self.indices[index] = self._operand(f"index_{index}", index, index - 1 if index else 1)
         return self.indices[index]
 
     def turn(self, name: str, index: Index, more: int) -> Scalar | None:
-        """Read by how much the invocation's indices are turned, and ``more``."""
+        """Read the rotation of the invocation's indices, and add ``more``."""
         if index != "invocation":
             return None
         assert self.turns is not None
@@ -217,7 +218,7 @@ class _VectorVariablesWriter:
         return slots.place.offset(builder, name, slot)
 
     def spare(self, name: str) -> CooperativeVector:
-        """Load a vector of the first type that is nowhere yet."""
+        """Load a vector of the first type that no variable holds yet."""
         _, type_ = self.parts[0]
         return self.load(name, type_, self.sources[type_].slots - 1)
 
@@ -234,8 +235,8 @@ class _VectorVariablesWriter:
         return self.builder.build()
 
     def fill(self) -> None:
-        """Put every vector into the first variable, and the number of the invocation where a scalar is. What the variable began with stays
-        in its last vector, or in every other component of the only one."""
+        """Put every vector into the first variable, and the number of the invocation into a scalar. The variable keeps its initial value in
+        its last vector, or in every other component of its only vector."""
         builder, box, write = self.builder, self.boxes[0], self.parameters.write
         if write == "loop":
             type_, index = self.parts[0][1], Value("filling", U32)
@@ -277,7 +278,7 @@ class _VectorVariablesWriter:
                 inserted = Value("inserted", whole.type)
                 builder.add(CompositeInsert(inserted, self.spare("insertion"), whole, self.last))
                 builder.set(other, (), inserted)
-                # The operand is stored after its use, and must still be what it was.
+                # The operand is stored after its use and must be unchanged.
                 builder.set(box, (), whole)
             case _:
                 for number, (leaf, type_) in enumerate(leaves(whole.type)):
@@ -322,7 +323,7 @@ class _VectorVariablesWriter:
         return spare if spare.type == type_ else self.load("another", type_, self.sources[type_].slots - 1)
 
     def _at(self) -> int | ScalarValue:
-        """Return the component that the change is about."""
+        """Return the index of the component to change."""
         if self.places is not None:
             return self.builder.read_scalar("own_place", self.places, self.me)
         return self.place if self.place is not None else self.parameters.length // 3
@@ -380,14 +381,14 @@ class _VectorVariablesWriter:
                 builder.set(box, (*first, at), latter)
 
     def _from_end(self, prefix: str, at: int | ScalarValue) -> int | ScalarValue:
-        """Return the component as far from the end as ``at`` is from the beginning."""
+        """Return the mirror image of the index ``at``: as far from the end as ``at`` is from the beginning."""
         if isinstance(at, int):
             return self.parameters.length - 1 - at
         last = self.builder.arithmetic(f"{prefix}last_place", "subtract", self._scalar(self.length), self.builder.literal(1))
         return self.builder.arithmetic(f"{prefix}from_end", "subtract", last, at)
 
     def store(self) -> None:
-        """Store every vector of every variable; a scalar of the variable says whose slots it goes to."""
+        """Store every vector of every variable; a scalar in the variable selects the invocation whose slots it goes to."""
         builder, read, taken = self.builder, self.parameters.read, dict.fromkeys(self.targets, 0)
         turn = self.turn("read_turn", read, 1)
         for box in self.boxes:
@@ -417,7 +418,7 @@ class _VectorVariablesWriter:
 
 
 def build(parameters: Parameters) -> Built:
-    """Build a case: its program, and random bits, of which few are equal."""
+    """Build a case: its program, and random bits with few repetitions."""
     writer = _VectorVariablesWriter(parameters)
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:

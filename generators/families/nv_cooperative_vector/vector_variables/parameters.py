@@ -1,4 +1,4 @@
-"""Parameters of vector_variables: the variables, and what is done with them."""
+"""Parameters of vector_variables: the variables and the operations on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Index = Literal["constant", "operand", "invocation", "loop"]
 _At = Literal["constant", "operand", "invocation"]
 
 BY_PARTS = ("construct", "parts", "insert")
-"""Copies that name every element, or one of them, by a constant index."""
+"""Copies that name one or all elements by a constant index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def _indices_fit(parameters: Parameters) -> bool:
 
 
 def _starts_fit(parameters: Parameters) -> bool:
-    """Return whether the variable can begin with a constant, and shows what it began with."""
+    """Return whether a constant can initialize the variable, and the results show that initial value."""
     known = parameters.count_from == "literal" or parameters.start != "constant"
     return parameters.start == "none" or (known and parameters.write in ("constant", "operand"))
 
@@ -86,13 +86,13 @@ def _sizes_fit(parameters: Parameters) -> bool:
 
 
 def _vectors_fit(parameters: Parameters) -> bool:
-    """Return whether a vector alone can be changed and copied so."""
+    """Return whether a single vector can be changed and copied in this way."""
     alone = parameters.holder == "vector"
     return not alone or (parameters.change not in ("exchange", "rotate") and parameters.copy not in BY_PARTS)
 
 
 def _exchanges_fit(parameters: Parameters) -> bool:
-    """Return whether the type has two vectors of one type, and components that can be told apart."""
+    """Return whether the type has two vectors of one type, with distinguishable components."""
     if parameters.change == "components" and parameters.length == 1 and parameters.holder == "vector":
         return False
     return parameters.change != "exchange" or parameters.holder != "vector"

@@ -21,8 +21,8 @@ PYTEST_INI = "pytest.ini"
 
 
 def find_root(start: Path) -> Path:
-    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, the folder that contains this package, or what a
-    wheel has brought along.
+    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, the folder that contains this package, or the files
+    of an installed wheel.
 
     Raises:
         CtsError: none has one, or the nearest is a checkout with code of its own.
@@ -35,7 +35,7 @@ def find_root(start: Path) -> Path:
 
 
 def suite_root(rootdir: Path) -> Path:
-    """Return the folder that holds the cases of a run of pytest: its rootdir, or what a wheel has brought along."""
+    """Return the folder that holds the cases of a run of pytest: its rootdir, or the files of an installed wheel."""
     return INSTALLED if not is_root(rootdir) and is_root(INSTALLED) else rootdir
 
 
@@ -54,7 +54,7 @@ def check_own(folder: Path) -> None:
 
 
 def checked_root(folder: Path) -> Path:
-    """Return ``folder``, if it is a checkout, or what a wheel has brought along.
+    """Return ``folder``, if it is a checkout, or the files of an installed wheel.
 
     Raises:
         CtsError: it is none; another one would not be what was asked for.
@@ -65,7 +65,7 @@ def checked_root(folder: Path) -> Path:
 
 
 def is_root(folder: Path) -> bool:
-    """Tell whether ``folder`` is the top of a checkout, or what a wheel has brought along."""
+    """Tell whether ``folder`` is the top of a checkout, or the files of an installed wheel."""
     return (folder / "cases").is_dir() and (folder == INSTALLED or (folder / "cts").is_dir())
 
 

@@ -1,4 +1,4 @@
-"""Who judges the cases of a run, a device or a validator: what a user's words mean among all that there are, and how to open it."""
+"""Chooses the judge of a run, a device or a validator: finds the one that a user's words mean, and opens it."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def _embedded(profile: str) -> DeviceListing:
 
 
 def list_others() -> list[DeviceDescription]:
-    """Return what those say of themselves that need no driver: the embedded device with each of its profiles, then the validators that are
-    there."""
+    """Return the descriptions of the judges that need no driver: the embedded device with each of its profiles, then the validators that
+    are there."""
     found = [_embedded(profile).description for profile in list_profiles()]
     for spec in VALIDATORS.values():
         with suppress(DeviceError):

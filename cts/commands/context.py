@@ -1,4 +1,4 @@
-"""What most verbs begin with: the checkout, its casebook, and printing."""
+"""Helpers that most verbs begin with: the checkout, its casebook, and printing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def checkout(options: argparse.Namespace) -> Path:
     """Return the checkout that ``--root`` names, or the nearest, to write to it.
 
     Raises:
-        CtsError: there is none; what a wheel has brought along is nobody's to change.
+        CtsError: there is none; the files of an installed wheel must not be changed.
     """
     folder = root(options)
     if folder == INSTALLED:

@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="every requirement with its families, their nightly cases, status and reason, and what has judged it",
+        help="every requirement with its families, their nightly cases, status and reason, and the devices that judged it",
     )
-    parser.add_argument("--markdown", action="store_true", help="a table of the requirements, and of what has judged each")
+    parser.add_argument("--markdown", action="store_true", help="a table of the requirements, with the devices that judged each")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Brings lists of known failures up to date with what a run has judged, and says what changed and why.
+"""Brings lists of known failures up to date with the results of a run, and says what changed and why.
 
 Comments and the order of lines stay. Lines of cases that the run did not judge stay as well.
 """

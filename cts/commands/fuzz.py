@@ -1,4 +1,4 @@
-"""Draws random programs from a seed, runs them on a device and compares what comes back with the reference model; what differs is shrunk,
+"""Draws random programs from a seed, runs them on a device and compares the results with the reference model; each difference is shrunk,
 printed and written as a folder that reproduces it. Draw number N of a seed is always the same program: --from N --count 1 runs it alone."""
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         action="append",
         default=[],
-        help="count apart what differs just as this known defect does, for example tensor_layout.block_strides_rounded_down (see "
+        help="count differences that this known defect explains separately, for example tensor_layout.block_strides_rounded_down (see "
         "cts/defects/glossary.yaml), and do not run what it makes undefined; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="one document: counts, rate, and what differs")

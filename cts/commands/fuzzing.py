@@ -1,4 +1,4 @@
-"""Runs drawn programs on a device, compares what comes back with the reference model, and shrinks what differs."""
+"""Runs drawn programs on a device, compares the results with the reference model, and shrinks differing programs."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class _Prepared:
         return self.plan.dispatches[0]
 
     def is_known(self, outcome: Outcome) -> bool:
-        """Tell whether what came back is what a known defect would leave."""
+        """Tell whether the results are the ones that a known defect would leave."""
         program, before = self.plan.programs[0], self.plan.before[0]
         return any(gives(program, other, before, {**before, **outcome.outputs}) for other in self.known)
 

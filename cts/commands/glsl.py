@@ -12,7 +12,7 @@ from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, glsl_coverage
 
 NAME = "glsl"
-HELP = "say what GLSL cannot say, and why"
+HELP = "list the cases that GLSL cannot express, and why"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

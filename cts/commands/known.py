@@ -129,7 +129,7 @@ def _judged(report: Path) -> dict[str, Outline]:
     judged: dict[str, Outline] = {}
     for outline in read_outlines(path, faults.append):
         before = judged.get(outline.id)
-        # Of several attempts the one that failed counts.
+        # If there are several attempts, the failed one counts.
         if before is None or outline.attempt == before.attempt or not _has_failed(before):
             judged[outline.id] = outline
     if faults:

@@ -42,11 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", metavar="SECONDS", help=f"no run begins later than this (default: {SECONDS:g})")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
     parser.add_argument("--keep-data", action="store_true", help="leave dispatches and data as they are")
-    parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces what is left, as 'cts repro' does")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces the smallest case, as 'cts repro' does")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the smallest case and what matters."""
+    """Print the smallest case and the parameters that matter."""
     case = find_case(casebook(options), options.case)
     settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None, "validation": False})
     budget = Budget(at_least_one("--runs", options.runs), seconds_of("--seconds", options.seconds, SECONDS))

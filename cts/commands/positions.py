@@ -7,7 +7,7 @@ import argparse
 from cts.commands.context import casebook, print_json
 
 NAME = "positions"
-HELP = "list the positions taken, and what rests on them"
+HELP = "list the positions taken, and the families that rely on them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate, print what is rejected and a line for each family as it is done."""
+    """Validate, and print rejected modules and a line for each finished family."""
     tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     def command(version: Version) -> Command:
         if chosen_env != _OWN:
             return (found, "--target-env", chosen_env)
-        # Before Vulkan 1.3 the feature maintenance4 allows LocalSizeId, and an option stands for it.
+        # Before Vulkan 1.3 the feature maintenance4 allows LocalSizeId, and an option represents it.
         return (found, "--target-env", _NEWEST[version], "--allow-localsizeid")
 
     # Else every module would pass for rejected.
@@ -201,7 +201,7 @@ def _judge(command: Command, batch: list[_Shader]) -> list[str]:
             else:
                 written.append((shader, path))
         if written and _validate(command, Path(folder)):
-            # What it says of a folder does not tell which file it means, and versions before 2026 take no folder.
+            # Its messages about a folder do not name the file, and versions before 2026 accept no folder.
             judged = ((shader, _validate(command, path)) for shader, path in written)
             complaints += [_complaint(shader, said) for shader, said in judged if said]
     return complaints
@@ -212,7 +212,7 @@ def _complaint(shader: _Shader, said: str) -> str:
 
 
 def _validate(command: Command, path: Path) -> str:
-    """Return what spirv-val says against the module, or against the modules of the folder; empty if it accepts them."""
+    """Return the complaints of spirv-val about the module, or about the modules of the folder; empty if it accepts them."""
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""

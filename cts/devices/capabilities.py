@@ -1,4 +1,4 @@
-"""What a SPIR-V capability, extension or execution mode needs from a device (Vulkan-Docs appendices/spirvenv.adoc)."""
+"""The needs of a SPIR-V capability, extension or execution mode (Vulkan-Docs appendices/spirvenv.adoc)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from generators.spirv.enumerants import Capability, ExecutionMode
 from generators.stages import Stage
 
 Alternatives = tuple[str, ...]
-"""Features of which one is enough."""
+"""Alternative features; one is enough."""
 
 
 def _one(*features: str) -> tuple[Alternatives, ...]:

@@ -1,4 +1,4 @@
-"""The protocols of judges (devices and validators) and of devices, what they say of themselves, and how they fail."""
+"""The protocols of judges (devices and validators) and of devices, their descriptions, and how they fail."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class VectorRow:
 
 @dataclass(frozen=True)
 class DeviceDescription:
-    """What a device says of itself.
+    """A device's description of itself.
 
     Attributes:
         name, driver: as in reports. ``driver`` has the driver's version.
@@ -107,7 +107,7 @@ class Judge(Protocol):
     def description(self) -> DeviceDescription: ...
 
     def close(self) -> tuple[Finding, ...]:
-        """Close it, as often as one likes. Return what went wrong while no case was judged, where it can tell."""
+        """Close it, as often as one likes. Return the problems that occurred while no case was judged, if the device knows them."""
         ...
 
 
@@ -148,7 +148,7 @@ class DeviceUnavailable(DeviceError):
 
 
 class Step(enum.StrEnum):
-    """What a device does while it is waited for. Recorded with a failure, and what ``--step-timeout`` bounds, one by one."""
+    """The step of a device for which the suite waits. Recorded with a failure, and what ``--step-timeout`` bounds, one by one."""
 
     OPEN = "open"
     PIPELINE = "pipeline"
@@ -170,7 +170,7 @@ class AnnouncesSteps(Protocol):
 
 @dataclass(frozen=True)
 class Finding:
-    """What went wrong with a device while no case was judged.
+    """A problem of a device while no case was judged.
 
     Attributes:
         step: in which it went wrong; None between two steps.
@@ -248,7 +248,7 @@ class DeviceTimeout(DeviceFailure):
 
 
 class CallFailed(DeviceFailure):
-    """A command did not do what it was called for.
+    """A command failed.
 
     Attributes:
         call: name of the command. Empty where the device does not tell, or no command is to blame.

@@ -1,4 +1,4 @@
-"""A device behind a process boundary: whatever it does, this process lives on and knows what happened."""
+"""A device behind a process boundary: whatever it does, this process survives and knows what happened."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class IsolatedDevice:
     Args:
         spec: the device that the child opens.
         timeout: seconds for each step.
-        description: what the device is known to say of itself, where that is known.
+        description: the device's description of itself, if it is already known.
         open_timeout: seconds for opening it.
 
     Attributes:
@@ -51,7 +51,7 @@ class IsolatedDevice:
 
     @property
     def description(self) -> DeviceDescription:
-        """What the device says of itself.
+        """The device's description of itself.
 
         Raises:
             DeviceError: it cannot be opened to ask it.

@@ -23,7 +23,7 @@ CUT_OFF = 70
 
 
 class _Requests:
-    """What this process holds, and a method for each request that it can be sent.
+    """The state of this process, with a method for each request.
 
     Args:
         announce: tells the other side what the device does.

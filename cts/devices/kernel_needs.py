@@ -1,4 +1,4 @@
-"""What a kernel needs of a device, in a form without ids that can be pinned, and asked without the module.
+"""The needs of a kernel, in a form without ids that can be pinned, and checked without the module.
 
 Two kernels with equal needs are supported by the same devices, and lack the same first thing on all others.
 """
@@ -237,7 +237,7 @@ class KernelNeeds(NamedTuple):
 
 
 def needs_of(kernel: Kernel) -> KernelNeeds:
-    """Return what ``kernel`` needs.
+    """Return the needs of ``kernel``.
 
     Raises:
         DependsOnDevice: it is not the same for every subgroup size, or a buffer is so large that the memory it needs is not.
@@ -252,7 +252,7 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
 
 
 def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
-    """Return what it needs where subgroups have that many invocations."""
+    """Return its needs if subgroups have that many invocations."""
     module = read_needs(kernel.spirv, kernel.entry_point)
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
     if kernel.local_size_constant_id is not None:

@@ -14,7 +14,7 @@ from generators.layout_conversion import MatrixForm
 from generators.types import ConversionCommand
 
 ALIGNMENT = 256
-"""Bytes of which the address of each region's memory is a multiple; a matrix needs 64."""
+"""Alignment of the address of each region's memory, in bytes; a matrix needs 64."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The Vulkan devices of this machine, asked one by one: a driver that crashes, hangs or lies hides no other."""
+"""The Vulkan devices of this machine, asked one by one: a driver that crashes, hangs or gives false answers hides no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, No
 from cts.devices.spec import DeviceSpec
 
 ASKING_SECONDS = 60.0
-"""How long a device may take to say what it is, unless something else is asked for."""
+"""How long a device may take to describe itself, by default."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BrokenDevice:
 
 @dataclass(frozen=True)
 class VulkanDevices:
-    """What was found.
+    """The devices found.
 
     Attributes:
         devices: those that answered, by number.
@@ -71,7 +71,7 @@ def _start(environment: Mapping[str, str]) -> ChildProcess:
 
 
 def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> VulkanDevices:
-    """Ask the loader for its devices, and each device what it is, in child processes.
+    """List the loader's devices and query each device, in child processes.
 
     Where the drivers fail together, each is asked without the others.
 

@@ -1,4 +1,4 @@
-"""Reads what a module says of itself, instruction by instruction."""
+"""Reads the needs that a module declares, instruction by instruction."""
 
 from __future__ import annotations
 

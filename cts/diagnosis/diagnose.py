@@ -1,4 +1,4 @@
-"""Which known defect explains what came back: other readings of the program, and relations between what was expected and what came."""
+"""Finds the known defect that explains the results of a device, and relations between the results and the expected values."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def diagnose(
     only: Collection[Match] | None = None,
     foreseen: Collection[str] = (),
 ) -> tuple[Match, ...]:
-    """Return the known defects whose outcome equals what came back; those that explain all elements, else those that explain
+    """Return the known defects whose outcome equals the results; those that explain all elements, else those that explain
     the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
 
     Args:
@@ -183,7 +183,7 @@ def diagnose(
 
 @dataclass(frozen=True)
 class _Search:
-    """What came back of a subcase, and what was to come."""
+    """The results of a subcase, and the expected ones."""
 
     program: Program
     subcase: Subcase
@@ -241,7 +241,7 @@ def _match(defect: Defect, fit: Fit, explains: int, failing: int) -> Match:
 
 
 def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:
-    """Return how what came back relates to what was expected: ``outcome.`` and the name of an entry of the glossary."""
+    """Return relations between the results and the expected values: ``outcome.`` and the name of an entry of the glossary."""
     id_ = f"outcome.{name}"
     return Match(id_, glossary().sentence(id_, parameters), explains=explains, failing=explains)
 

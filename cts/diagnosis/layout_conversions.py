@@ -1,4 +1,4 @@
-"""Which known defect explains what a conversion of a matrix has left, or the size that a device gives for one."""
+"""Finds the known defect that explains the result of a layout conversion, or the size that a device gives for one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generators.types import ConversionCommand
 
 
 def diagnose_conversion(span: Span, number: int, placed: Placed, old: np.ndarray, new: np.ndarray) -> tuple[Match, ...]:
-    """Return the known defects whose outcome equals what came back, else relations between expected and received elements.
+    """Return the known defects whose outcome equals the results, else relations between expected and received elements.
 
     Args:
         span: the conversions that made the matrix.

@@ -1,4 +1,4 @@
-"""What was judged, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
+"""The results of a run, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
 
 A run begins with a header line, ``{"schema": N}``; one that is resumed has a header line for each part. A journal without one is of
 schema 1.
@@ -7,7 +7,7 @@ Every process that judges appends to the same file: each line is one write() to 
 several writers never mix and a line is in the kernel's hands when ``append`` returns. Killing any process can lose only the
 case that it was judging; a line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
 
-Whoever reads a journal gets results that fit the schema (cts.journal.record), and a Fault for each line that does not.
+Readers of a journal get results that fit the schema (cts.journal.record), and a Fault for each line that does not.
 """
 
 from __future__ import annotations
@@ -399,7 +399,7 @@ def write_meta(directory: Path, meta: RunRecord) -> None:
 
 
 def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> RunRecord:
-    """Return what ``meta.json`` says, without what does not fit its schema; empty if there is none.
+    """Return the contents of ``meta.json``, without the parts that do not fit its schema; empty if there is none.
 
     Args:
         directory: of the report.
@@ -431,7 +431,7 @@ _SAME = (
     ("choice of known failures", "known_failures"),
     ("--shard", "shard"),
 )
-"""What all results of one journal have in common: in words, and the key in ``meta.json``."""
+"""The values that all results of one journal have in common: in words, and the key in ``meta.json``."""
 
 
 def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:

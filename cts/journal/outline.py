@@ -1,4 +1,4 @@
-"""What a comparison of runs needs of a result: read from a line in a tenth of the time that the whole result takes."""
+"""The parts of a result that a comparison of runs needs: read from a line in a tenth of the time that the whole result takes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class FailingArray(msgspec.Struct, frozen=True):
-    """What explains a failing array."""
+    """The explanation of a failing array."""
 
     matches: tuple[Match, ...] = ()
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """A result without what only its own page shows. The fields are those of cts.verdict.verdict.CaseResult."""
+    """A result without the parts that only its own page shows. The fields are those of cts.verdict.verdict.CaseResult."""
 
     id: str
     family: str

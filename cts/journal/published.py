@@ -19,7 +19,7 @@ _NOT_JUDGED = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR, Verdict.
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """What one run judged.
+    """The results of one published run.
 
     Attributes:
         name: of its folder.

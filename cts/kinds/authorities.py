@@ -1,4 +1,4 @@
-"""What requirements and positions say, for messages."""
+"""The texts of requirements and positions, for messages."""
 
 from __future__ import annotations
 

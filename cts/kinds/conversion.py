@@ -1,6 +1,6 @@
-"""Conversion cases: a device converts matrices between layouts and component types, and what it leaves in memory is compared.
+"""Conversion cases: a device converts matrices between layouts and component types, and the results in memory are compared.
 
-Each conversion has memory of its own with room around it. A row-major or column-major destination starts as poison: elements are judged by
+Each conversion has its own memory with room around it. A row-major or column-major destination starts as poison: elements are judged by
 what the reference model allows, and bytes beyond the size that the device asks for by what they held before. Bytes between two rows or
 columns may hold anything afterwards (F-CV-18), and get a pattern before they are a source. Bytes of an optimal layout mean nothing here:
 they are the source of the next conversion, and the last form of a case is one that everybody can read.
@@ -138,7 +138,7 @@ class _Run:
         self._readable: tuple[int, list[np.ndarray]] = (0, [])
 
     def all(self) -> Findings:
-        """Make all conversions, each from what the one before has left."""
+        """Make all conversions, each from the result of the previous one."""
         matrices = given(self._case)
         self._readable = 0, matrices
         for place in range(len(self._case.forms) - 1):
@@ -288,7 +288,7 @@ class _Run:
         try:
             return diagnose_conversion(span, number, placed, old, new)
         except Exception as error:
-            # Best effort: a bug of the diagnosis must not hide what the device did.
+            # Best effort: a bug of the diagnosis must not hide the device's failure.
             return (Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}"),)
 
     def _without_padding(self, place: int, old: np.ndarray, new: np.ndarray, needed: int) -> np.ndarray:

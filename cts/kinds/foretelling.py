@@ -1,4 +1,4 @@
-"""What is known of a case before its device is asked: that the device does not support it."""
+"""Predicts the result of a case before the device is used: that the device does not support it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernel cases: a shader runs, and what it leaves in memory is compared with what the reference model allows."""
+"""Kernel cases: a shader runs, and its results in memory are compared with the values that the reference model allows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot say: {why}"))
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
-        # Every pipeline or none: what is left out would pass for tested.
+        # Every pipeline or none: a missing part would count as tested.
         missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
     if missing:
         return not_supported(missing)
@@ -105,7 +105,7 @@ def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a case's subcases feed to the device and may get back; all in the same order."""
+    """The inputs and permitted results of a case's subcases; all in the same order."""
 
     subcases: tuple[Subcase, ...]
     expected: tuple[Expected, ...]
@@ -269,7 +269,7 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Colle
         ]
         return _counted(plan, wrong, found)
     except Exception as error:
-        # Best effort: a bug of the diagnosis must not hide what the device did.
+        # Best effort: a bug of the diagnosis must not hide the device's failure.
         why = Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}")
         return [(why,) for _ in wrong[:SHOWN_SUBCASES]]
 
@@ -335,7 +335,7 @@ def _told(
         if place < len(diagnoses):
             again = "" if entry.round == 1 else f", run {entry.round} of the same dispatch (what came before was right)"
             blocks.append(f"subcase {name}{again}:")
-            # What explains a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
+            # The explanation of a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
             elements = any(mismatch.matrix for mismatch in entry.mismatches)
             blocks.extend(
                 format_mismatch(

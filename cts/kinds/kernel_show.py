@@ -1,4 +1,4 @@
-"""What ``cts show`` says of a kernel case."""
+"""The output of ``cts show`` for a kernel case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite does with the cases of one kind."""
+"""The operations of the suite on the cases of one kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cases of the nightly tier need of a device, pinned in ``golden/needs/<family>.tsv``: a run builds no case that it need not run.
+"""The needs of the cases of the nightly tier, pinned in ``golden/needs/<family>.tsv``: a run builds no case that it need not run.
 
 A line of a case has a key, which is a digest of its line in ``golden/tiers``, so needs of a case that has changed since are not found.
 Then it has, for every pipeline of the case, the numbers of three of the parts above it, and the pipeline's label.

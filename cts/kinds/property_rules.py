@@ -95,7 +95,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
 
 
 def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
-    """Check that what came is among all that there is, each at most as often."""
+    """Check that the returned structures are among all existing ones, each at most as often."""
     known = [structure.tobytes() for structure in asked.all()]
     for structure in answer.structures(asked.command)[:count]:
         if structure.tobytes() not in known:
@@ -279,7 +279,7 @@ def _properties2_supported(asked: Commanded) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PropertyRule:
-    """A rule that what a device says of itself keeps.
+    """A rule for the answers of a device to property queries.
 
     Attributes:
         words: what the rule asks for.

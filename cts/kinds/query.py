@@ -71,7 +71,7 @@ def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
 
 
 def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule, info: MatrixInfo | None) -> Reason | None:
-    """Return what the device lacks for the rule to say something of it; None if nothing."""
+    """Return why the rule does not apply to the device; None if it does."""
     extensions = description.extra.get("extensions")
     if extensions is not None and command.extension not in extensions and not description.features.get(command.feature):
         return Reason(Code.MISSING_EXTENSION.of(command.extension), f"extension {command.extension}")
@@ -113,7 +113,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
-    """Write what to call, and what must come back.
+    """Write the call and its correct results.
 
     Raises:
         CtsError: the folder cannot be written.

@@ -1,4 +1,4 @@
-"""Static cases: a validator accepts or rejects a module, and what it says names the rule."""
+"""Static cases: a validator accepts or rejects a module, and its message names the rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def judge(
     watch: Stopwatch,
     effort: Effort,  # noqa: ARG001 (no search explains what fails)
 ) -> Judgement:
-    """Judge whether the validator says of the module what it must."""
+    """Judge whether the validator gives the right answer for the module."""
     with watch.step("emit"):
         check = build_module(case)
     with watch.step("device"):

@@ -56,7 +56,7 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
         ),
     }
 )
-"""What the suite does with the cases of each kind."""
+"""The operations of the suite on the cases of each kind."""
 
 
 def unjudged(kind: CaseKind, judge: Judge) -> Reason | None:

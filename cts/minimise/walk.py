@@ -28,7 +28,7 @@ class Spent(Exception):
 
 @dataclass
 class Budget:
-    """What a search may still use.
+    """The remaining budget of a search.
 
     Attributes:
         runs: of cases.
@@ -65,7 +65,7 @@ class Part(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of one parameter of the smallest case.
+    """The findings about one parameter of the smallest case.
 
     Attributes:
         name, label: the parameter, and its label in the smallest case.
@@ -81,7 +81,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Smallest:
-    """What a walk has found.
+    """The result of a walk.
 
     Attributes:
         case: the smallest case that ends like the first one.

@@ -1,4 +1,4 @@
-"""What each element may be after a dispatch, as text that a short program can read.
+"""The permitted values of each element after a dispatch, as text that a short program can read.
 
 A line for each element: array, byte offset, type, instance, row, column, and what is permitted; after a semicolon what is expected, where
 that is less. A set is bits in hexadecimal, ranges ``LOW..HIGH`` of values, and words: ``nan`` for every NaN, ``any`` for all bits,

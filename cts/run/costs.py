@@ -1,4 +1,4 @@
-"""What cases cost: pinned estimates, by which shards are balanced, and what past runs say of a device.
+"""The costs of cases: pinned estimates, by which shards are balanced, and what past runs say of a device.
 
 ``golden/costs.tsv`` has a line for each family with the mean cost of its cases, and one for each case that costs far more. Shards have to
 be the same on every machine, so they rest on this file alone.
@@ -56,7 +56,7 @@ class Costs:
 
 
 def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_RUN, apart: bool = True) -> Costs:
-    """Return what the cases of past runs cost. The time to open a device belongs to no case.
+    """Return the costs of the cases of past runs. The time to open a device belongs to no case.
 
     Args:
         results: of the runs.

@@ -218,7 +218,7 @@ class Judging:
 
 
 def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return the items in a covering order; those that are no cases of the suite come last."""
+    """Return the items in a covering order; items that are not cases of the suite come last."""
     from cts.run.covering_order import covering_order
 
     families: dict[str, list[CaseItem]] = {}

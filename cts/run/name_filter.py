@@ -19,8 +19,10 @@ Wanted = Callable[[str], bool]
 
 
 def wanted_by_name(file: pytest.File, kept: Kept) -> Wanted | None:
-    """Return what decides from the id alone whether ``-k`` may select a case of ``file``; None where nothing does, or the id is not enough:
-    a word with a colon may name a default, which the id leaves out."""
+    """Return a function that decides from the id alone whether ``-k`` may select a case of ``file``.
+
+    Return None without ``-k``, and if the id is not enough: a word with a colon may name a default, which the id leaves out.
+    """
     words = file.config.option.keyword.strip()
     if not words or ":" in words:
         return None
@@ -29,10 +31,10 @@ def wanted_by_name(file: pytest.File, kept: Kept) -> Wanted | None:
 
 
 def kept_by_name(file: pytest.File) -> Kept:
-    """Return what decides whether ``-k`` may select a case of ``file``.
+    """Return a function that decides whether ``-k`` may select a case of ``file``.
 
-    The expression is pytest's, and so is what reads it. Neither is public: where a version of pytest has something else there, or cannot
-    read the expression, every case is kept, and pytest selects or complains later.
+    The expression and its parser are pytest's. Neither is public: if a version of pytest has another parser, or cannot read the
+    expression, every case is kept, and pytest selects or complains later.
     """
     words = file.config.option.keyword.strip()
     if not words:

@@ -1,4 +1,4 @@
-"""What to do when standard output is closed or full, or its reader is gone."""
+"""Handles a standard output that is closed or full, or whose reader is gone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unwritable(why: str) -> str:
 
 
 def complain(message: str) -> None:
-    """Print what went wrong as one line on standard error, as far as there is one."""
+    """Print an error as one line on standard error, if that is open."""
     line = " ".join(printable_line(" ".join(message.split())).split())
     try:
         print(f"cts: {line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + '…'}", file=sys.stderr, flush=True)

@@ -178,7 +178,7 @@ class Overview:
         self._findings += [Finding(Step(step) if step else None, what) for step, what in found.get(FINDINGS, ())]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        # Ctrl-C has no words of its own; what pytest and the suite stop a run with has.
+        # Ctrl-C has no message of its own; what pytest and the suite stop a run with has.
         self._stopped = str(excinfo.value) or "ended by SIGINT"
 
     @pytest.hookimpl(optionalhook=True)
@@ -229,7 +229,7 @@ class Overview:
         self._keep(encode(result))
 
     def _keep(self, line: bytes) -> None:
-        """Write a line to the journal, if there is one; a run that cannot keep what it judges ends."""
+        """Write a line to the journal, if there is one; a run that cannot save its results ends."""
         if self.journal is None:
             return
         try:
@@ -369,11 +369,11 @@ class Overview:
     def _stop_line(self) -> str:
         if self._out_of_time and self._settings.limit is not None:
             seconds = f"{self._settings.limit.seconds:g} s"
-            rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
+            rest = "go on with --resume" if self._directory else "--report-dir DIR keeps the results, and --resume continues from there"
             return f"TIME LIMIT of {seconds}: {self._tally.total:,} of {self._selected:,} cases were judged, the most telling first; {rest}"
         if not self._stopped:
             return ""
-        rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
+        rest = "go on with --resume" if self._directory else "--report-dir DIR keeps the results, and --resume continues from there"
         # What follows the first line are the last words of a process, printed above.
         why = self._stopped.partition("\n")[0]
         return f"STOPPED after {self._tally.total:,} of {self._selected:,} cases: {why}; {rest}"

@@ -1,4 +1,4 @@
-"""What a run has been asked for, checked once and handed to every process that judges."""
+"""The options of a run, checked once and passed to every process that judges."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     if isolation == "on" and not isinstance(spec, DeviceSpec):
         raise OptionError(f"--isolation on: {description.name} is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
-    # What stands in for a driver may be asked for what a driver would be.
+    # The options of a driver also apply to the embedded device in its place.
     if options["step_timeout"] and not isolated and not choice.fallback:
         raise OptionError(
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
@@ -145,7 +145,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
 
 
 def _rounds(description: DeviceDescription) -> int:
-    """Return how often a dispatch runs where nobody says how often: what costs a processor is cheap for a GPU."""
+    """Return how often a dispatch runs where nobody says how often: work that is expensive for a processor is cheap for a GPU."""
     return GPU_ROUNDS if description.extra.get("type") in GPU_TYPES else 1
 
 
@@ -198,7 +198,7 @@ def log_failures(text: str | None) -> int:
     """Return how many failures ``--log-failures`` says; LOG_FAILURES where it is not given.
 
     Raises:
-        OptionError: it is no number.
+        OptionError: it is not a number.
     """
     if text is None:
         return LOG_FAILURES

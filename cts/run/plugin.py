@@ -79,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "the device to judge: all (every Vulkan device with cooperative matrices), embedded, embedded:PROFILE, spirv-val, part of a Vulkan "
         "device's name, its UUID or its index; "
         "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded). Given several times, or all: the "
-        "devices are alike, the processes of -n share them, and each case is judged on one",
+        "processes of -n share these devices, which must be identical, and each case is judged on one",
         metavar="DEVICE",
         action="append",
     )
@@ -95,10 +95,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
     )
     add("report-dir", "keep results as they are judged, and reports, in DIR", metavar="DIR")
-    add("resume", "go on with the run that DIR of --report-dir holds: judge only what it has not judged", action="store_true")
+    add("resume", "go on with the run that DIR of --report-dir holds: judge only the cases that it has not judged", action="store_true")
     add(
         "retry",
-        "with --resume: judge again what ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
+        "with --resume: judge again the cases that ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
         "resource_error, error",
         metavar="VERDICTS",
     )
@@ -106,11 +106,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("rounds", "run each dispatch N times, and compare each result (default: 3 on a GPU, else 1)", metavar="N")
     add(
         "time-limit",
-        "begin no further case SECONDS after the start; cases that cover most pairs of parameters come first, what was not judged is told, "
-        "and --resume goes on with it (default: none)",
+        "start no more cases SECONDS after the start; cases that cover most pairs of parameters come first, the run counts the rest, "
+        "and --resume continues with it (default: none)",
         metavar="SECONDS",
     )
-    add("require-vulkan", "exit with 2 where there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
+    add("require-vulkan", "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
     add("validation", "load the Vulkan validation layer; any message of it is an error of the suite", action="store_true")
     add(
         "embedded-mapping",
@@ -123,7 +123,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "not counted (default: 60)",
         metavar="SECONDS",
     )
-    add("open-timeout", "seconds that opening the device may take, and asking what it is (default: 60)", metavar="SECONDS")
+    add("open-timeout", "seconds that opening the device, and querying it, may take (default: 60)", metavar="SECONDS")
     add("open-attempts", "how often opening the device is tried before the run ends (default: 4)", metavar="N")
     add("open-pause", "seconds before it is tried again; each further pause is twice as long (default: 1)", metavar="SECONDS")
     add(
@@ -135,7 +135,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add(
         "no-known-failures",
-        "count what golden/known_failures lists for the driver like every other failure",
+        "count the failures that golden/known_failures lists for the driver as ordinary failures",
         action="store_true",
     )
     add(
@@ -280,7 +280,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     retry = checked_retry(options["retry"])
     shard = parse_shard(options["shard"]) if options["shard"] else None
     with ThreadPoolExecutor(1) as asking:
-        # A driver answers in a process of its own; the casebook is read meanwhile.
+        # A driver answers in a separate process; the casebook is read meanwhile.
         asked = asking.submit(checked_groups, options)
         casebook = load_casebook(root)
         named = check_named(casebook, request)

@@ -1,4 +1,4 @@
-"""How much a run spends on cases of which something is known, and on explaining failures."""
+"""The budget of a run for cases with known failures, and for explaining failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Effort:
-    """What is known of a case before it is judged, and what finding out more may cost.
+    """The facts about a case that are known before it is judged, and the budget for finding more.
 
     Attributes:
         foreseen: ids of defects that known failures of the driver name for the case: where one of them explains what came back, no other is

@@ -1,4 +1,4 @@
-"""What buffers hold before a dispatch: the subcase's data, and poison where only the kernel may write."""
+"""The contents of buffers before a dispatch: the subcase's data, and poison where only the kernel may write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from generators.types import StorageClass
 
 @lru_cache(maxsize=64)
 def background(length: int) -> np.ndarray:
-    """Return a pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
+    """Return a pattern that differs from place to place, without bytes 0x00 and 0xff, for bytes that no store touches; uint8, read-only."""
     position = np.arange(length, dtype=np.uint32)
     pattern = ((position * np.uint32(2654435761) >> np.uint32(24)) % 254 + 1).astype(np.uint8)
     pattern.setflags(write=False)
@@ -37,7 +37,7 @@ def poison(allowed: ValueSet) -> np.ndarray:
         bits = np.where(taken, bits.dtype.type(replacement), bits)
     taken = allowed.contains(bits)
     if isinstance(allowed, OneOf) and allowed.free is not None:
-        # Where everything is permitted, the complement is at least not what is expected.
+        # If everything is permitted, the complement is at least not an expected value.
         bits, taken = np.where(allowed.free, ~allowed.bits, bits), taken & ~allowed.free
     if not taken.any():
         return bits

@@ -85,7 +85,7 @@ class _Declarations:
         self._module.function_instructions = self._module.instructions[self._module.first_function :]
 
     def _check_version(self) -> None:
-        """Refuse what the version of the module does not have."""
+        """Refuse instructions that the version of the module does not have."""
         if self._module.version == LATEST:
             return
         version = "{}.{}".format(*self._module.version)

@@ -1,4 +1,4 @@
-"""Where the cases are, in a checkout or installed, and which version of the suite this is."""
+"""Finds the cases, in a checkout or installed, and the version of the suite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DISTRIBUTION = "vulkan-cooperative-cts"
 PACKAGE = Path(__file__).resolve().parent
 PACKAGE_ROOT = PACKAGE.parent
 INSTALLED = PACKAGE / "suite"
-"""Where a wheel has what a checkout has at its top: cases, pinned tiers, known failures, documents. Nothing is written there."""
+"""The place in a wheel for the top-level folders of a checkout: cases, pinned tiers, known failures, documents. It is read-only."""
 
 PYTEST_INI = "pytest.ini"
 """In ``INSTALLED``: pytest's settings of a run that is in no checkout."""
@@ -40,7 +40,7 @@ def suite_root(rootdir: Path) -> Path:
 
 
 def check_own(folder: Path) -> None:
-    """Refuse a checkout whose code is not the code that runs: cases of one version judged by another say nothing of either.
+    """Refuse a checkout whose code is not the code that runs: results of one version's cases with another version's code are meaningless.
 
     Raises:
         CtsError: ``folder`` is one.
@@ -56,8 +56,7 @@ def check_own(folder: Path) -> None:
 def checked_root(folder: Path) -> Path:
     """Return ``folder``, if it is a checkout, or the files of an installed wheel.
 
-    Raises:
-        CtsError: it is none; another one would not be what was asked for.
+    Raises: CtsError: it is not a checkout; another one would not be the requested one.
     """
     if not is_root(folder):
         raise CtsError(f"{folder} is not a checkout of the suite: there are no folders cases/ and cts/ in it")
@@ -78,7 +77,7 @@ def suite_version() -> str:
 
 
 def _release(root: Path) -> str:
-    # The code that runs speaks for itself; a distribution that is installed as well may be another version.
+    # The running code knows its version; a distribution that is also installed may be another version.
     project = root / "pyproject.toml"
     if project.is_file():
         return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])

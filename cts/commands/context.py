@@ -13,10 +13,8 @@ from generators.errors import CtsError
 
 
 def root(options: argparse.Namespace) -> Path:
-    """Return the checkout that ``--root`` names; without it the nearest.
-
-    Raises:
-        CtsError: ``--root`` names none, or there is none.
+    """Return the checkout that ``--root`` names; without it the nearest. Raises: CtsError: ``--root`` does not name a checkout, or there is
+    none.
     """
     given: Path | None = options.root
     return find_root(Path.cwd().resolve()) if given is None else checked_root(given.resolve())

@@ -1,4 +1,4 @@
-"""Says how many cases of each family GLSL can say, and why it cannot say the others. Nothing is compiled."""
+"""Says how many cases of each family GLSL can express, and why it cannot express the others. Nothing is compiled."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("files", nargs="*", type=Path, metavar="FILE", help=f"also show NAME{FAILS}, NAME{FLAKES} or NAME{SKIPS}")
     listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name has NAME in it")
     listing.add_argument("--json", action="store_true", help="for programs")
-    update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and say what changed and why")
+    update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")
     update.add_argument("--to", required=True, metavar="PREFIX", help=f"of the files, for example ci/lavapipe for ci/lavapipe{FAILS}")
     update.add_argument("--all", action="store_true", help="also write cases that golden/known_failures explains")

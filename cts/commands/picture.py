@@ -1,4 +1,4 @@
-"""Draws which elements of a matrix are which elements of a tensor in a case that addresses tensors: the elements that are read, that are
+"""Draws the mapping of matrix elements to tensor elements in a case that addresses tensors: the elements that are read, that are
 out of bounds, and that a clip window leaves out, as the reference model computes them. Writes SVG."""
 
 from __future__ import annotations

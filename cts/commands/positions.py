@@ -1,4 +1,4 @@
-"""Lists the positions that the suite takes where the specifications are ambiguous, and the families whose verdicts rest on each."""
+"""Lists the positions that the suite takes where the specifications are ambiguous, and the families whose verdicts depend on each."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         recording.append(Recording(device))
         return recording[-1]
 
-    # Other kinds of case leave nothing in memory, and validators run nothing.
+    # Other kinds of cases leave nothing in memory, and validators run nothing.
     runs = case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
     holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLE
     parser.add_argument("module", type=Path, metavar="SHADER.spv", help="the module, as a driver gets it: a compute shader")
-    parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data, and what it must leave: see the example below")
+    parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data and expected results: see the example below")
     parser.add_argument("--template", action="store_true", help="print a job for the module, to be filled in, and run nothing")
     parser.add_argument("--device", metavar="DEVICE", default=EMBEDDED, help="see 'cts devices' (default: the embedded device alone)")
     parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the result of the embedded device")
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 _EXAMPLE = """\
 example:
-  cts run-module shader.spv --template > job.yaml    # then fill in data and what is expected
+  cts run-module shader.spv --template > job.yaml    # then fill in data and expected results
   cts run-module shader.spv job.yaml                 # what does the shader do wrong?
   cts run-module shader.spv job.yaml --device 0 --against embedded
 

@@ -24,8 +24,8 @@ FOLDER = Path("golden", "needs")
 
 _PARTS = (("environment", Environment), ("sizes", Sizes), ("types", Types))
 _FIELDS = digest([f"{name}.{field}".encode() for name, part in _PARTS for field in part._fields])
-_HEAD = f"# what each case needs of a device, by parts that several have ({_FIELDS}); written by 'cts golden --update'"
-"""With a digest of what the parts have: the needs of a file that was written when they had something else are not found."""
+_HEAD = f"# the needs of each case, by parts that several cases share ({_FIELDS}); written by 'cts golden --update'"
+"""The header, with a digest of the parts' fields: the needs of a file with other fields are not found."""
 
 CaseNeeds = tuple[tuple[str, KernelNeeds], ...]
 """Label and needs of each pipeline of a case."""
@@ -99,7 +99,7 @@ def _decoded(place: int, text: str) -> Any:
 
 
 def read_needs_file(path: Path) -> PinnedNeeds:
-    """Return what ``path`` pins; nothing if there is no such file, or one with other parts."""
+    """Return the pinned needs of ``path``; empty if the file does not exist, or has other parts."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Asks ``-k`` before an item is made of a case: pytest itself asks only when there is an item for every case of the tier."""
+"""Applies ``-k`` before a case becomes an item: pytest itself applies it only after every case of the tier has an item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wanted_by_name(file: pytest.File, kept: Kept) -> Wanted | None:
     words = file.config.option.keyword.strip()
     if not words or ":" in words:
         return None
-    # Without a colon no word looks at the case.
+    # A word without a colon does not depend on the case.
     return lambda id_: kept(None, id_) is not None
 
 

@@ -1,4 +1,4 @@
-"""The options of the suite among pytest's arguments. This is all of the suite that a run which does not concern it needs."""
+"""The options of the suite among pytest's arguments. A run that does not concern the suite needs only this module."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyarg
     Args:
         arguments: files, folders and node ids.
         directory: that relative ones are relative to.
-        root: of the checkout, or what a wheel has brought along.
+        root: of the checkout, or the files of an installed wheel.
         pyargs: an argument may name the package (pytest's ``--pyargs``).
 
     Raises:

@@ -14,11 +14,11 @@ MOST_CHARACTERS = 4_000
 """Of a line that says what went wrong."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE, errno.EFBIG)
-"""What a write to standard output ends with where there is no place for it. Errors of files have a name, or become a CtsError."""
+"""The errors of a write to standard output that fails. Errors of files have a name, or become a CtsError."""
 
 
 def unwritable(why: str) -> str:
-    """Return the one line that says that nothing can be printed."""
+    """Return the line that reports that nothing can be printed."""
     return f"cannot write the output: {why}; send it to another place"
 
 

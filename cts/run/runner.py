@@ -36,7 +36,7 @@ _ERRORS: Mapping[str, Code] = MappingProxyType(
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1, effort: Effort | None = None) -> CaseResult:
-    """Run ``case`` and judge the results: whatever goes wrong on our side is the verdict ``error``.
+    """Run ``case`` and judge the results: any failure of the suite gives the verdict ``error``.
 
     A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest. A device that is of no
     more use is let go, and the next case opens a fresh one.
@@ -116,7 +116,7 @@ def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[Non
 
 
 def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:
-    """Return what a failure is where the text may forbid the case's module: a warning that quotes the position by which it does not."""
+    """Return the judgement of a failure if the text may forbid the case's module: a warning that quotes the position that permits it."""
     lines = [
         judgement.message,
         f"{judgement.code} is not a failure here: the text may forbid the module, and only a position of this suite allows it.",

@@ -25,8 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a requirement "
-        "that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; a claim of no nightly case",
+        help="print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
+        "requirement that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; "
+        "a claim of no nightly case",
     )
     parser.add_argument(
         "--json",

@@ -1,4 +1,4 @@
-"""The output of a child process: its last words are kept, however much it says."""
+"""The output of a child process: the end of it is kept, however long it is."""
 
 from __future__ import annotations
 

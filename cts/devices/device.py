@@ -107,7 +107,7 @@ class Judge(Protocol):
     def description(self) -> DeviceDescription: ...
 
     def close(self) -> tuple[Finding, ...]:
-        """Close it, as often as one likes. Return the problems that occurred while no case was judged, if the device knows them."""
+        """Close it; further calls do nothing. Return the problems that occurred while no case was judged, if the device knows them."""
         ...
 
 
@@ -144,7 +144,7 @@ class NoVulkan(DeviceError):
 
 
 class DeviceUnavailable(DeviceError):
-    """A device that was there cannot be opened, also after further attempts: nothing can be judged until someone has looked at it."""
+    """A device that was there cannot be opened, even after further attempts: nothing can be judged until someone repairs it."""
 
 
 class Step(enum.StrEnum):
@@ -159,7 +159,7 @@ class Step(enum.StrEnum):
 
 @runtime_checkable
 class AnnouncesSteps(Protocol):
-    """A device that says what it is about to do, for a parent process that finds it hanging or dead.
+    """A device that announces its next step, for a parent process that finds it hanging or dead.
 
     Attributes:
         announce: called with the step that begins, and with None when it is over.
@@ -182,13 +182,13 @@ class Finding:
 
 
 class DeviceFailure(Exception):
-    """A kernel did not come back with outputs.
+    """A kernel gave no outputs.
 
     Attributes:
         verdict: of the case, by the name of a Verdict.
         begins: how the code of the case begins.
         step: in which it failed; None where the device does not tell.
-        spent: whether the device that raised it is of no more use, and the next case needs a fresh one.
+        spent: whether the device that raised it is unusable, so the next case needs a fresh one.
     """
 
     verdict = "error"
@@ -290,7 +290,7 @@ class DriverRefused(CallFailed):
 
 
 class UndefinedBehaviour(DeviceFailure):
-    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect.
+    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. This is a defect of the suite.
 
     Attributes:
         rule: id of the broken rule: a requirement, a VUID, an F-id, or a section of a specification. Empty where the device does not tell.
@@ -305,7 +305,7 @@ class UndefinedBehaviour(DeviceFailure):
 
 
 class ValidationMessage(DeviceFailure):
-    """The validation layer said something. Our defect; the message is the layer's."""
+    """The validation layer reported something, which is a defect of the suite; the message is the layer's."""
 
     verdict = "error"
     begins = Code.ERROR_VALIDATION

@@ -18,14 +18,14 @@ from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
 OPEN_SECONDS = 60.0
-"""How long starting Python and opening the driver may take, unless somebody says otherwise."""
+"""How long starting Python and opening the driver may take, by default."""
 
 
 class IsolatedDevice:
     """A device held by a child process.
 
-    The child starts with ``open``, or with the first use. It is ended where it crashed, hung, sent nonsense, or reported a failure after
-    which its device is of no more use; the next use starts another one.
+    The child starts with ``open``, or with the first use. It is ended if it crashed, hung, sent invalid messages, or reported a failure
+    that makes its device unusable; the next use starts another one.
 
     Args:
         spec: the device that the child opens.
@@ -135,7 +135,7 @@ class IsolatedDevice:
         return cast(list[ConversionAnswer], self._ask(("convert", call), "layout conversion"))
 
     def close(self) -> tuple[Finding, ...]:
-        """End the child, with violence if it takes too long.
+        """End the child, and kill it if that takes too long.
 
         Returns what has gone wrong since the last call while no case was judged: children that died between two requests, and what this one
         did when its device was closed and when it ended.
@@ -150,7 +150,7 @@ class IsolatedDevice:
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:
-            # Whatever did it, it was not this request: that gets a child that is alive.
+            # This request is not the cause, so it gets a new child.
             self._findings.append(Finding(None, f"after its last answer: {death.how}"))
         try:
             return self._ask_child(request, what)
@@ -167,7 +167,7 @@ class IsolatedDevice:
                 self._discard()
             raise
         except CtsError:
-            # An answer of a device that goes on.
+            # The answer of a device that remains usable.
             raise
         except BaseException:
             self._discard()

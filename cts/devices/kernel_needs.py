@@ -95,14 +95,12 @@ class Environment(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What is limited.
-
-    Attributes:
-        local_size: in invocations along x, y, z; BY_SUBGROUP for ``invocations``, or else ``subgroups`` times the subgroup size; None
-            where there is none.
-        subgroups, invocations, push_constant_bytes: see Kernel.
-        shared: an upper bound of the workgroup memory in bytes.
-        descriptors: buffers with a binding; ``bytes`` of the largest.
+    """The needs that limits bound. Attributes:
+    local_size: in invocations along x, y, z; BY_SUBGROUP for ``invocations``, or else ``subgroups`` times the subgroup size; None
+        where there is none.
+    subgroups, invocations, push_constant_bytes: see Kernel.
+    shared: an upper bound of the workgroup memory in bytes.
+    descriptors: buffers with a binding; ``bytes`` of the largest.
     """
 
     local_size: tuple[int, int, int] | None
@@ -115,7 +113,7 @@ class Sizes(NamedTuple):
 
 
 class Types(NamedTuple):
-    """Cooperative types, and the operations that property rows tell of.
+    """Cooperative types, and the operations that property rows list.
 
     Attributes:
         matrices, vectors: the types.
@@ -165,7 +163,7 @@ class KernelNeeds(NamedTuple):
 
     @property
     def module(self) -> ModuleNeeds:
-        """What a module with these needs says of itself."""
+        """The declarations of a module with these needs."""
         environment, sizes, types = self
         ids = count(1)
         constants: dict[int, Constant] = {}

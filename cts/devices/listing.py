@@ -31,7 +31,7 @@ class DeviceListing:
 
 @dataclass(frozen=True)
 class BrokenDevice:
-    """A Vulkan device, or a whole driver, that did not say what it is.
+    """A Vulkan device, or a whole driver, that could not be queried.
 
     Attributes:
         number: as of DeviceListing; -1 where the driver did not even say how many devices it has.
@@ -98,7 +98,7 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
             continue
         devices += found.devices
         broken += found.broken
-    # Where each driver works alone and they fail together, the user must mend the machine or choose.
+    # If each driver works alone but they fail together, the user must repair the machine or choose a device.
     return VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices))
 
 
@@ -145,7 +145,7 @@ def _end(child: ChildProcess | None) -> None:
 
 
 def _check_loader() -> None:
-    """Find out cheaply whether there is a Vulkan loader at all.
+    """Check cheaply whether there is a Vulkan loader.
 
     Raises:
         NoVulkan: there is none.

@@ -48,7 +48,7 @@ class Outline(msgspec.Struct, frozen=True):
 
     @property
     def defects(self) -> tuple[str, ...]:
-        """Return the ids of what explains the first failing array that anything explains."""
+        """Return the ids of the defects that explain the first failing array with an explanation."""
         first = next((failure.matches for failure in self.failures if failure.matches), ())
         return tuple(dict.fromkeys(match.id for match in first if match.id))
 
@@ -102,7 +102,7 @@ def _outline(line: bytes) -> Outline:
     try:
         found = _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # A line of an older schema, or one that is wrong: the whole reading knows which.
+        # A line of an older schema, or a wrong one: the complete reader knows which.
         return outline_of(result_of(parse(line)))
     if found.id and (_is_plain(line) or _is_printable(found)):
         return found

@@ -12,7 +12,7 @@ from cts.printable import printable_line
 T = TypeVar("T")
 
 MOST_WORDS = 200
-"""Characters of what is said of a value that does not fit."""
+"""Most characters in the description of a value that does not fit."""
 
 _AT = " - at "
 """The text that msgspec puts between a problem and its place."""

@@ -1,4 +1,4 @@
-"""Walks the parameters of a failing case towards their defaults, and finds out which of them matter."""
+"""Walks the parameters of a failing case towards their defaults, and finds the ones that matter."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOST_LABELS = 8
 """Labels of one parameter that are tried in one round."""
 
 OTHER_LABELS = 3
-"""Further labels of each parameter by which its part in the failure is told."""
+"""Further labels of each parameter that are tried to tell whether it matters."""
 
 SAYS_NOTHING = frozenset({Verdict.NOT_SUPPORTED, Verdict.ERROR})
 """Endings that do not tell whether a label matters."""
 
 
 class Spent(Exception):
-    """The runs or seconds that there were are used up."""
+    """The runs or seconds are used up."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Walk:
             findings.extend(self._findings(case, ending))
         except Spent:
             complete = False
-            # What the last round found is kept.
+            # The findings of the last round are kept.
             case = self._best if self._best is not None else case
         return Smallest(case, self._known[case.id], tuple(findings), complete)
 

@@ -102,7 +102,7 @@ class Difference:
 
     Attributes:
         index: of the draw.
-        verdict: ``fail`` where memory differs, else what the device died of (see DeviceFailure).
+        verdict: ``fail`` where memory differs, else the device's failure (see DeviceFailure).
         message: what differs, in lines.
         addressing: the draw, or what shrinking made of it.
     """

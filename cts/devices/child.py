@@ -79,7 +79,7 @@ class ChildProcess:
         waiting: begins to measure for how long the process of that id waits for a CPU; see cts.devices.patience.Measure.
 
     Attributes:
-        ended: whether the child is of no more use.
+        ended: whether the child is unusable.
 
     Raises:
         DeviceError: it cannot be started.

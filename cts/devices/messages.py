@@ -21,7 +21,7 @@ ANSWER = "answer"
 """The child's last message, with the requested value."""
 
 FAILURE = "failure"
-"""The child's last message instead of ANSWER: name of the exception, message, step, and whether the device is of no more use."""
+"""The child's last message instead of ANSWER: name of the exception, message, step, and whether the device is unusable."""
 
 LONGEST = 1 << 30
 """Bytes of a message. Longer ones are refused on both sides."""

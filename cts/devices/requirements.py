@@ -251,7 +251,7 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
 
 
 def _independence(needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have modes of their own. One without a mode differs from none (F-KHR-34)."""
+    """VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have separate modes. A width without a mode does not differ (F-KHR-34)."""
     for property_, modes in INDEPENDENT_MODES.items():
         by_width = {width: mode for mode, width in needs.float_modes if mode in modes}
         bound = {_INDEPENDENCE_32_BIT_ONLY: (16, 64), _INDEPENDENCE_NONE: (16, 32, 64)}.get(device.limit(property_), ())

@@ -24,7 +24,7 @@ FOLDER = Path("golden", "needs")
 
 _PARTS = (("environment", Environment), ("sizes", Sizes), ("types", Types))
 _FIELDS = digest([f"{name}.{field}".encode() for name, part in _PARTS for field in part._fields])
-_HEAD = f"# the needs of each case, by parts that several cases share ({_FIELDS}); written by 'cts golden --update'"
+_HEAD = f"# what each case needs of a device, by parts that several have ({_FIELDS}); written by 'cts golden --update'"
 """The header, with a digest of the parts' fields: the needs of a file with other fields are not found."""
 
 CaseNeeds = tuple[tuple[str, KernelNeeds], ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cts.verdict.codes import is_within
 
 SECONDS = 60.0
-"""Processor time that a process spends on diagnoses at most, unless somebody says otherwise: a broken driver may fail every case."""
+"""Default limit of the processor time that a process spends on diagnoses: a broken driver may fail every case."""
 
 
 @dataclass

@@ -60,7 +60,7 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
     Args:
         call: whose result it is.
         permitted: results besides VK_SUCCESS.
-        spent: whether the device is of no more use after another result; None where the result decides.
+        spent: whether the device is unusable after another result; None where the result decides.
 
     Raises:
         DeviceLost, OutOfMemory, DriverRefused: it is another one.

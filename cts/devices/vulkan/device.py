@@ -94,7 +94,7 @@ class VulkanDevice:
 
         Raises:
             DriverRefused: a call failed; the message names call and result.
-            DeviceLost, OutOfMemory, DeviceTimeout: as they say; this object is of no more use.
+            DeviceLost, OutOfMemory, DeviceTimeout: as they say; this object is unusable.
             ValidationMessage: the validation layer said something.
             DeviceFailure: the driver changed the floating-point mode of this process.
         """

@@ -1,4 +1,4 @@
-"""Where the cases are, in a checkout or installed, and which version of the suite this is."""
+"""Finds the cases, in a checkout or installed, and the version of the suite."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ DISTRIBUTION = "vulkan-cooperative-cts"
 PACKAGE = Path(__file__).resolve().parent
 PACKAGE_ROOT = PACKAGE.parent
 INSTALLED = PACKAGE / "suite"
-"""Where a wheel has what a checkout has at its top: cases, pinned tiers, known failures, documents. Nothing is written there."""
+"""The place in a wheel for the top-level folders of a checkout: cases, pinned tiers, known failures, documents. It is read-only."""
 
 PYTEST_INI = "pytest.ini"
 """In ``INSTALLED``: pytest's settings of a run that is in no checkout."""
 
 
 def find_root(start: Path) -> Path:
-    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, the folder that contains this package, or what a
-    wheel has brought along.
+    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, the folder that contains this package, or the files
+    of an installed wheel.
 
     Raises:
         CtsError: none has one, or the nearest is a checkout with code of its own.
@@ -35,12 +35,12 @@ def find_root(start: Path) -> Path:
 
 
 def suite_root(rootdir: Path) -> Path:
-    """Return the folder that holds the cases of a run of pytest: its rootdir, or what a wheel has brought along."""
+    """Return the folder that holds the cases of a run of pytest: its rootdir, or the files of an installed wheel."""
     return INSTALLED if not is_root(rootdir) and is_root(INSTALLED) else rootdir
 
 
 def check_own(folder: Path) -> None:
-    """Refuse a checkout whose code is not the code that runs: cases of one version judged by another say nothing of either.
+    """Refuse a checkout whose code is not the code that runs: results of one version's cases with another version's code are meaningless.
 
     Raises:
         CtsError: ``folder`` is one.
@@ -54,10 +54,9 @@ def check_own(folder: Path) -> None:
 
 
 def checked_root(folder: Path) -> Path:
-    """Return ``folder``, if it is a checkout, or what a wheel has brought along.
+    """Return ``folder``, if it is a checkout, or the files of an installed wheel.
 
-    Raises:
-        CtsError: it is none; another one would not be what was asked for.
+    Raises: CtsError: it is not a checkout; another one would not be the requested one.
     """
     if not is_root(folder):
         raise CtsError(f"{folder} is not a checkout of the suite: there are no folders cases/ and cts/ in it")
@@ -65,7 +64,7 @@ def checked_root(folder: Path) -> Path:
 
 
 def is_root(folder: Path) -> bool:
-    """Tell whether ``folder`` is the top of a checkout, or what a wheel has brought along."""
+    """Tell whether ``folder`` is the top of a checkout, or the files of an installed wheel."""
     return (folder / "cases").is_dir() and (folder == INSTALLED or (folder / "cts").is_dir())
 
 
@@ -78,7 +77,7 @@ def suite_version() -> str:
 
 
 def _release(root: Path) -> str:
-    # The code that runs speaks for itself; a distribution that is installed as well may be another version.
+    # The running code knows its version; a distribution that is also installed may be another version.
     project = root / "pyproject.toml"
     if project.is_file():
         return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])

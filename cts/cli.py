@@ -1,4 +1,4 @@
-"""The command ``cts``: what pytest is not the place for."""
+"""The command ``cts``: the tasks that pytest does not cover."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Exit codes of the commands, where they are not 0 for success and 1 for what failed. Those of pytest agree."""
+"""Exit codes of the commands, other than 0 for success and 1 for a failure. Those of pytest agree."""
 
 from __future__ import annotations
 
 import signal
 
 BAD_INPUT = 2
-"""What was asked for cannot be done; the message says what to change."""
+"""The request cannot be carried out; the message says what to change."""
 
 _SIGNALLED = 128
 

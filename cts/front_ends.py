@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 FrontEnd = Literal["spirv", "glsl"]
-"""The module that the suite assembles, or what glslang makes of the suite's GLSL."""
+"""The front ends: the module that the suite assembles, or the one that glslang makes from the suite's GLSL."""
 
 FRONT_ENDS: tuple[FrontEnd, ...] = ("spirv", "glsl")

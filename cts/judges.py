@@ -1,4 +1,4 @@
-"""Who judges the cases of a run, a device or a validator: what a user's words mean among all that there are, and how to open it."""
+"""Chooses the judge of a run, a device or a validator: finds the one that a user's words mean, and opens it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Choice:
 
     Attributes:
         why: why it is this one, one line.
-        fallback: why the embedded device stands in for a Vulkan device that nobody named, a sentence; empty where it does not.
+        fallback: why the embedded device replaces a Vulkan device that nobody named, as a sentence; empty if it does not.
     """
 
     spec: JudgeSpec
@@ -75,8 +75,8 @@ def _embedded(profile: str) -> DeviceListing:
 
 
 def list_others() -> list[DeviceDescription]:
-    """Return what those say of themselves that need no driver: the embedded device with each of its profiles, then the validators that are
-    there."""
+    """Return the descriptions of the judges that need no driver: the embedded device with each of its profiles, then the validators that
+    are there."""
     found = [_embedded(profile).description for profile in list_profiles()]
     for spec in VALIDATORS.values():
         with suppress(DeviceError):
@@ -90,7 +90,7 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
             number; None for the best Vulkan device with cooperative matrices, else the embedded device.
-        seconds: how long each Vulkan device may take to say what it is.
+        seconds: how long the query of each Vulkan device may take.
 
     Raises:
         DeviceError: there is no such device; the message names those that there are. Or nobody named a device, and one of those that
@@ -113,7 +113,7 @@ def all_vulkan(seconds: float = ASKING_SECONDS) -> list[Choice]:
     """Return every Vulkan device with cooperative matrices.
 
     Raises:
-        DeviceError: there is none, or a device does not say what it is.
+        DeviceError: there is none, or a device cannot be queried.
     """
     vulkan = list_vulkan(seconds)
     able = [listing for listing in vulkan.devices if listing.description.features.get("cooperativeMatrix")]
@@ -129,7 +129,7 @@ def best(vulkan: VulkanDevices) -> Choice:
     """Choose for a user who names no device.
 
     Raises:
-        DeviceError: a device does not say what it is.
+        DeviceError: a device cannot be queried.
     """
     if vulkan.broken:
         others = ", ".join(f"--device {one.number} ({one.description.name})" for one in vulkan.devices)

@@ -1,4 +1,4 @@
-"""What somebody may have meant who named what does not exist."""
+"""Suggests names that a user may have meant."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The verbs of the command ``cts``, a module each: NAME, HELP, ``configure(parser)`` and ``run(options)``, which returns the exit code."""
+"""The verbs of the command ``cts``, one module each: NAME, HELP, ``configure(parser)``, and ``run(options)``, which gives the exit code."""

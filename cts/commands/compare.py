@@ -1,9 +1,9 @@
-"""Compares runs with the first of them, by cause: new failures, what was mended, changed verdicts and reasons, cases that only one run has,
-and what became slower.
+"""Compares runs with the first of them, by cause: new failures, mended cases, changed verdicts and reasons, cases that only one run has,
+and slower cases.
 
 A regression is a case that fails (fail, crash, timeout, device_lost, flaky, error) and did not fail in the first run: it passed, was a
 known failure (known_fail), was not supported, ran out of memory, or was not judged. Where device and front end are the same, a case that
-passed and is not_supported is one, too. A case that fails in both runs is none, and neither is an unexpected_pass.
+passed and is not_supported is also one. A case that fails in both runs is none, and neither is an unexpected_pass.
 
 Exit code 0 without regressions, 1 with one, 2 if a journal cannot be read or has no case in common with A.
 """
@@ -34,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs no other file")
     parser.add_argument("--common", action="store_true", help="compare only cases that both runs have judged, for example of two tiers")
     parser.add_argument("--cases", type=int, default=5, metavar="N", help="how many cases of each cause the text names (default: 5)")
-    parser.add_argument("--fail-on-quality", action="store_true", help="a case that passed and is a quality_warning is a regression, too")
-    parser.add_argument("--fail-on-slower", action="store_true", help="a family or a case that is slower is a regression, too")
+    parser.add_argument("--fail-on-quality", action="store_true", help="a case that passed and is a quality_warning is also a regression")
+    parser.add_argument("--fail-on-slower", action="store_true", help="a family or a case that is slower is also a regression")
 
 
 def run(options: argparse.Namespace) -> int:

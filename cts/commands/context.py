@@ -1,4 +1,4 @@
-"""What most verbs begin with: the checkout, its casebook, and printing."""
+"""Helpers that most verbs begin with: the checkout, its casebook, and printing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from generators.errors import CtsError
 
 
 def root(options: argparse.Namespace) -> Path:
-    """Return the checkout that ``--root`` names; without it the nearest.
-
-    Raises:
-        CtsError: ``--root`` names none, or there is none.
+    """Return the checkout that ``--root`` names; without it the nearest. Raises: CtsError: ``--root`` does not name a checkout, or there is
+    none.
     """
     given: Path | None = options.root
     return find_root(Path.cwd().resolve()) if given is None else checked_root(given.resolve())
@@ -26,7 +24,7 @@ def checkout(options: argparse.Namespace) -> Path:
     """Return the checkout that ``--root`` names, or the nearest, to write to it.
 
     Raises:
-        CtsError: there is none; what a wheel has brought along is nobody's to change.
+        CtsError: there is none; the files of an installed wheel must not be changed.
     """
     folder = root(options)
     if folder == INSTALLED:

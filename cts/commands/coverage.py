@@ -15,25 +15,26 @@ from generators.casebook import Casebook
 from generators.coverage import Coverage, Status, coverage
 
 NAME = "coverage"
-HELP = "say which requirements are covered"
+HELP = "list the requirements that are covered"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("--specification", metavar="S", help="only this one, for example SPV_KHR_cooperative_matrix")
-    parser.add_argument("--open", action="store_true", help="name every requirement that could be tested and is not")
+    parser.add_argument("--open", action="store_true", help="name every requirement that could be tested but is not")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="print no more, unless asked; exit code 1, with a line for each fault on standard error: a requirement that is open in a "
-        "finished specification, or cannot be tested and does not say why; a label that no product takes; a claim of no nightly case",
+        help="print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
+        "requirement that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; "
+        "a claim of no nightly case",
     )
     parser.add_argument(
         "--json",
         action="store_true",
-        help="every requirement with its families, their nightly cases, status and reason, and what has judged it",
+        help="every requirement with its families, their nightly cases, status and reason, and the devices that judged it",
     )
-    parser.add_argument("--markdown", action="store_true", help="a table of the requirements, and of what has judged each")
+    parser.add_argument("--markdown", action="store_true", help="a table of the requirements, with the devices that judged each")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, book: Casebook, found: Coverage) -> None:
-    """Print the coverage and what has judged it, for which all published journals are read."""
+    """Print the coverage and the devices that judged it; this reads all published journals."""
     runs = published_runs(root(options))
     by = {entry.requirement.id: judged(entry, runs, book) for entry in found.requirements}
     if options.json:

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the list; exit code 2 if a device does not say what it is."""
+    """Print the list; exit code 2 if a device cannot be queried."""
     vulkan = list_vulkan()
     listed = [*((one.number, one.description) for one in vulkan.devices), *((-1, description) for description in list_others())]
     if options.json:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines(description: DeviceDescription) -> list[str]:
     if description.kind in VALIDATORS:
-        return [f"validator {description.driver}: judges modules by the static rules, and runs none"]
+        return [f"validator {description.driver}: judges modules by the static rules, and does not run them"]
     lines = [
         f"driver {description.driver}, API {description.api_version}, subgroup size {description.subgroup_size}",
         f"{len(description.rows)} property rows" + (f", UUID {description.uuid}" if description.uuid else ""),

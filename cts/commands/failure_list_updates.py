@@ -1,4 +1,4 @@
-"""Brings lists of known failures up to date with what a run has judged, and says what changed and why.
+"""Brings lists of known failures up to date with the results of a run, and says what changed and why.
 
 Comments and the order of lines stay. Lines of cases that the run did not judge stay as well.
 """
@@ -26,7 +26,7 @@ class Why(enum.StrEnum):
 
 @dataclass(frozen=True)
 class LineChange:
-    """What happens to one line.
+    """A change of one line.
 
     Attributes:
         id: of the case.
@@ -61,7 +61,7 @@ class Update:
 def failing_status(outline: Outline) -> str:
     """Return the word with which a result belongs in a list of failures; empty where it does not belong there.
 
-    A known failure belongs there as what it is without the list: its code says so.
+    A known failure belongs there with its verdict without the list: its code says so.
     """
     verdict = outline.verdict
     if verdict is Verdict.KNOWN_FAIL:
@@ -71,7 +71,7 @@ def failing_status(outline: Outline) -> str:
 
 
 def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outline], covered: frozenset[str] = frozenset()) -> Update:
-    """Return a list of failures that says what a run has seen.
+    """Return a list of failures updated with the results of a run.
 
     Args:
         text: of the file; empty for a new one.

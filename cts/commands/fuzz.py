@@ -1,4 +1,4 @@
-"""Draws random programs from a seed, runs them on a device and compares what comes back with the reference model; what differs is shrunk,
+"""Draws random programs from a seed, runs them on a device and compares the results with the reference model; each difference is shrunk,
 printed and written as a folder that reproduces it. Draw number N of a seed is always the same program: --from N --count 1 runs it alone."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "maintenance1": MAINTENANCE1,
     }
 )
-"""What there is to draw."""
+"""The subjects that can be drawn."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,15 +70,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         action="append",
         default=[],
-        help="count apart what differs just as this known defect does, for example tensor_layout.block_strides_rounded_down (see "
+        help="count differences that this known defect explains separately, for example tensor_layout.block_strides_rounded_down (see "
         "cts/defects/glossary.yaml), and do not run what it makes undefined; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="one document: counts, rate, and what differs")
+    parser.add_argument("--json", action="store_true", help="one document: counts, rate, and the differences")
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What was asked for."""
+    """The options of the search."""
 
     subject: str
     seed: int
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
     holder = open_holder(settings)
     fuzzer = Fuzzer(seed, holder, settings.front_end, options.known, SUBJECTS[subject])
     progress = _Progress(SUBJECTS[subject], count, most, quiet=options.json)
-    # Whatever ends the search early, what it has found is shown: it may have taken hours.
+    # Even if the search ends early, its findings are shown: it may have taken hours.
     tally, stopped, interrupt = Tally(), None, None
     try:
         try:
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         seconds = progress.finish(tally)
         found = tally.differences[:most]
         if interrupt is not None:
-            progress.announce("interrupted before all draws were run; what differs is shown as it was drawn")
+            progress.announce("interrupted before all draws were run; differing draws are shown as they were drawn")
         elif stopped is None and not options.no_shrink:
             found, stopped = _shrunk(fuzzer, found, progress)
     finally:
@@ -164,8 +164,8 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
             for best[place] in fuzzer.shrink(one):
                 progress.shrinking(best[place])
         except KeyboardInterrupt:
-            # Of the rest, too: an impatient user need not interrupt each.
-            progress.announce(f"draw {one.index}: interrupted, not all that is simpler was tried")
+            # This also holds for the remaining draws: an impatient user need not interrupt each.
+            progress.announce(f"draw {one.index}: interrupted, not all simpler programs were tried")
             break
         except CtsError as error:
             return best, error
@@ -173,7 +173,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
 
 
 def _check(reports: Path | None) -> None:
-    """Check that folders can be written there: better to learn it now than when something was found."""
+    """Check that folders can be written there, before a search whose findings would be lost."""
     if reports is None:
         return
     try:
@@ -213,7 +213,7 @@ class _Progress:
         self._write(f"{done} of {self._count} draws, {tally.judged / (now - self._start):.0f}/s, {len(tally.differences)} differ")
 
     def shrinking(self, best: Difference) -> None:
-        """Show what a draw has been made of so far."""
+        """Show the simplest form of a draw so far."""
         if self._is_due(time.monotonic()):
             self._write(f"draw {best.index}: as simple as {self._subject.describe(best.addressing)}".replace("\n", "; "))
 

@@ -1,4 +1,4 @@
-"""Runs drawn programs on a device, compares what comes back with the reference model, and shrinks what differs."""
+"""Runs drawn programs on a device, compares the results with the reference model, and shrinks differing programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_STEPS = 3000
 """Candidates that shrinking tries at most."""
 
 MOST_FORMS = 1000
-"""Forms of draws in which a defect is looked for: many times those that it takes to meet all defects."""
+"""Forms of draws in which a defect is looked for: many times the number needed to find all defects."""
 
 Draw = Callable[[int, int], Any]
 """Draws a program as data, from a seed and the number of the draw."""
@@ -98,11 +98,11 @@ MAINTENANCE1 = Subject(
 
 @dataclass(frozen=True)
 class Difference:
-    """A draw that the device does not do as the reference model says.
+    """A draw whose results on the device differ from the reference model.
 
     Attributes:
         index: of the draw.
-        verdict: ``fail`` where memory differs, else what the device died of (see DeviceFailure).
+        verdict: ``fail`` where memory differs, else the device's failure (see DeviceFailure).
         message: what differs, in lines.
         addressing: the draw, or what shrinking made of it.
     """
@@ -115,7 +115,7 @@ class Difference:
 
 @dataclass
 class Tally:
-    """What a run has judged.
+    """The counts of a run.
 
     Attributes:
         judged: draws that were run.
@@ -144,7 +144,7 @@ class _Prepared:
         return self.plan.dispatches[0]
 
     def is_known(self, outcome: Outcome) -> bool:
-        """Tell whether what came back is what a known defect would leave."""
+        """Tell whether the results are the ones that a known defect would leave."""
         program, before = self.plan.programs[0], self.plan.before[0]
         return any(gives(program, other, before, {**before, **outcome.outputs}) for other in self.known)
 
@@ -178,7 +178,7 @@ class Fuzzer:
             GeneratorError: a draw is not defined, which is the suite's own defect.
         """
         tally = Tally()
-        # Whoever asks has it before anything can go wrong.
+        # The caller has the tally before anything can fail.
         yield tally
         drawn = ((index, draw(self._seed, index)) for index in range(first, first + count))
         for form, group in groupby(drawn, key=lambda pair: pair[1].form):
@@ -230,7 +230,7 @@ class Fuzzer:
         try:
             self._judge(addressing.form, [(index, addressing)], tally)
         except GeneratorError:
-            # What is not defined shows nothing.
+            # An undefined draw shows nothing.
             return None
         return tally.differences[0] if tally.differences else None
 
@@ -248,7 +248,7 @@ class Fuzzer:
         prepared = []
         for index, addressing in numbered:
             plan = self.arrange(index, addressing, program)
-            # What a known defect makes undefined may take the device's time, or the device.
+            # A draw that a known defect makes undefined may hang the device, or lose it.
             if (known := _known_outcomes(defects, plan)) is not None:
                 prepared.append(_Prepared(index, addressing, plan, known))
         tally.left_out += len(numbered) - len(prepared)
@@ -267,7 +267,7 @@ class Fuzzer:
                 together += f"; none was run alone: {str(stop) or 'interrupted'}"
                 tally.differences.append(Difference(first.index, failure.verdict, together, first.addressing))
                 raise
-            # What fails among others only has failed all the same.
+            # A failure that occurs only together with other draws is still a failure.
             tally.differences += alone or [Difference(first.index, failure.verdict, f"{together}, and in none alone", first.addressing)]
             return
         tally.judged += len(prepared)
@@ -279,7 +279,7 @@ class Fuzzer:
                 tally.differences.append(found)
 
     def _known_defects(self, program: Program) -> list[Defect]:
-        """Return the defects that the run counts apart; the draws of a module share them."""
+        """Return the defects that the run counts separately; the draws of a module share them."""
         if not self._known:
             return []
         return [defect for defect in known_defects(program) if defect.id in self._known]
@@ -294,7 +294,7 @@ class Fuzzer:
 
 
 def check_known(draw: Draw, seed: int, known: Sequence[str], subject: Subject = TENSOR_ADDRESSING) -> None:
-    """Check that ids name defects that the draws can have: another would count nothing apart.
+    """Check that ids name defects that the draws can have: any other id would match nothing.
 
     Raises:
         CtsError: one is not.
@@ -324,8 +324,7 @@ def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
 
 
 def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expected] | None:
-    """Return what the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where
-    the draw does not."""
+    """Return the results that the defects would leave, if these are known; None if one of them makes a defined draw undefined."""
     found = []
     for defect in defects:
         try:

@@ -1,4 +1,4 @@
-"""Says how many cases of each family GLSL can say, and why it cannot say the others. Nothing is compiled."""
+"""Says how many cases of each family GLSL can express, and why it cannot express the others. Nothing is compiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, glsl_coverage
 
 NAME = "glsl"
-HELP = "say what GLSL cannot say, and why"
+HELP = "list the cases that GLSL cannot express, and why"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Shows how cases ended in the runs of a folder, oldest first: those that did not end in the same way in all of them, or those named."""
+"""Shows how cases ended in the runs of a folder, oldest first: the cases whose ends differ between runs, or the named ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges each requirement: drivers in published runs, the embedded device alone, validators alone, or nothing, and why."""
+"""Finds the judges of each requirement: drivers in published runs, the embedded device alone, validators alone, or nothing, and why."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.casebook import Casebook, CaseKind
 from generators.coverage import RequirementCoverage, Status
 
 _NO_DRIVER = frozenset({"embedded", "spirv-val"})
-"""Kinds of judges that show nothing of a driver. A published run that does not say its kind was judged by a driver."""
+"""Kinds of judges that show nothing about a driver. A published run that does not name its kind was judged by a driver."""
 
 
 class Judge(enum.StrEnum):
@@ -26,7 +26,7 @@ class Judge(enum.StrEnum):
 
 @dataclass(frozen=True)
 class JudgedOn:
-    """A published run, what judged, and how many of its cases speak of a requirement."""
+    """A published run, its judge, and how many of its cases exercise a requirement."""
 
     run: str
     device: str
@@ -36,12 +36,10 @@ class JudgedOn:
 
 @dataclass(frozen=True)
 class Judged:
-    """What judges a requirement.
-
-    Attributes:
-        by: the strongest judge.
-        on: the published runs that judged it: of drivers, or else of weaker judges.
-        why: where no driver of a published run did: why; empty where nobody knows.
+    """The judges of a requirement. Attributes:
+    by: the strongest judge.
+    on: the published runs that judged it: of drivers, or else of weaker judges.
+    why: where no driver of a published run did: why; empty where nobody knows.
     """
 
     by: Judge
@@ -66,7 +64,7 @@ class Judged:
 
 
 def judged(entry: RequirementCoverage, runs: Sequence[PublishedRun], casebook: Casebook) -> Judged:
-    """Return what judges a requirement."""
+    """Return the judges of a requirement."""
     id_ = entry.requirement.id
     drivers = [run for run in runs if run.kind not in _NO_DRIVER]
     if on := _judged_on(id_, drivers):
@@ -86,7 +84,7 @@ def _judged_on(id_: str, runs: Sequence[PublishedRun]) -> tuple[JudgedOn, ...]:
 
 
 def _why(id_: str, runs: Sequence[PublishedRun]) -> str:
-    """Return what the devices of runs lacked for most of the cases of a requirement."""
+    """Return the features that the devices of runs lacked for most of the cases of a requirement."""
     lacking: Counter[str] = Counter()
     for run in runs:
         lacking.update(run.lacking.get(id_, {}))

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("files", nargs="*", type=Path, metavar="FILE", help=f"also show NAME{FAILS}, NAME{FLAKES} or NAME{SKIPS}")
     listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name has NAME in it")
     listing.add_argument("--json", action="store_true", help="for programs")
-    update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and say what changed and why")
+    update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")
     update.add_argument("--to", required=True, metavar="PREFIX", help=f"of the files, for example ci/lavapipe for ci/lavapipe{FAILS}")
     update.add_argument("--all", action="store_true", help="also write cases that golden/known_failures explains")
@@ -129,7 +129,7 @@ def _judged(report: Path) -> dict[str, Outline]:
     judged: dict[str, Outline] = {}
     for outline in read_outlines(path, faults.append):
         before = judged.get(outline.id)
-        # Of several attempts the one that failed counts.
+        # If there are several attempts, the failed one counts.
         if before is None or outline.attempt == before.attempt or not _has_failed(before):
             judged[outline.id] = outline
     if faults:

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--estimate",
         type=Path,
         metavar="DIR",
-        help="with --count: how long one process takes for them, in seconds, by what the run with this report directory took on its device",
+        help="with --count: how long one process takes for them, in seconds, from the times in this report directory",
     )
     parser.add_argument(
         "--json",

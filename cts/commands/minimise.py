@@ -36,17 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Exit code: 0 with the smallest case on standard output, 2 where there is nothing to minimise. Progress is on standard error."
     )
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
-    parser.add_argument("--device", metavar="DEVICE", help="where it fails (see 'cts devices'; default: the one that a run takes)")
+    parser.add_argument("--device", metavar="DEVICE", help="the device on which it fails (see 'cts devices'; default: as in a run)")
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules run (default: spirv)")
     parser.add_argument("--runs", metavar="N", default=str(RUNS), help=f"most runs of cases and of dispatches (default: {RUNS})")
     parser.add_argument("--seconds", metavar="SECONDS", help=f"no run begins later than this (default: {SECONDS:g})")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
     parser.add_argument("--keep-data", action="store_true", help="leave dispatches and data as they are")
-    parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces what is left, as 'cts repro' does")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces the smallest case, as 'cts repro' does")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the smallest case and what matters."""
+    """Print the smallest case and the parameters that matter."""
     case = find_case(casebook(options), options.case)
     settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None, "validation": False})
     budget = Budget(at_least_one("--runs", options.runs), seconds_of("--seconds", options.seconds, SECONDS))
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _first(case: Case, judged: Callable[[Case], Ending], settings: Settings) -> Ending:
-    """Return how the case ends, twice alike.
+    """Return the result of the case, which two runs must share.
 
     Raises:
         CtsError: it does not fail, or not each time.
@@ -104,7 +104,7 @@ def _has_dispatches(case: Case, settings: Settings) -> bool:
 
 
 def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Settings) -> list[str]:
-    """Return what is known at the end."""
+    """Return the findings at the end."""
     lines = [smallest.case.id, f"  {smallest.ending} on {settings.description.name}, driver {settings.description.driver}"]
     before, after = first.named, smallest.case.named
     gone = [f"{name} ({label})" for name, label in before.items() if after.get(name) != label]

@@ -1,5 +1,5 @@
-"""Draws which elements of a matrix are which elements of a tensor in a case that addresses tensors: what is read from where, what is out
-of bounds, and what a clip window leaves out, all as the reference model has it. Writes SVG."""
+"""Draws the mapping of matrix elements to tensor elements in a case that addresses tensors: the elements that are read, that are
+out of bounds, and that a clip window leaves out, as the reference model computes them. Writes SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pinned facts of a suite version: which cases there are, and digests of what each is made of.
+"""Pinned facts of a suite version: the cases, and digests of each.
 
 ``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers). Runs read from it which cases
 the smoke and nightly tiers have. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of
@@ -37,11 +37,11 @@ _NEEDS_CHANGED = "what cases need of a device differs from golden/needs: write i
 
 @dataclass(frozen=True)
 class Difference:
-    """How a family differs from what is pinned of it.
+    """The differences between a family and its pinned facts.
 
     Attributes:
         family: its name.
-        lost: ids that are pinned and are not cases any more.
+        lost: pinned ids that are no longer cases.
         altered: ids of cases that are made of something else, and which digests changed.
         notes: what is wrong with the tiers, and with the number of cases in the full tier.
         is_gone: whether there is no such family any more.
@@ -76,7 +76,7 @@ Digests = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is pinned of a case: its digests, and its needs where they can be pinned."""
+    """The pinned facts of a case: its digests, and its needs if they can be pinned."""
 
     digests: Digests
     needs: CaseNeeds | None
@@ -97,7 +97,7 @@ def case_facts(casebook: Casebook, ids: Iterable[str]) -> dict[str, Facts]:
 
 @cache
 def _loaded(root: Path) -> Casebook:
-    """Load the casebook of a process that only computes lines: its files are those that it began with."""
+    """Load the casebook of a process that only computes lines: its files do not change."""
     return load_casebook(root)
 
 
@@ -124,7 +124,7 @@ def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
 
 @dataclass(frozen=True)
 class FullTier:
-    """What is pinned of the full tier of a family.
+    """The pinned facts of the full tier of a family.
 
     Attributes:
         line: of the list of families.
@@ -136,7 +136,7 @@ class FullTier:
 
 
 def full_tier(family: Family) -> FullTier:
-    """Return what is to be pinned of a family's full tier."""
+    """Return the facts to pin for a family's full tier."""
     full = full_rows(family)
     ids = sorted(full_ids(family, full))
     line = f"{family.name}\t{len(ids)}\t{digest(id_.encode() for id_ in ids)}"
@@ -173,13 +173,13 @@ def _difference(root: Path, name: str, family: Family | None, full: str, compute
     faults = tier_faults(family, pinned)
     new = compute(id_ for id_ in old if id_ not in faults.lost)
     altered = tuple((id_, _what_changed(old[id_], now.digests)) for id_, now in new.items() if old[id_] != now.digests)
-    # Where nothing else has changed: needs of cases that have are not found, and pinned with them.
+    # Only if nothing else has changed: needs of changed cases are not found, and are pinned together with the cases.
     others = () if altered or faults.lost or lines_of(_keyed(new)) == _lines(needs_file(root, name)) else (_NEEDS_CHANGED,)
     tier = full_tier(family)
     notes = [*faults.notes, *others, *_full_tier_note(full, tier.line)]
     path = block_file(root, name)
     if not path.is_file() or path.read_text(encoding="utf-8") != tier.blocks:
-        notes.append("full tier: the blocks are others than pinned")
+        notes.append("full tier: the blocks differ from the pinned ones")
     return Difference(name, faults.lost, altered, tuple(notes))
 
 

@@ -1,4 +1,4 @@
-"""Lists the positions that the suite takes where the specifications are ambiguous, and the families whose verdicts rest on each."""
+"""Lists the positions that the suite takes where the specifications are ambiguous, and the families whose verdicts depend on each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from cts.commands.context import casebook, print_json
 
 NAME = "positions"
-HELP = "list the positions taken, and what rests on them"
+HELP = "list the positions taken, and the families that rely on them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

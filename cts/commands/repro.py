@@ -1,4 +1,4 @@
-"""Writes a folder that reproduces a case without the suite; with --device, also runs the case there and adds what came back."""
+"""Writes a folder that reproduces a case without the suite; with --device, also runs the case there and adds the results."""
 
 from __future__ import annotations
 
@@ -37,11 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which module (default: spirv)")
-    parser.add_argument("--device", metavar="DEVICE", help="run the case on this device (see 'cts devices') and add what it left in memory")
+    parser.add_argument("--device", metavar="DEVICE", help="run the case on this device (see 'cts devices') and add its results")
     parser.add_argument("--validation", action="store_true", help="with --device: load the Vulkan validation layer")
-    parser.add_argument(
-        "--no-known-failures", action="store_true", help="with --device: judge what golden/known_failures lists like every other failure"
-    )
+    parser.add_argument("--no-known-failures", action="store_true", help="with --device: judge known failures as ordinary failures")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="with --device: seconds that it may take for one step (default: 60)")
 
 
@@ -58,7 +56,7 @@ class Recording:
         return self._device.description
 
     def missing(self, kernel: Kernel) -> Reason | None:
-        """Return what the device lacks."""
+        """Return the first need of the kernel that the device lacks."""
         return self._device.missing(kernel)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
@@ -100,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         recording.append(Recording(device))
         return recording[-1]
 
-    # Other kinds of case leave nothing in memory, and validators run nothing.
+    # Other kinds of cases leave nothing in memory, and validators run nothing.
     runs = case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
     holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)

@@ -1,4 +1,4 @@
-"""Runs a SPIR-V module of your own with the data of a job, on the embedded device, which says what the module does wrong, and on the
+"""Runs a SPIR-V module of your own with the data of a job, on the embedded device, which lists the mistakes of the module, and on the
 device that --device names. Exit code 1: the module does something undefined or breaks a rule, or a buffer is not as expected."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cts.run_module.template import template
 from generators.errors import CtsError
 
 NAME = "run-module"
-HELP = "run a module of your own, and say what it does wrong"
+HELP = "run a module of your own, and list its mistakes"
 
 _STEPS = 50_000_000
 _SECONDS = 60.0
@@ -30,10 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLE
     parser.add_argument("module", type=Path, metavar="SHADER.spv", help="the module, as a driver gets it: a compute shader")
-    parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data, and what it must leave: see the example below")
+    parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data and expected results: see the example below")
     parser.add_argument("--template", action="store_true", help="print a job for the module, to be filled in, and run nothing")
     parser.add_argument("--device", metavar="DEVICE", default=EMBEDDED, help="see 'cts devices' (default: the embedded device alone)")
-    parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with what the embedded device leaves in it")
+    parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the result of the embedded device")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
     parser.add_argument("--step-timeout", type=float, metavar="SECONDS", default=_SECONDS, help="for one step of a device (default: 60)")
     parser.add_argument("--steps", type=int, default=_STEPS, help=f"instructions that the embedded device may take (default: {_STEPS:,})")
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 _EXAMPLE = """\
 example:
-  cts run-module shader.spv --template > job.yaml    # then fill in data and what is expected
+  cts run-module shader.spv --template > job.yaml    # then fill in data and expected results
   cts run-module shader.spv job.yaml                 # what does the shader do wrong?
   cts run-module shader.spv job.yaml --device 0 --against embedded
 

@@ -1,4 +1,4 @@
-"""Shows one case: its parameters, what it covers, and on demand its shader, its inputs and what is expected of it."""
+"""Shows one case: its parameters and requirements, and on demand its shader, its inputs and its expected results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--glsl", action="store_true", help="the shader in GLSL")
     parser.add_argument("--spirv", action="store_true", help="the disassembly of the module that the suite assembles")
     parser.add_argument("--inputs", action="store_true", help="operands and input data of every subcase")
-    parser.add_argument("--expected", action="store_true", help="what every subcase may leave in memory")
+    parser.add_argument("--expected", action="store_true", help="the permitted contents of memory after every subcase")
     parser.add_argument("--json", action="store_true", help="one object")
 
 

@@ -59,7 +59,7 @@ class _Shader:
 
 @dataclass
 class _Counts:
-    """What was judged of a family; ``skipped`` counts cases that GLSL cannot say."""
+    """The counts of a family; ``skipped`` counts cases that GLSL cannot express."""
 
     cases: int = 0
     modules: int = 0
@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate, print what is rejected and a line for each family as it is done."""
+    """Validate, and print rejected modules and a line for each finished family."""
     tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
@@ -98,10 +98,10 @@ def run(options: argparse.Namespace) -> int:
     def command(version: Version) -> Command:
         if chosen_env != _OWN:
             return (found, "--target-env", chosen_env)
-        # Before Vulkan 1.3 the feature maintenance4 allows LocalSizeId, and an option stands for it.
+        # Before Vulkan 1.3 the feature maintenance4 allows LocalSizeId, and an option represents it.
         return (found, "--target-env", _NEWEST[version], "--allow-localsizeid")
 
-    # Else every module would pass for rejected.
+    # Otherwise every module would count as rejected.
     started = subprocess.run([*command(LATEST), "--version"], capture_output=True, text=True, check=False)
     if started.returncode:
         said = (started.stdout + started.stderr).strip() or f"exit code {started.returncode}"
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
     seconds = time.monotonic() - start
     print(
         f"{total.modules} modules of {total.cases} cases of tier {tier}, {total.rejected} rejected"
-        + (f"; {total.skipped} cases that GLSL cannot say" if total.skipped else "")
+        + (f"; {total.skipped} cases that GLSL cannot express" if total.skipped else "")
         + f"; {seconds:.0f} s"
     )
     return 1 if total.rejected else 0
@@ -133,7 +133,7 @@ def _judge_family(
     seen: set[bytes],
     total: _Counts,
 ) -> None:
-    """Add to ``total``; ``seen`` has the digests of what was judged before."""
+    """Add to ``total``; ``seen`` has the digests of the modules judged before."""
     start, counts = time.monotonic(), _Counts()
     running: deque[Future[list[str]]] = deque()
 
@@ -149,7 +149,7 @@ def _judge_family(
         running.append(pool.submit(_judge_batch, command, batch))
         collect(2 * jobs)
     collect(0)
-    skipped = f", {counts.skipped} cases that GLSL cannot say" if counts.skipped else ""
+    skipped = f", {counts.skipped} cases that GLSL cannot express" if counts.skipped else ""
     line = f"{family.name}: {counts.modules} modules of {counts.cases} cases, {counts.rejected} rejected{skipped}"
     # On standard error: progress, for people who wait.
     print(f"{line}; {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
@@ -177,7 +177,7 @@ def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[
 
 
 def _judge_batch(command: Callable[[Version], Command], batch: list[_Shader]) -> list[str]:
-    """Return what is wrong with each rejected shader of ``batch``, one environment after the other."""
+    """Return the complaint about each rejected shader of ``batch``, one environment after the other."""
     environments: dict[Command, list[_Shader]] = {}
     for shader in batch:
         environments.setdefault(command(shader.version), []).append(shader)
@@ -185,7 +185,7 @@ def _judge_batch(command: Callable[[Version], Command], batch: list[_Shader]) ->
 
 
 def _judge(command: Command, batch: list[_Shader]) -> list[str]:
-    """Return what is wrong with each rejected shader of ``batch``: the case, then the complaint."""
+    """Return each rejected shader of ``batch``: the case, then the complaint."""
     from generators.glsl.compile import compile_glsl
 
     complaints = []
@@ -201,7 +201,7 @@ def _judge(command: Command, batch: list[_Shader]) -> list[str]:
             else:
                 written.append((shader, path))
         if written and _validate(command, Path(folder)):
-            # What it says of a folder does not tell which file it means, and versions before 2026 take no folder.
+            # Its messages about a folder do not name the file, and versions before 2026 accept no folder.
             judged = ((shader, _validate(command, path)) for shader, path in written)
             complaints += [_complaint(shader, said) for shader, said in judged if said]
     return complaints
@@ -212,7 +212,7 @@ def _complaint(shader: _Shader, said: str) -> str:
 
 
 def _validate(command: Command, path: Path) -> str:
-    """Return what spirv-val says against the module, or against the modules of the folder; empty if it accepts them."""
+    """Return the complaints of spirv-val about the module, or about the modules of the folder; empty if it accepts them."""
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""

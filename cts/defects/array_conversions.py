@@ -76,7 +76,7 @@ def _is_packed(operation: Exchange) -> bool:
 
 
 def _words_reversed(operation: Exchange) -> Bend:
-    """Return what reverses the order of the components in each element of the array."""
+    """Return a function that reverses the order of the components in each element of the array."""
     matrix, array = _types(operation)
     count = element_of(array).bytes // matrix.component.bytes
     return lambda lines: lines.reshape(*lines.shape[:2], -1, count)[..., ::-1].reshape(lines.shape)
@@ -198,7 +198,7 @@ def _cast_defects(operations: Sequence[BitCastArray]) -> Iterator[Defect]:
 
 
 def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Substitute:
-    """Return what begins a part elsewhere; a start beyond the array is none that a device is known to take."""
+    """Return a function that begins a part elsewhere; no device is known to begin beyond the array."""
 
     def step(state: State, operation: ExtractSubArray) -> None:
         start = bend(operation, starts(state, operation.start))

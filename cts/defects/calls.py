@@ -30,7 +30,7 @@ def _exchanged(first: int, second: int) -> Substitute:
 
 
 def _copied(state: State, source: object, target: object) -> None:
-    """Make ``target`` what ``source`` is, where both are matrices, both cooperative vectors, or both layouts or views."""
+    """Copy ``source`` to ``target`` if both are matrices, both cooperative vectors, or both layouts or views."""
     if (is_matrix(source) and is_matrix(target)) or (is_cooperative_vector(source) and is_cooperative_vector(target)):
         state.matrices[target.name] = state.matrices[source.name]
     elif is_tensor(source) and is_tensor(target):

@@ -1,4 +1,4 @@
-"""A defect: what an implementation would do in place of the specification's steps."""
+"""A defect: steps that an implementation would take in place of the specification's."""
 
 from __future__ import annotations
 

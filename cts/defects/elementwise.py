@@ -188,7 +188,7 @@ def _fused(product: MatrixArithmetic) -> Substitute:
         x, y, z = (state.matrices[m.name].numbers for m in (product.left, product.right, operation.right))
         value, rest = two_product(x, y)
         total, lost = two_sum(value, z if operation.operator == "add" else -z)
-        # What cancels makes the rest of the product the larger part.
+        # Cancellation makes the low bits of the product significant.
         total, lost = two_sum(total, rest + lost)
         low, high = neighbours(component, total, lost)
         chosen = np.where(high - total < total - low, high, low)

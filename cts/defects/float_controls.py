@@ -131,7 +131,7 @@ def _computations(program: Program) -> list[Computation]:
 
 
 def _moves(program: Program) -> list[Move]:
-    """Return what moves floats, and must preserve them: loads of matrices, and vectors that are made of components."""
+    """Return the operations that move floats and must preserve them: loads of matrices, and vectors that are made of components."""
     loads: list[Move] = [*every(program.operations, MatrixLoad), *every(program.operations, CooperativeVectorLoad)]
     made = [each for each in every(program.operations, CompositeConstruct) if is_cooperative_vector(each.result)]
     return [each for each in [*loads, *made] if _component(each).is_float]

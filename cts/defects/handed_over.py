@@ -1,4 +1,4 @@
-"""Defects of memory that invocations share: what a compiler that does not see matrix accesses in memory makes of it."""
+"""Defects of memory that invocations share: mistakes of a compiler that does not see matrix accesses in memory."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _source(operation: Operation) -> Array | None:
 
 
 def _stores_not_seen(program: Program) -> Iterator[Defect]:
-    """Yield defects: a load after a barrier sees what was in the array before the last store."""
+    """Yield defects: a load after a barrier sees the contents of the array before the last store."""
     stored: dict[str, Store] = {}
     ordered: set[str] = set()
     for operation in flattened(program.operations, effects=True):
@@ -123,7 +123,7 @@ def _from(source: Array) -> Substitute:
 
 
 def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
-    """Yield defects: a plain load gives what the last plain store left, although a matrix was stored since."""
+    """Yield defects: a plain load gives the value of the last plain store, although a matrix was stored since."""
     plain: dict[str, Copied] = {}
     covered: set[str] = set()
     for operation in (one.effect if isinstance(one, Stated) else one for one in operations):
@@ -139,7 +139,7 @@ def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
-    """Yield defects: a matrix load gives the matrix that was stored to the array, not what the place of the load holds."""
+    """Yield defects: a matrix load gives the matrix that was stored to the array, not the contents of the loaded place."""
     stored: dict[str, MatrixStore] = {}
     for operation in operations:
         if isinstance(operation, MatrixStore):

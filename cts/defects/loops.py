@@ -51,7 +51,7 @@ def _from_one(state: State, operation: Loop) -> None:
 def _not_carried(state: State, operation: Loop) -> None:
     trips = trip_counts(state, operation)
     last = int(trips.max(initial=0)) - 1
-    # Only what the last iteration computes is left, of what was there before the first.
+    # Only the result of the last iteration remains, computed from the value before the first.
     repeat(state, operation, [last] if last >= 0 else [], np.minimum(trips, 1))
 
 

@@ -117,14 +117,14 @@ def _clamped(clamp: Clamp) -> Readdress:
         coordinate, size = _coordinates(state, access, found)
         out = (coordinate < 0) | (coordinate >= size)
         moved = np.where(out, clamp(coordinate, size), coordinate)
-        # What is out of bounds still is taken for the nearest element, so memory is not left.
+        # An element that is still out of bounds becomes the nearest element, so the access stays inside memory.
         return _at(state, access, found, np.clip(moved, 0, size - 1), np.zeros_like(found.outside))
 
     return readdress
 
 
 def _mirrored_in_bounds(state: State, access: Access, found: Addresses) -> Addresses:
-    """Keep what is in bounds where it is, except for a dimension of one element, whose period is zero."""
+    """Keep coordinates in bounds unchanged, except for a dimension of one element, whose period is zero."""
     _, size = _coordinates(state, access, found)
     if ((size == 1).any(axis=-1) & ~found.clipped).any():
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a coordinate in bounds modulo the period of a dimension of size 1 divides by zero")

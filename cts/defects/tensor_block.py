@@ -43,7 +43,7 @@ class _Reading:
 
     @property
     def block_size(self) -> np.ndarray:
-        """Of the shape of coordinates."""
+        """The shape of coordinates."""
         return np.broadcast_to(self.layout.block_size[:, None, None, :], self.found.block.shape)
 
     @property
@@ -125,7 +125,7 @@ _ARGUMENTS: tuple[tuple[Bend, str], ...] = (
     (_from_slice, "tensor_block.coordinates_from_slice"),
     (_before_clamping, "tensor_block.coordinates_unclamped"),
 )
-"""What only a decode function sees."""
+"""Mistakes that only a decode function sees."""
 
 _POINTERS: tuple[tuple[Bend, str], ...] = (
     (_neighbour, "tensor_block.neighbour"),

@@ -207,7 +207,7 @@ def _alike(type_: ValueType) -> bool:
 
 
 def _kept(count: int) -> Callable[[MatrixValue], MatrixValue]:
-    """Return what leaves zeros after the first ``count`` components."""
+    """Return a change that leaves zeros after the first ``count`` components."""
 
     def change(value: MatrixValue) -> MatrixValue:
         bits = value.bits.copy()
@@ -290,7 +290,7 @@ def _chosen(program: Program) -> Iterator[Defect]:
 
 
 def _shared(state: State, operation: VariableStore) -> None:
-    """Store what the last invocation stores into the variable of every invocation."""
+    """Store the last invocation's value into the variable of every invocation."""
     variable_store(state, operation)
     name, inner, last = operation.variable.name, state, len(state.instances) - 1
     tree = state.variables.get(name)

@@ -100,7 +100,7 @@ def _of_one_operand(operand: str) -> Substitute:
 
 
 def _rest_unchanged(state: State, operation: CooperativeVectorArithmetic | CooperativeVectorBits) -> None:
-    """Compute whole groups of four components, and leave those of the left operand in place of the rest."""
+    """Compute whole groups of four components, and leave the remaining components as in the left operand."""
     if isinstance(operation, CooperativeVectorArithmetic):
         on_vectors.arithmetic(state, operation)
     else:

@@ -56,13 +56,13 @@ def _before(memory: Memory, added: Added) -> np.ndarray:
 
 
 def _last_writer(state: State, operation: Accumulation) -> None:
-    """Add without an atomic operation: all invocations read what was there before, and the last one writes."""
+    """Add without an atomic operation: all invocations read the old value, and the last one writes."""
     memory, added = _memory(state, operation), _terms(state, operation)
     _in_place(memory, added, _before(memory, added) + added.terms)
 
 
 def _overwritten(state: State, operation: Accumulation) -> None:
-    """Store the sum of the terms in place of what was there before."""
+    """Store the sum of the terms in place of the old value."""
     memory, added = _memory(state, operation), _terms(state, operation)
     places, inverse = np.unique(added.offsets, return_inverse=True)
     totals = np.zeros(len(places))
@@ -175,7 +175,7 @@ def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterato
 
 
 def vector_training_defects(program: Program) -> Iterator[Defect]:
-    """Defects of what invocations accumulate with cooperative vectors in ``program``."""
+    """Yield defects of the accumulation by invocations with cooperative vectors in ``program``."""
 
     def of(chosen: Sequence[Accumulation], name: str, step: Substitute) -> Iterator[Defect]:
         return each_and_all(chosen, f"vector_training.{name}", "sums", _name, step)

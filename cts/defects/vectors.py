@@ -38,7 +38,7 @@ def bent(state: State, operand: ScalarValue, bend: Bend) -> Scalar:
 
 
 def in_elements(array: Array) -> Bend:
-    """Return what counts an offset in elements of the array."""
+    """Return a function that counts an offset in elements of the array."""
     return lambda operand: operand * np.uint64(array.pointee.bytes)
 
 

@@ -1,1 +1,1 @@
-"""Anything that runs a kernel and can say what it supports."""
+"""Devices: anything that runs a kernel and can describe its support."""

@@ -1,4 +1,4 @@
-"""What a SPIR-V capability, extension or execution mode needs from a device (Vulkan-Docs appendices/spirvenv.adoc)."""
+"""The needs of a SPIR-V capability, extension or execution mode (Vulkan-Docs appendices/spirvenv.adoc)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from generators.spirv.enumerants import Capability, ExecutionMode
 from generators.stages import Stage
 
 Alternatives = tuple[str, ...]
-"""Features of which one is enough."""
+"""Alternative features; one is enough."""
 
 
 def _one(*features: str) -> tuple[Alternatives, ...]:
@@ -135,7 +135,7 @@ INDEPENDENT_MODES: Mapping[str, frozenset[int]] = MappingProxyType(
         "roundingModeIndependence": frozenset({ExecutionMode.RoundingModeRTE, ExecutionMode.RoundingModeRTZ}),
     }
 )
-"""Property (VkShaderFloatControlsIndependence) -> the modes of which it says whether widths may differ in them."""
+"""Property (VkShaderFloatControlsIndependence) -> the modes for which it says whether widths may differ."""
 
 SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -193,7 +193,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         *STORES_IN_STAGE.values(),
     }
 )
-"""Features that no capability asks for, and that kernels or the device itself use."""
+"""Features that no capability needs, but that kernels or the device itself use."""
 
 ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
     feature for clauses in CAPABILITY_FEATURES.values() for alternatives in clauses for feature in alternatives

@@ -27,17 +27,17 @@ _END_SECONDS = 5.0
 """How long a child that has closed its channel may take to end."""
 
 _LOOK_SECONDS = 0.1
-"""How often to look whether the child has ended, where the system has no descriptor to wait for."""
+"""How often to check whether the child has ended, if the system has no descriptor to wait for."""
 
 _LONGEST_WAIT = 3600.0
-"""How long to wait at once: no system waits for weeks."""
+"""The longest single wait: no system waits for weeks."""
 
 _CHUNK = 1 << 18
 _REMAINS = 1 << 24
 """Bytes that are taken from a dead child at most. What it leaves fits in a socket's buffer; what it started may go on writing."""
 
 _TOLD = 0.05
-"""Part of a limit that a step must have got beyond it for a message to say so."""
+"""Part of a limit that a step must have received in addition before a message mentions it."""
 
 _LAST_CHUNKS = 16
 """Chunks of its output that are read before its last words are quoted: more than a pipe holds."""
@@ -52,10 +52,10 @@ _STEPS = MappingProxyType(
         "close": Step.CLOSE,
     }
 )
-"""What a request has a device do, where the request is one step."""
+"""The action of a device for a request that is one step."""
 
 _WORDS = MappingProxyType({Step.PIPELINE: " while the pipeline was made", Step.DISPATCH: " while the shader ran"})
-"""What a message says of a step that the device has announced."""
+"""The text of a message about a step that the device has announced."""
 
 
 class DiedIdle(DeviceCrash):
@@ -79,7 +79,7 @@ class ChildProcess:
         waiting: begins to measure for how long the process of that id waits for a CPU; see cts.devices.patience.Measure.
 
     Attributes:
-        ended: whether the child is of no more use.
+        ended: whether the child is unusable.
 
     Raises:
         DeviceError: it cannot be started.
@@ -138,7 +138,7 @@ class ChildProcess:
         try:
             answer, failure = self._exchange(request, seconds, what)
         except BaseException:
-            # Whatever it was, the next answer may be to this question.
+            # After any exception the next answer may belong to this request.
             self.kill()
             raise
         if failure is not None:
@@ -223,7 +223,7 @@ class ChildProcess:
         return message
 
     def _attend(self, seconds: float, sending: bool = False) -> None:
-        """Wait until the child does something, but no longer than this; take what it says on its channel and what it prints."""
+        """Wait until the child does something, but no longer than this; take its messages and its output."""
         poll = select.poll()
         if not self._hung_up:
             poll.register(self._channel, select.POLLIN | (select.POLLOUT if sending else 0))
@@ -286,7 +286,7 @@ class ChildProcess:
         self._output.close()
         self._kill_group()
         if self._process.returncode is None:
-            # Where that takes longer it sits in the kernel, in a driver that does not let go; init will reap it.
+            # If this takes longer, the child hangs in a driver in the kernel; init will reap it.
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_SECONDS)
         if self._watched >= 0:
@@ -294,7 +294,7 @@ class ChildProcess:
             self._watched = -1
 
     def _kill_group(self) -> None:
-        # Of a process whose status has been taken, the number may be another one's by now.
+        # After its status has been taken, its number may already belong to another process.
         if self._process.returncode is not None:
             return
         with suppress(OSError):
@@ -303,7 +303,7 @@ class ChildProcess:
     def close(self, seconds: float = _END_SECONDS) -> tuple[Finding, ...]:
         """Let the child close its device and end; end it if either takes longer than ``seconds``.
 
-        Returns what went wrong meanwhile; never raises for what the child does.
+        Returns the problems meanwhile; never raises because of the child.
         """
         if self.ended:
             return ()

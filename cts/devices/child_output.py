@@ -1,4 +1,4 @@
-"""What a child process prints: its last words are kept, however much it says."""
+"""The output of a child process: the end of it is kept, however long it is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Output:
         self._total = 0
 
     def read(self) -> bool:
-        """Take what is there, at most one chunk. Returns whether there was anything."""
+        """Take the available output, at most one chunk. Returns whether there was anything."""
         if self.descriptor < 0:
             return False
         try:
@@ -48,7 +48,7 @@ class Output:
         return text if self._total <= KEPT else f"(the end of {self._total:,} bytes of output)\n…{text}"
 
     def close(self) -> None:
-        """Close the pipe: who writes to it from now on gets an error."""
+        """Close the pipe: later writers to it get an error."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

@@ -1,4 +1,4 @@
-"""Which cooperative types and multiplies of a module no property row of a device has."""
+"""Finds the cooperative types and multiplies of a module that no property row of a device has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _USES = {Use.A: "A", Use.B: "B", Use.ACCUMULATOR: "Accumulator"}
 
 
 def lacking_matrices(needs: ModuleNeeds, specialization: Mapping[int, int], invocations: int, listed: PropertyIndex) -> Iterator[Reason]:
-    """Yield which types of matrices and which multiply-adds no row has.
+    """Yield the types of matrices and the multiply-adds that no row has.
 
     Args:
         needs: of the module.
@@ -130,7 +130,7 @@ def _interpretation(value: int) -> str:
 
 
 def lacking_sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], listed: PropertyIndex) -> Iterator[Reason]:
-    """Yield which arrays that are taken apart have a length that no row has."""
+    """Yield the arrays whose parts are extracted and whose length no row has."""
     for types in needs.sub_arrays:
         for type_id, name, what in ((types.source, "N", "array"), (types.result, "K", "part of an array")):
             length = needs.value(needs.composites[type_id].length, specialization)
@@ -163,5 +163,5 @@ def _either_sign(component: str) -> tuple[str, ...]:
 
 
 def _with_sign(component: str, signed: bool) -> str:
-    """Return what a multiply-add takes an integer type for: only the flag counts (KHR-MAD-05)."""
+    """Return the type that a multiply-add reads an integer type as: only the flag counts (KHR-MAD-05)."""
     return f"{'s' if signed else 'u'}{component[1:]}" if component[0] in "su" else component

@@ -1,4 +1,4 @@
-"""The protocols of judges (devices and validators) and of devices, what they say of themselves, and how they fail."""
+"""The protocols of judges (devices and validators) and of devices, their descriptions, and how they fail."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class VectorRow:
 
 @dataclass(frozen=True)
 class DeviceDescription:
-    """What a device says of itself.
+    """A device's description of itself.
 
     Attributes:
         name, driver: as in reports. ``driver`` has the driver's version.
@@ -107,7 +107,7 @@ class Judge(Protocol):
     def description(self) -> DeviceDescription: ...
 
     def close(self) -> tuple[Finding, ...]:
-        """Close it, as often as one likes. Return what went wrong while no case was judged, where it can tell."""
+        """Close it; further calls do nothing. Return the problems that occurred while no case was judged, if the device knows them."""
         ...
 
 
@@ -148,11 +148,11 @@ class NoSuchDevice(DeviceError):
 
 
 class DeviceUnavailable(DeviceError):
-    """A device that was there cannot be opened, also after further attempts: nothing can be judged until someone has looked at it.
+    """A device that was there cannot be opened, even after further attempts: nothing can be judged until someone repairs it.
 
     Attributes:
-        attempts: how often that was tried.
-        control: id of the case that does not pass any more; empty where the device was not opened.
+        attempts: number of attempts.
+        control: id of the case that no longer passes; empty where the device was not opened.
         verdict: of that case, by the name of a Verdict.
     """
 
@@ -164,7 +164,7 @@ class DeviceUnavailable(DeviceError):
 
 
 class Step(enum.StrEnum):
-    """What a device does while it is waited for. Recorded with a failure, and what ``--step-timeout`` bounds, one by one."""
+    """The step of a device for which the suite waits. Recorded with a failure, and what ``--step-timeout`` bounds, one by one."""
 
     OPEN = "open"
     PIPELINE = "pipeline"
@@ -175,7 +175,7 @@ class Step(enum.StrEnum):
 
 @runtime_checkable
 class AnnouncesSteps(Protocol):
-    """A device that says what it is about to do, for a parent process that finds it hanging or dead.
+    """A device that announces its next step, for a parent process that finds it hanging or dead.
 
     Attributes:
         announce: called with the step that begins, and with None when it is over.
@@ -186,7 +186,7 @@ class AnnouncesSteps(Protocol):
 
 @dataclass(frozen=True)
 class Finding:
-    """What went wrong with a device while no case was judged.
+    """A problem of a device while no case was judged.
 
     Attributes:
         step: in which it went wrong; None between two steps.
@@ -198,13 +198,13 @@ class Finding:
 
 
 class DeviceFailure(Exception):
-    """A kernel did not come back with outputs.
+    """A kernel gave no outputs.
 
     Attributes:
         verdict: of the case, by the name of a Verdict.
         begins: how the code of the case begins.
         step: in which it failed; None where the device does not tell.
-        spent: whether the device that raised it is of no more use, and the next case needs a fresh one.
+        spent: whether the device that raised it is unusable, so the next case needs a fresh one.
     """
 
     verdict = "error"
@@ -268,7 +268,7 @@ class DeviceTimeout(DeviceFailure):
 
 
 class CallFailed(DeviceFailure):
-    """A command did not do what it was called for.
+    """A command failed.
 
     Attributes:
         call: name of the command. Empty where the device does not tell, or no command is to blame.
@@ -314,7 +314,7 @@ class FloatingPointChanged(DeviceFailure):
 
 
 class UndefinedBehaviour(DeviceFailure):
-    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect.
+    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. This is a defect of the suite.
 
     Attributes:
         rule: id of the broken rule: a requirement, a VUID, an F-id, or a section of a specification. Empty where the device does not tell.
@@ -329,7 +329,7 @@ class UndefinedBehaviour(DeviceFailure):
 
 
 class ValidationMessage(DeviceFailure):
-    """The validation layer said something. Our defect; the message is the layer's."""
+    """The validation layer reported something, which is a defect of the suite; the message is the layer's."""
 
     verdict = "error"
     begins = Code.ERROR_VALIDATION

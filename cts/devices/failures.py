@@ -49,10 +49,10 @@ Report = tuple[str, str, str | None, bool, dict[str, Any]]
 
 
 def reported(error: Exception) -> Report:
-    """Return what the child sends of an exception.
+    """Return the message that the child sends for an exception.
 
-    A class that the other side does not know crosses as its nearest base that it knows. Whatever nobody foresaw crosses with its
-    traceback, and leaves a device of no more use.
+    A class that the other side does not know crosses as its nearest base that it knows. An unexpected exception crosses with its traceback,
+    and makes the device unusable.
     """
     if not isinstance(error, DeviceFailure | CtsError):
         trace = "".join(traceback.format_exception(error))

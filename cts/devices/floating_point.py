@@ -1,4 +1,4 @@
-"""Whether this process still computes with floating-point numbers as it did: a driver may change the mode of the thread that calls it."""
+"""Checks that this process still computes with floating-point numbers as before: a driver may change the mode of the calling thread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def changed() -> str:
 
 
 def restore() -> None:
-    """Set the mode that a process begins with, where the C library lets us."""
+    """Set the initial mode of a process, if the C library allows it."""
     try:
         set_environment = ctypes.CDLL(None).fesetenv
     except (OSError, AttributeError, TypeError):

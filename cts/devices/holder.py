@@ -12,7 +12,7 @@ from threading import Thread
 from cts.devices.device import DeviceError, DeviceUnavailable, Finding, Judge
 
 LONGEST_PAUSE = 3600.0
-"""To which pauses grow."""
+"""The longest pause."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class DeviceHolder:
         return self._device
 
     def begin(self) -> None:
-        """Begin to open the device, in a thread of its own; whoever first asks for the device waits for it, and gets its errors."""
+        """Begin to open the device, in a separate thread; the first caller that needs the device waits for it, and gets its errors."""
         if self._device is None and self._begun is None:
             self._begun = Future()
             Thread(target=self._open_into, args=(self._begun,), daemon=True, name="opens the device").start()
@@ -123,10 +123,10 @@ class DeviceHolder:
             self._close(device)
 
     def _taken(self) -> Judge | None:
-        """Return the device if there is one, which is no longer this holder's."""
+        """Return the device if there is one, and give up its ownership."""
         begun, self._begun = self._begun, None
         if begun is not None:
-            # Nobody asked for it. If it could not be opened, nobody has to know.
+            # The device was never used, so a failure to open it does not matter.
             with suppress(DeviceError):
                 return begun.result()
         device, self._device = self._device, None

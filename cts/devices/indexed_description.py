@@ -1,4 +1,4 @@
-"""A description of a device, indexed by what kernels ask of it."""
+"""A description of a device, indexed for the queries of kernels."""
 
 from __future__ import annotations
 

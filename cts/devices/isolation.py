@@ -1,4 +1,4 @@
-"""A device behind a process boundary: whatever it does, this process lives on and knows what happened."""
+"""A device behind a process boundary: whatever it does, this process survives and knows what happened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
 OPEN_SECONDS = 60.0
-"""How long starting Python and opening the driver may take, unless somebody says otherwise."""
+"""How long starting Python and opening the driver may take, by default."""
 
 
 class CannotOpen(DeviceError):
@@ -40,13 +40,13 @@ class DoesNotStayOpen(DeviceError):
 class IsolatedDevice:
     """A device held by a child process.
 
-    The child starts with ``open``, or with the first use. It is ended where it crashed, hung, sent nonsense, or reported a failure after
-    which its device is of no more use; the next use starts another one.
+    The child starts with ``open``, or with the first use. It is ended if it crashed, hung, sent invalid messages, or reported a failure
+    that makes its device unusable; the next use starts another one.
 
     Args:
         spec: the device that the child opens.
         timeout: seconds for each step.
-        description: what the device is known to say of itself, where that is known.
+        description: the device's description of itself, if it is already known.
         open_timeout: seconds for opening it.
 
     Attributes:
@@ -67,7 +67,7 @@ class IsolatedDevice:
 
     @property
     def description(self) -> DeviceDescription:
-        """What the device says of itself.
+        """The device's description of itself.
 
         Raises:
             DeviceError: it cannot be opened to ask it.
@@ -151,7 +151,7 @@ class IsolatedDevice:
         return cast(list[ConversionAnswer], self._ask(("convert", call), "layout conversion"))
 
     def close(self) -> tuple[Finding, ...]:
-        """End the child, with violence if it takes too long.
+        """End the child, and kill it if that takes too long.
 
         Returns what has gone wrong since the last call while no case was judged: children that died between two requests, and what this one
         did when its device was closed and when it ended.
@@ -166,7 +166,7 @@ class IsolatedDevice:
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:
-            # Whatever did it, it was not this request: that gets a child that is alive.
+            # This request is not the cause, so it gets a new child.
             self._findings.append(Finding(None, f"after its last answer: {death.how}"))
         try:
             return self._ask_child(request, what)
@@ -183,7 +183,7 @@ class IsolatedDevice:
                 self._discard()
             raise
         except CtsError:
-            # An answer of a device that goes on.
+            # The answer of a device that remains usable.
             raise
         except BaseException:
             self._discard()

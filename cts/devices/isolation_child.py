@@ -23,7 +23,7 @@ CUT_OFF = 70
 
 
 class _Requests:
-    """What this process holds, and a method for each request that it can be sent.
+    """The state of this process, with a method for each request.
 
     Args:
         announce: tells the other side what the device does.
@@ -46,7 +46,7 @@ class _Requests:
 
     @property
     def instance(self) -> Any:
-        """The one VkInstance that this process asks for devices."""
+        """The one VkInstance that lists devices in this process."""
         from cts.devices.vulkan.instance import Instance
 
         if self._instance is None:
@@ -101,8 +101,8 @@ def _reply(requests: _Requests, request: tuple[Any, ...]) -> tuple[str, Any]:
 
 
 def _end_with_parent(channel: socket.socket) -> None:
-    """End this process, and all that a driver has started in it, as soon as the other side is gone, also in the middle of a call that never
-    returns: by a thread of its own, which a driver cannot stop since cffi releases the interpreter's lock."""
+    """End this process, and all that a driver has started in it, as soon as the other side is gone, even in the middle of a call that never
+    returns. A separate thread does this, and a driver cannot stop it because cffi releases the interpreter's lock."""
 
     def watch() -> None:
         poll = select.poll()

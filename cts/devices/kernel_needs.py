@@ -1,4 +1,4 @@
-"""What a kernel needs of a device, in a form without ids that can be pinned, and asked without the module.
+"""The needs of a kernel, in a form without ids that can be pinned, and checked without the module.
 
 Two kernels with equal needs are supported by the same devices, and lack the same first thing on all others.
 """
@@ -95,14 +95,12 @@ class Environment(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What is limited.
-
-    Attributes:
-        local_size: in invocations along x, y, z; BY_SUBGROUP for ``invocations``, or else ``subgroups`` times the subgroup size; None
-            where there is none.
-        subgroups, invocations, push_constant_bytes: see Kernel.
-        shared: an upper bound of the workgroup memory in bytes.
-        descriptors: buffers with a binding; ``bytes`` of the largest.
+    """The needs that limits bound. Attributes:
+    local_size: in invocations along x, y, z; BY_SUBGROUP for ``invocations``, or else ``subgroups`` times the subgroup size; None
+        where there is none.
+    subgroups, invocations, push_constant_bytes: see Kernel.
+    shared: an upper bound of the workgroup memory in bytes.
+    descriptors: buffers with a binding; ``bytes`` of the largest.
     """
 
     local_size: tuple[int, int, int] | None
@@ -115,7 +113,7 @@ class Sizes(NamedTuple):
 
 
 class Types(NamedTuple):
-    """Cooperative types, and the operations that property rows tell of.
+    """Cooperative types, and the operations that property rows list.
 
     Attributes:
         matrices, vectors: the types.
@@ -165,7 +163,7 @@ class KernelNeeds(NamedTuple):
 
     @property
     def module(self) -> ModuleNeeds:
-        """What a module with these needs says of itself."""
+        """The declarations of a module with these needs."""
         environment, sizes, types = self
         ids = count(1)
         constants: dict[int, Constant] = {}
@@ -237,7 +235,7 @@ class KernelNeeds(NamedTuple):
 
 
 def needs_of(kernel: Kernel) -> KernelNeeds:
-    """Return what ``kernel`` needs.
+    """Return the needs of ``kernel``.
 
     Raises:
         DependsOnDevice: it is not the same for every subgroup size, or a buffer is so large that the memory it needs is not.
@@ -252,7 +250,7 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
 
 
 def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
-    """Return what it needs where subgroups have that many invocations."""
+    """Return its needs if subgroups have that many invocations."""
     module = read_needs(kernel.spirv, kernel.entry_point)
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
     if kernel.local_size_constant_id is not None:

@@ -1,4 +1,4 @@
-"""Conversions of matrices as a device is asked for them: memory with room around each matrix goes in, and the same memory comes back."""
+"""Requests to a device to convert matrices: memory with room around each matrix goes in, and the same memory comes back."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from generators.layout_conversion import MatrixForm
 from generators.types import ConversionCommand
 
 ALIGNMENT = 256
-"""Bytes of which the address of each region's memory is a multiple; a matrix needs 64."""
+"""Alignment of the address of each region's memory, in bytes; a matrix needs 64."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """Memory that holds a matrix, or will.
+    """Memory for a matrix.
 
     Attributes:
         memory: all of it, uint8. It begins at an address that is a multiple of ALIGNMENT.

@@ -1,4 +1,4 @@
-"""The Vulkan devices of this machine, asked one by one: a driver that crashes, hangs or lies hides no other."""
+"""The Vulkan devices of this machine, asked one by one: a driver that crashes, hangs or gives false answers hides no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, No
 from cts.devices.spec import DeviceSpec
 
 ASKING_SECONDS = 60.0
-"""How long a device may take to say what it is, unless something else is asked for."""
+"""How long a device may take to describe itself, by default."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DeviceListing:
 
 @dataclass(frozen=True)
 class BrokenDevice:
-    """A Vulkan device, or a whole driver, that did not say what it is.
+    """A Vulkan device, or a whole driver, that could not be queried.
 
     Attributes:
         number: as of DeviceListing; -1 where the driver did not even say how many devices it has.
@@ -50,7 +50,7 @@ class BrokenDevice:
 
 @dataclass(frozen=True)
 class VulkanDevices:
-    """What was found.
+    """The devices found.
 
     Attributes:
         devices: those that answered, by number.
@@ -71,7 +71,7 @@ def _start(environment: Mapping[str, str]) -> ChildProcess:
 
 
 def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> VulkanDevices:
-    """Ask the loader for its devices, and each device what it is, in child processes.
+    """List the loader's devices and query each device, in child processes.
 
     Where the drivers fail together, each is asked without the others.
 
@@ -98,7 +98,7 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
             continue
         devices += found.devices
         broken += found.broken
-    # Where each driver works alone and they fail together, the user must mend the machine or choose.
+    # If each driver works alone but they fail together, the user must repair the machine or choose a device.
     return VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices))
 
 
@@ -145,7 +145,7 @@ def _end(child: ChildProcess | None) -> None:
 
 
 def _check_loader() -> None:
-    """Find out cheaply whether there is a Vulkan loader at all.
+    """Check cheaply whether there is a Vulkan loader.
 
     Raises:
         NoVulkan: there is none.

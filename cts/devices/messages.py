@@ -12,16 +12,16 @@ import zlib
 from typing import Any
 
 BEGIN = "begin"
-"""What the child sends when it has read a request, before it does anything for it: a child that dies earlier died of something else."""
+"""The child's message after it has read a request, before it acts on it: an earlier death has another cause."""
 
 DOING = "doing"
-"""What the child sends between BEGIN and its answer, once or more, with the step that begins, or None where one is over."""
+"""The child's messages between BEGIN and its answer, with the step that begins, or None if one is over."""
 
 ANSWER = "answer"
-"""What the child sends last, with what was asked for."""
+"""The child's last message, with the requested value."""
 
 FAILURE = "failure"
-"""What the child sends last instead of ANSWER: name of the exception, message, step, and whether the device is of no more use."""
+"""The child's last message instead of ANSWER: name of the exception, message, step, and whether the device is unusable."""
 
 LONGEST = 1 << 30
 """Bytes of a message. Longer ones are refused on both sides."""
@@ -39,7 +39,7 @@ class Disconnected(Exception):
 
 
 class NotAMessage(Exception):
-    """What came is not a message; says why."""
+    """The received bytes are not a message; says why."""
 
 
 class TooLong(Exception):
@@ -64,13 +64,13 @@ def frame(number: int, message: object) -> bytes:
 
 
 class Decoder:
-    """Takes bytes as they come, and gives the messages in them. Holds no more than what has come."""
+    """Takes bytes as they arrive, and gives the messages in them. Holds only the received bytes."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Add what has come."""
+        """Add received bytes."""
         self._bytes += data
 
     def next(self) -> tuple[int, Any] | None:

@@ -1,4 +1,4 @@
-"""What a module says of itself: capabilities, extensions, local size, memory, cooperative types, multiplies and accumulations.
+"""The needs that a module declares: capabilities, extensions, local size, memory, cooperative types, multiplies and accumulations.
 
 Everything that specialization can change is kept as a constant's id and resolved for a kernel's values.
 """
@@ -166,7 +166,7 @@ _MAX_DEPTH = 255
 
 @dataclass(frozen=True)
 class ModuleNeeds:
-    """What a module says of itself.
+    """The needs that a module declares.
 
     Attributes:
         version: of SPIR-V, (major, minor).

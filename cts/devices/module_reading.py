@@ -1,4 +1,4 @@
-"""Reads what a module says of itself, instruction by instruction."""
+"""Reads the needs that a module declares, instruction by instruction."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _Operands = tuple[int, ...]
 
 
 class _Wrong(Exception):
-    """An instruction that is none; the message says why, and the caller where."""
+    """An invalid instruction; the message says why, and the caller says where."""
 
 
 @dataclass
 class _Found:
-    """What has been read of a module so far; the attributes of the same names are those of ModuleNeeds.
+    """The part of a module that has been read so far; the attributes of the same names are those of ModuleNeeds.
 
     Attributes:
         workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
@@ -307,7 +307,7 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
 
 @lru_cache(maxsize=512)
 def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
-    """Read what ``module`` says of itself, and of its entry point of that name. Instructions that say nothing of it are passed over.
+    """Read the declarations of ``module`` and of its entry point of that name. Other instructions are skipped.
 
     Raises:
         NotSpirv: it is no SPIR-V module, or an instruction that is asked is none.

@@ -1,4 +1,4 @@
-"""How a device is opened in this process."""
+"""Opens a device in this process."""
 
 from __future__ import annotations
 

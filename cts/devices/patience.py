@@ -1,4 +1,4 @@
-"""How long a process is waited for: its limit, and as long again as the machine had no CPU for it."""
+"""Decides how long to wait for a process: its limit, and additionally the time for which the machine had no CPU for it."""
 
 from __future__ import annotations
 

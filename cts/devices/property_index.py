@@ -16,7 +16,7 @@ MulAddKey = tuple[str, str, str, str, bool, int]
 
 
 class PropertyIndex:
-    """Looks up rows by what they allow.
+    """Looks up rows by the types and sizes that they allow.
 
     Args:
         rows: of the device.

@@ -1,4 +1,4 @@
-"""What a kernel needs and a device lacks: derived from the module's own capabilities, extensions and types after specialization.
+"""The needs of a kernel that a device lacks: derived from the module's own capabilities, extensions and types after specialization.
 
 The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 has them in short).
 """
@@ -97,18 +97,18 @@ def missing_rows_for(needs: KernelNeeds, description: DeviceDescription) -> Reas
 
 
 def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
-    """Return what features depend on: the environment, by identity, whether there are matrices, and whether any belongs to a workgroup."""
+    """Return the needs that decide features: the environment, by identity, whether there are matrices, and any of a workgroup."""
     matrices = needs.types.matrices
     return id(needs.environment), bool(matrices), any(matrix.scope == Scope.WORKGROUP for matrix in matrices)
 
 
 def limit_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
-    """Return what versions, extensions and limits depend on: the ``feature_key``, and the sizes, by identity."""
+    """Return the needs on which versions, extensions and limits depend: the ``feature_key``, and the sizes, by identity."""
     return *feature_key(needs), id(needs.sizes)
 
 
 def row_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
-    """Return what property rows depend on: the types, by identity, and what says for which workgroups a device lists rows."""
+    """Return the needs on which property rows depend: the types, by identity, and what says for which workgroups a device lists rows."""
     environment, sizes, types = needs
     workgroup = sizes.local_size, sizes.subgroups, sizes.invocations
     return id(types), environment.version, environment.required_subgroup_size, environment.stage, *workgroup
@@ -251,7 +251,7 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
 
 
 def _independence(needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have modes of their own. One without a mode differs from none (F-KHR-34)."""
+    """VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have separate modes. A width without a mode does not differ (F-KHR-34)."""
     for property_, modes in INDEPENDENT_MODES.items():
         by_width = {width: mode for mode, width in needs.float_modes if mode in modes}
         bound = {_INDEPENDENCE_32_BIT_ONLY: (16, 64), _INDEPENDENCE_NONE: (16, 32, 64)}.get(device.limit(property_), ())

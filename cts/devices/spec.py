@@ -1,4 +1,4 @@
-"""What is needed to open a device, in this process or another one."""
+"""The information needed to open a device, in this process or another."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DeviceSpec:
 
     @property
     def selector(self) -> str:
-        """What ``--device`` takes to mean this device."""
+        """The value of ``--device`` for this device."""
         if self.kind != "embedded":
             return self.name
         return EMBEDDED if self.name == DEFAULT_PROFILE else f"{EMBEDDED}:{self.name}"

@@ -1,1 +1,1 @@
-"""Which known defects explain a failure."""
+"""Finds the known defects that explain a failure."""

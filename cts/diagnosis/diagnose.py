@@ -1,4 +1,4 @@
-"""Which known defect explains what came back: other readings of the program, and relations between what was expected and what came."""
+"""Finds the known defect that explains the results of a device, and relations between the results and the expected values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ LISTED = 4
 """Explanations that a message needs at most."""
 
 TELLING = 4
-"""Wrong elements from which on a defect that explains only them is worth a mention."""
+"""Fewest wrong elements for which a defect that explains only them is mentioned."""
 
 
 def known_defects(program: Program) -> Iterator[Defect]:
@@ -94,7 +94,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Return whether all that came back is what ``other`` expects."""
+    """Return whether all results are the ones that ``other`` expects."""
     return is_permitted(program, as_expected(other), before, outputs)
 
 
@@ -152,7 +152,7 @@ def diagnose(
     only: Collection[Match] | None = None,
     foreseen: Collection[str] = (),
 ) -> tuple[Match, ...]:
-    """Return the known defects whose outcome equals what came back; those that explain all elements, else those that explain
+    """Return the known defects whose outcome equals the results; those that explain all elements, else those that explain
     the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
 
     Args:
@@ -183,7 +183,7 @@ def diagnose(
 
 @dataclass(frozen=True)
 class _Search:
-    """What came back of a subcase, and what was to come."""
+    """The results of a subcase, and the expected ones."""
 
     program: Program
     subcase: Subcase
@@ -193,7 +193,7 @@ class _Search:
 
     @cached_property
     def failing(self) -> int:
-        """Return how many elements are not what they may be."""
+        """Return how many elements have values that are not permitted."""
         return failing_elements(self.expected, self.before, self.outputs)
 
     def fitting(self, defects: Iterable[Defect], simplest: bool = True) -> tuple[list[Match], list[Match]]:
@@ -225,7 +225,7 @@ class _Search:
 
 
 def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:
-    """Return how many elements are not what they may be."""
+    """Return how many elements have values that are not permitted."""
     return sum(int(np.count_nonzero(wrong_elements(placed, before, outputs))) for placed in expected.placed)
 
 
@@ -241,7 +241,7 @@ def _match(defect: Defect, fit: Fit, explains: int, failing: int) -> Match:
 
 
 def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:
-    """Return how what came back relates to what was expected: ``outcome.`` and the name of an entry of the glossary."""
+    """Return relations between the results and the expected values: ``outcome.`` and the name of an entry of the glossary."""
     id_ = f"outcome.{name}"
     return Match(id_, glossary().sentence(id_, parameters), explains=explains, failing=explains)
 
@@ -266,18 +266,18 @@ def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> 
             low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
             steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
             if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
-                # Rotated by half is shifted both ways, which says less.
+                # A rotation by half is a shift in both directions, which says less.
                 yield relation("rotated", what=what, distance=steps)
                 continue
             for kind, target, source in (("higher", high, low), ("lower", low, high)):
                 moved = got[tuple(target)]
-                # Rows that are alike are in each other's places, whatever is wrong with the matrix.
+                # Equal rows match each other's places, whatever is wrong with the matrix.
                 if bad[tuple(target)].any() and np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
                     yield relation("shifted", what=what, distance=steps, direction=kind)
 
 
 def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    """Yield matches where each line with wrong elements is what another line should be: one line for all, or the one at a distance."""
+    """Yield matches if each row with wrong elements equals another expected row: the same row for all, or the row at a distance."""
     for axis, name in ((1, "row"), (2, "column")):
         lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
         wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))

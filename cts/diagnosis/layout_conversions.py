@@ -1,4 +1,4 @@
-"""Which known defect explains what a conversion of a matrix has left, or the size that a device gives for one."""
+"""Finds the known defect that explains the result of a layout conversion, or the size that a device gives for one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generators.types import ConversionCommand
 
 
 def diagnose_conversion(span: Span, number: int, placed: Placed, old: np.ndarray, new: np.ndarray) -> tuple[Match, ...]:
-    """Return the known defects whose outcome equals what came back, else relations between expected and received elements.
+    """Return the known defects whose outcome equals the results, else relations between expected and received elements.
 
     Args:
         span: the conversions that made the matrix.
@@ -64,12 +64,12 @@ def _relations(span: Span, number: int, placed: Placed, got: np.ndarray, bad: np
 
 
 def _crossing(span: Span) -> tuple[ConversionCommand, ConversionCommand] | None:
-    """Return the commands of which one wrote an optimal layout that the other one read; None if there are none."""
+    """Return two commands if one wrote an optimal layout that the other read; else None."""
     return next(((one, other) for one, other in zip(span.commands, span.commands[1:], strict=False) if one != other), None)
 
 
 def _is_elsewhere(placed: Placed, wanted: np.ndarray, got: np.ndarray) -> bool:
-    """Return whether what came back are elements that are expected elsewhere, or zeros, and mostly the former."""
+    """Return whether the results are elements that are expected elsewhere, or zeros, and mostly the former."""
     received, known = (Counter(bits[values(bits, placed.component) != 0].tolist()) for bits in (got, wanted))
     return not received - known and 2 * received.total() > known.total()
 

@@ -1,1 +1,1 @@
-"""The journal of a run: a line for each verdict, and how lines are read again."""
+"""The journal of a run: a line for each verdict, and the reading of these lines."""

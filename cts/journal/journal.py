@@ -1,4 +1,4 @@
-"""What was judged, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
+"""The results of a run, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
 
 A run begins with a header line, ``{"schema": N}``; one that is resumed has a header line for each part. A journal without one is of
 schema 1.
@@ -7,7 +7,7 @@ Every process that judges appends to the same file: each line is one write() to 
 several writers never mix and a line is in the kernel's hands when ``append`` returns. Killing any process can lose only the
 case that it was judging; a line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
 
-Whoever reads a journal gets results that fit the schema (cts.journal.record), and a Fault for each line that does not.
+Readers of a journal get results that fit the schema (cts.journal.record), and a Fault for each line that does not.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Journal:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other writers waiting: what they have written when this begins is all that they write."""
+        """Keep other writers waiting: they write nothing during the block."""
         with suppress(OSError):
             # Some network file systems have no locks. There a line after a torn one may be lost with it.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
@@ -112,7 +112,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something in a journal that cannot be used.
+    """An unusable part of a journal.
 
     Attributes:
         path: of the file.
@@ -228,7 +228,7 @@ def journal_of(directory: Path) -> Path:
 
 
 _SCHEMA_KEY = b'"schema"'
-"""Is in every header line, and in few others."""
+"""A text that is in every header line, and in few others."""
 
 
 def _is_header(record: object) -> bool:
@@ -378,7 +378,7 @@ def prepare(directory: Path, resume: bool) -> Path:
             )
         await_writers(directory)
         mend(path)
-        # Renaming needs what reports need at the end: better to learn it now than after hours.
+        # Renaming needs the same permissions as the reports at the end, so a run fails now and not after hours.
         probe = directory / f".{RESULTS}.{os.getpid()}"
         probe.touch()
         probe.unlink()
@@ -399,7 +399,7 @@ def write_meta(directory: Path, meta: RunRecord) -> None:
 
 
 def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> RunRecord:
-    """Return what ``meta.json`` says, without what does not fit its schema; empty if there is none.
+    """Return the contents of ``meta.json``, without the parts that do not fit its schema; empty if there is none.
 
     Args:
         directory: of the report.
@@ -420,7 +420,7 @@ def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> Run
 
 
 _QUOTED = 300
-"""Characters of a device's or a version's name that a message has at most."""
+"""Most characters of a device's or a version's name in a message."""
 
 _SAME = (
     ("device", "device"),
@@ -431,14 +431,14 @@ _SAME = (
     ("choice of known failures", "known_failures"),
     ("--shard", "shard"),
 )
-"""What all results of one journal have in common: in words, and the key in ``meta.json``."""
+"""The values that all results of one journal have in common: in words, and the key in ``meta.json``."""
 
 
 def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     """Return the contents of ``directory``'s ``meta.json`` after the run that ``meta`` describes has continued its journal.
 
     Raises:
-        JournalError: that would mix results of different devices, front ends or suite versions in one journal, or nobody knows.
+        JournalError: that would mix results of different devices, front ends or suite versions in one journal, or this is unknown.
     """
     earlier = read_meta(directory)
     if not earlier:

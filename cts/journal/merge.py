@@ -50,7 +50,7 @@ class ShardFolder:
 
 
 def merge(directories: Sequence[Path], to: Path) -> RunRecord:
-    """Join shards, and return what ``meta.json`` of the whole run says. It has no end where one of them did not come to its own.
+    """Join shards, and return the contents of ``meta.json`` for the whole run. It has no end where one of them did not come to its own.
 
     Args:
         directories: report directories, in any order.
@@ -142,7 +142,7 @@ def _check_cases(shards: Sequence[ShardFolder]) -> None:
                 where = [one.directory for one in shards if one.number in (before, shard.number)]
                 raise MergeError(
                     "merge.doubled_case",
-                    f"{result.id} was judged in {_listed(where)}: they are no shards of one selection, so judge them again",
+                    f"{result.id} was judged in {_listed(where)}: they are not shards of one selection, so judge them again",
                     [before, shard.number],
                     where,
                 )
@@ -160,7 +160,7 @@ def _copy(path: Path, to: BinaryIO) -> None:
 
 
 def whole(metas: Sequence[RunRecord]) -> RunRecord:
-    """Return what the whole run says of itself, from its shards in order."""
+    """Return the description of the whole run, from its shards in order."""
     first = metas[0]
     parts = tuple(cast(PartRecord, {key: meta[key] for key in PartRecord.__annotations__ if key in meta}) for meta in metas)  # type: ignore[literal-required]
     merged: RunRecord = {**first, "merged": parts, "findings": tuple(one for meta in metas for one in meta.get("findings", ()))}

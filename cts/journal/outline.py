@@ -1,4 +1,4 @@
-"""What a comparison of runs needs of a result: read from a line in a tenth of the time that the whole result takes."""
+"""The parts of a result that a comparison of runs needs: read from a line in a tenth of the time that the whole result takes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class FailingArray(msgspec.Struct, frozen=True):
-    """What explains a failing array."""
+    """The explanation of a failing array."""
 
     matches: tuple[Match, ...] = ()
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """A result without what only its own page shows. The fields are those of cts.verdict.verdict.CaseResult."""
+    """A result without the parts that only its own page shows. The fields are those of cts.verdict.verdict.CaseResult."""
 
     id: str
     family: str
@@ -48,7 +48,7 @@ class Outline(msgspec.Struct, frozen=True):
 
     @property
     def defects(self) -> tuple[str, ...]:
-        """Return the ids of what explains the first failing array that anything explains."""
+        """Return the ids of the defects that explain the first failing array with an explanation."""
         first = next((failure.matches for failure in self.failures if failure.matches), ())
         return tuple(dict.fromkeys(match.id for match in first if match.id))
 
@@ -102,7 +102,7 @@ def _outline(line: bytes) -> Outline:
     try:
         found = _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # A line of an older schema, or one that is wrong: the whole reading knows which.
+        # A line of an older schema, or a wrong one: the complete reader knows which.
         return outline_of(result_of(parse(line)))
     if found.id and (_is_plain(line) or _is_printable(found)):
         return found

@@ -1,4 +1,4 @@
-"""Which requirements published runs have judged, on which device: from their journals, compressed or not."""
+"""Finds the requirements that published runs have judged, with the devices, from their journals, compressed or not."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FOLDER = Path("reports") / "published"
 """Where a checkout has them, a folder for each run."""
 
 _NOT_JUDGED = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR, Verdict.ERROR})
-"""Verdicts that say nothing of whether a device does as it must."""
+"""Verdicts that do not tell whether a device is correct."""
 
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """What one run judged.
+    """The results of one published run.
 
     Attributes:
         name: of its folder.

@@ -50,7 +50,7 @@ class PartRecord(TypedDict, total=False):
 
 
 class RunRecord(TypedDict, total=False):
-    """What ``meta.json`` holds.
+    """The contents of ``meta.json``.
 
     Attributes:
         fallback: why the embedded device stands in for a Vulkan device, a sentence; empty where it does not.

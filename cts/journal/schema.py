@@ -1,4 +1,4 @@
-"""How values that others wrote as JSON become typed ones, and what is said of those that do not fit."""
+"""Converts values from JSON to typed ones, and describes values that do not fit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cts.printable import printable_line
 T = TypeVar("T")
 
 MOST_WORDS = 200
-"""Characters of what is said of a value that does not fit."""
+"""Most characters in the description of a value that does not fit."""
 
 _AT = " - at "
-"""What msgspec puts between a problem and its place."""
+"""The text that msgspec puts between a problem and its place."""
 
 
 class WrongField(Exception):

@@ -1,4 +1,4 @@
-"""Reads JSON that others wrote: strictly, and without a way to end the program."""
+"""Reads untrusted JSON strictly, so no input can crash the program."""
 
 from __future__ import annotations
 

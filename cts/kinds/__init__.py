@@ -1,1 +1,1 @@
-"""How a case is judged, shown, pinned and reproduced: a module for each kind of case, and the table of them."""
+"""Judges, shows, pins and reproduces cases: a module for each kind of case, and a table of the kinds."""

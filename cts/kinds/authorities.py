@@ -1,4 +1,4 @@
-"""What requirements and positions say, for messages."""
+"""The texts of requirements and positions, for messages."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def quoted(requirement: str, positions: Sequence[str], case: Case) -> tuple[str,
 
 
 def binding(mismatch: Mismatch, case: Case) -> tuple[str, ...]:
-    """Return the requirement and the position that the expectation of some elements rests on, as ``quoted`` gives them."""
+    """Return the requirement and the position on which the expectation of some elements depends, as ``quoted`` gives them."""
     return quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], case)

@@ -1,9 +1,9 @@
-"""Conversion cases: a device converts matrices between layouts and component types, and what it leaves in memory is compared.
+"""Conversion cases: a device converts matrices between layouts and component types, and the results in memory are compared.
 
-Each conversion has memory of its own with room around it. A row-major or column-major destination starts as poison: elements are judged by
-what the reference model allows, and bytes beyond the size that the device asks for by what they held before. Bytes between two rows or
-columns may hold anything afterwards (F-CV-18), and get a pattern before they are a source. Bytes of an optimal layout mean nothing here:
-they are the source of the next conversion, and the last form of a case is one that everybody can read.
+Each conversion has its own memory with room around it. A row-major or column-major destination starts as poison: elements are judged by the
+reference model, and bytes beyond the size that the device requests must not change. Bytes between two rows or columns may hold anything
+afterwards (F-CV-18), and get a pattern before they are a source. Bytes of an optimal layout mean nothing here: they are the source of the
+next conversion, and the last form of a case is one that everybody can read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GUARD = 256
 """Bytes before and after a matrix that no command may touch; a multiple of the alignment of device addresses."""
 
 _GENEROUS = 192
-"""Bytes that a generous destination has beyond what it needs."""
+"""Bytes by which a larger destination exceeds its need."""
 
 _LARGEST = 1 << 28
 """Bytes that no matrix of a case needs, whatever the layout."""
@@ -75,7 +75,7 @@ def judge(
     watch: Stopwatch,
     effort: Effort,  # noqa: ARG001 (no search explains what fails)
 ) -> Judgement:
-    """Judge the conversions of a case, one after another, until one leaves nothing to go on with."""
+    """Judge the conversions of a case, one after another, as long as the results can be converted further."""
     with watch.step("emit"):
         conversion = build_conversion(case)
     with watch.step("missing"):
@@ -138,7 +138,7 @@ class _Run:
         self._readable: tuple[int, list[np.ndarray]] = (0, [])
 
     def all(self) -> Findings:
-        """Make all conversions, each from what the one before has left."""
+        """Make all conversions, each from the result of the previous one."""
         matrices = given(self._case)
         self._readable = 0, matrices
         for place in range(len(self._case.forms) - 1):
@@ -156,7 +156,7 @@ class _Run:
         self._found.broken.append((name, _where(self._case, place), how))
 
     def _convert(self, place: int, matrices: list[np.ndarray]) -> list[np.ndarray] | None:
-        """Return the bytes of the converted matrices; None if they are not to be had."""
+        """Return the bytes of the converted matrices; None if there are none."""
         case = self._case
         needed = self._needed(place)
         if needed is None:
@@ -193,7 +193,7 @@ class _Run:
         return ConversionInfo(case.rows, case.columns, from_ or case.forms[place], case.forms[place + 1], source, destination)
 
     def _needed(self, place: int) -> int | None:
-        """Ask how many bytes the destination needs, in every way that must give one answer; None where it is not known."""
+        """Query how many bytes the destination needs, in every way that must give the same answer; None if it is not known."""
         case, form = self._case, self._case.forms[place + 1]
         other = MatrixForm(form.component, VectorMatrixLayout.COLUMN_MAJOR, (case.rows + 3) * form.component.bytes)
         room = other.whole_bytes(case.rows, case.columns)
@@ -288,7 +288,7 @@ class _Run:
         try:
             return diagnose_conversion(span, number, placed, old, new)
         except Exception as error:
-            # Best effort: a bug of the diagnosis must not hide what the device did.
+            # Best effort: a bug of the diagnosis must not hide the device's failure.
             return (Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}"),)
 
     def _without_padding(self, place: int, old: np.ndarray, new: np.ndarray, needed: int) -> np.ndarray:
@@ -302,7 +302,7 @@ class _Run:
         return np.where(between, old, new)
 
     def _room(self, place: int, needed: int) -> int:
-        """Return the bytes in which a matrix in a form may be: with the padding of its last row or column."""
+        """Return the size of a matrix in a form, including the padding of its last row or column."""
         form = self._case.forms[place]
         return needed if form.layout.is_optimal else max(needed, form.whole_bytes(self._case.rows, self._case.columns))
 
@@ -315,7 +315,7 @@ def sizes(case: LayoutConversion, form: MatrixForm) -> tuple[int, int]:
 
 
 def given(case: LayoutConversion) -> list[np.ndarray]:
-    """Return the bytes of each given matrix, padding included, which is not zero."""
+    """Return the bytes of each given matrix, including its padding, which is not zero."""
     form = case.forms[0]
     offsets = form.offsets(case.rows, case.columns)
     matrices = []
@@ -327,7 +327,7 @@ def given(case: LayoutConversion) -> list[np.ndarray]:
 
 
 def expected_at(case: LayoutConversion, elements: tuple[Elements, ...], place: int) -> Expected | None:
-    """Return what may be in the memory of the matrices in a form; None where nobody can read them."""
+    """Return the permitted memory of the matrices in a form; None if only the device can read it."""
     form = case.forms[place]
     if form.layout.is_optimal:
         return None
@@ -343,7 +343,7 @@ def _where(case: LayoutConversion, place: int) -> str:
 
 
 def _span(case: LayoutConversion, place: int) -> str:
-    """Return in words what made a form: the conversions since the last one that everybody can read."""
+    """Return a description of the conversions that made a form, since the last form that everyone can read."""
     first = max(at for at in range(place + 1) if not case.forms[at].layout.is_optimal)
     if first == place:
         return _where(case, place)
@@ -392,7 +392,7 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Return the forms of the matrices, and what else is wanted."""
+    """Return the forms of the matrices, and the requested parts."""
     conversion = build_conversion(case)
     shown: Json = {
         "rows": conversion.rows,
@@ -415,7 +415,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what ``show`` gave, for people."""
+    """Yield the result of ``show``, for people."""
     yield f"  {shown['matrices']} x {shown['rows']}x{shown['columns']}: {shown['forms'][0]}"
     for command, form in zip(shown["commands"], shown["forms"][1:], strict=True):
         yield f"  {command} to {form}"

@@ -1,4 +1,4 @@
-"""Folders that reproduce a conversion case: the matrices, the fields of each conversion, what may come back, and a C program."""
+"""Folders that reproduce a conversion case: the matrices, the fields of each conversion, the permitted results, and a C program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from generators.layout_conversion import COMMANDS, LayoutConversion, MatrixForm
 
 
 def write_conversion(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
-    """Write the given matrices, the fields of each conversion, and the expected matrices of each form that everybody can read.
+    """Write the given matrices, the fields of each conversion, and the expected matrices of each form that everyone can read.
 
     Raises:
         CtsError: the folder cannot be written.

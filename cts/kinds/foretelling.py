@@ -1,4 +1,4 @@
-"""What is known of a case before its device is asked: that the device does not support it."""
+"""Predicts the result of a case before the device is used: that the device does not support it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from generators.casebook import Case, CaseKind
 
 
 class Foreteller:
-    """Says of cases what the device or validator of a run will say, without opening it.
+    """Predicts the answer of a run's device or validator to a case, without opening it.
 
     Args:
         spec, description: of the device or validator.
@@ -42,7 +42,7 @@ class Foreteller:
         self._rows: dict[Hashable, Reason | None] = {}
 
     def missing(self, case: Case) -> Reason | None:
-        """Return why a case is not supported; None where that has to be asked."""
+        """Return why a case is not supported; None if the device must be asked."""
         kind = case.definition.kind
         if (KINDS[kind].judged_by is Validator) != self._validates:
             return unjudged_reason(kind, self._description)
@@ -55,7 +55,7 @@ class Foreteller:
         return found[1]
 
     def _missing_part(self, needs: KernelNeeds) -> Reason | None:
-        """Ask once for all needs that are alike in a part."""
+        """Ask once for all needs that share a part."""
         for key, ask, known in (
             (feature_key(needs), missing_features_for, self._features),
             (limit_key(needs), missing_limits_for, self._limits),

@@ -1,4 +1,4 @@
-"""Kernel cases: a shader runs, and what it leaves in memory is compared with what the reference model allows."""
+"""Kernel cases: a shader runs, and its results in memory are compared with the values that the reference model allows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHOWN_SUBCASES = 3
 """Failing subcases that a message explains in full."""
 
 MAPPED_ELEMENTS = 1024
-"""Elements of a matrix up to which a record says what tensor addressing makes of each; more would make the journal large."""
+"""Most elements of a matrix for which a record has the tensor addresses; more would make the journal large."""
 
 
 def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
@@ -59,7 +59,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot say: {why}"))
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
-        # Every pipeline or none: what is left out would pass for tested.
+        # Every pipeline or none: a missing part would count as tested.
         missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
     if missing:
         return not_supported(missing)
@@ -95,7 +95,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
 
 
 def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:
-    """Return what the device chose in each subcase where the specification leaves a choice that can be told; empty for nothing."""
+    """Return the device's choice in each subcase, if the specification leaves a choice and the results show it; else empty."""
     lines: list[str] = []
     for subcase, want, outcome in zip(plan.subcases, plan.expected, outcomes, strict=True):
         if told := decode_choices(want, outcome.outputs):
@@ -105,14 +105,14 @@ def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a case's subcases feed to the device and may get back; all in the same order."""
+    """The inputs and permitted results of a case's subcases; all in the same order."""
 
     subcases: tuple[Subcase, ...]
     expected: tuple[Expected, ...]
     before: tuple[dict[str, np.ndarray], ...]
     dispatches: tuple[Dispatch, ...]
     programs: tuple[Program, ...]
-    """What each subcase is a dispatch of: the case's program, or one of those that share its module."""
+    """The program of each subcase: the case's program, or another one of its module."""
 
     def dispatches_of(self, program: Program) -> tuple[Dispatch, ...]:
         """Return the dispatches of one program."""
@@ -147,7 +147,7 @@ def compile_module(program: Program, front_end: FrontEnd) -> bytes:
     """Return the SPIR-V of ``program`` by one of the front ends.
 
     Raises:
-        NotExpressible: GLSL has no way to say it.
+        NotExpressible: GLSL cannot express it.
     """
     return _FRONT_ENDS[front_end](program)
 
@@ -156,7 +156,7 @@ Text = TypeVar("Text", str, bytes)
 
 
 def _shared(program: Program, emit: Callable[[Program], Text]) -> Text:
-    """Return what ``emit`` makes of a program and of those that share its module.
+    """Return the result of ``emit`` for a program and the others of its module.
 
     Raises:
         GeneratorError: they do not share it.
@@ -182,7 +182,7 @@ def glsl_source(program: Program) -> str:
     """Return the GLSL that the front end ``glsl`` compiles.
 
     Raises:
-        NotExpressible: GLSL has no way to say it.
+        NotExpressible: GLSL cannot express it.
     """
     from generators.glsl.emit import emit
 
@@ -199,12 +199,12 @@ _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, 
 
 
 def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
-    """Return what the device lacks for one of a case's pipelines."""
+    """Return the first need of one of a case's pipelines that the device lacks."""
     return _labelled(device.missing(built), program.label)
 
 
 def pinned_missing(case: Case, asked: Callable[[KernelNeeds], Reason | None]) -> Reason | None:
-    """Return what a device lacks for a case, by the case's pinned needs; None if it lacks nothing, or nothing is pinned.
+    """Return the first pinned need of a case that a device lacks; None if it lacks none, or nothing is pinned.
 
     The needs are those of the module that the front end ``spirv`` has.
 
@@ -242,7 +242,7 @@ def _failing(entry: WrongSubcase) -> int:
 
 
 def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[tuple[Match, ...]]) -> list[tuple[Match, ...]]:
-    """Return what fits the first failing subcases with the failing elements of the whole case that it explains.
+    """Return the matches of the first failing subcases, with the number of failing elements of the whole case that each explains.
 
     Args:
         wrong: every failing subcase; ``found`` has what fits each of the first ones.
@@ -258,7 +258,7 @@ def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[t
 
 
 def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Collection[str]) -> list[tuple[Match, ...]]:
-    """Return what fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
+    """Return the matches of each of the first failing subcases; if some match all of them, only these: one defect explains them all."""
     try:
         found = [_diagnosis(plan, entry, foreseen=foreseen) for entry in wrong[:SHOWN_SUBCASES]]
         shared = set.intersection(*({match.key for match in matches} for matches in found))
@@ -270,7 +270,7 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Colle
         ]
         return _counted(plan, wrong, found)
     except Exception as error:
-        # Best effort: a bug of the diagnosis must not hide what the device did.
+        # Best effort: a bug of the diagnosis must not hide the device's failure.
         why = Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}")
         return [(why,) for _ in wrong[:SHOWN_SUBCASES]]
 
@@ -315,7 +315,7 @@ def _first_match(diagnoses: Sequence[Sequence[Match]]) -> str:
 def _told(
     case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], more: str, code: str, effort: Effort
 ) -> tuple[list[str], tuple[Failure, ...], list[tuple[Match, ...]]]:
-    """Return paragraphs about subcases that are not as they should be, what the journal keeps of them, and what explains the first ones.
+    """Return paragraphs about subcases with wrong results, their journal entries, and the explanations of the first ones.
 
     Args:
         plan: whose ``expected`` is what the subcases should be.
@@ -334,9 +334,9 @@ def _told(
         name = plan.subcases[entry.index].name
         matches = diagnoses[place] if place < len(diagnoses) else ()
         if place < len(diagnoses):
-            again = "" if entry.round == 1 else f", run {entry.round} of the same dispatch (what came before was right)"
+            again = "" if entry.round == 1 else f", run {entry.round} of the same dispatch (the earlier ones were right)"
             blocks.append(f"subcase {name}{again}:")
-            # What explains a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
+            # The explanation of a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
             elements = any(mismatch.matrix for mismatch in entry.mismatches)
             blocks.extend(
                 format_mismatch(

@@ -39,18 +39,18 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
     """Write ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
 
     Raises:
-        CtsError: the folder cannot be written, or GLSL cannot say the case and ``front_end`` asks for it.
+        CtsError: the folder cannot be written, or ``front_end`` is GLSL, which cannot express the case.
     """
     built = build(case)
     program = built.program
     command = f"cts repro '{case.id}' DIR --front-end {front_end} --device DEVICE"
-    again = Again(command, "adding what comes back as `got/`")
+    again = Again(command, "adding the results as `got/`")
     plan = arrange(built)
     write_arrangement(case.id, again, program, plan, folder, front_end, Grounds(rules(case, plan), case.disputed))
 
 
 def rules(case: Case, plan: Arrangement) -> tuple[str, ...]:
-    """Return the requirements and positions that the expectations of a case rest on, with their texts and places, a line each."""
+    """Return the requirements and positions on which the expectations of a case depend, with their texts and places, one line each."""
     authorities = dict.fromkeys(placed.expectation.authority for expected in plan.expected for placed in expected.placed)
     lines = [line for one in authorities for line in quoted(one.requirement, tuple(filter(None, (one.position, one.quality))), case)]
     return tuple(dict.fromkeys(lines))
@@ -58,11 +58,9 @@ def rules(case: Case, plan: Arrangement) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """Why what is expected is expected.
-
-    Attributes:
-        rules: requirements and positions with their texts, a line each.
-        disputed: ids of the positions without which the text may forbid the module.
+    """The grounds of an expectation. Attributes:
+    rules: requirements and positions with their texts, a line each.
+    disputed: ids of the positions without which the text may forbid the module.
     """
 
     rules: tuple[str, ...] = ()
@@ -95,7 +93,7 @@ def write_arrangement(
     Args:
         id_: names them; of the form of a case's id, by which the folder is known when it is written again.
         again: how they are run with the suite.
-        grounds: why what is expected is expected.
+        grounds: of the expectations.
 
     Raises:
         CtsError: see write_reproduction.
@@ -161,7 +159,7 @@ def _write_module(folder: Path, program: Program, built: Kernel) -> None:
     try:
         shader.write_text(emit(program), encoding="utf-8")
     except NotExpressible as error:
-        (folder / "no-shader.txt").write_text(f"GLSL cannot say this case: {error}\n", encoding="utf-8")
+        (folder / "no-shader.txt").write_text(f"GLSL cannot express this case: {error}\n", encoding="utf-8")
 
 
 def _write_subcase(folder: Path, built: Kernel, plan: Arrangement, index: int) -> None:
@@ -181,7 +179,7 @@ def _write_subcase(folder: Path, built: Kernel, plan: Arrangement, index: int) -
 
 
 def after(expected: Expected, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return what each array holds afterwards where every element has the first of its allowed values."""
+    """Return the contents of each array after the run if every element has the first of its allowed values."""
     contents = {name: array.copy() for name, array in before.items()}
     for placed in expected.placed:
         scatter(contents[placed.array], placed.offsets, placed.expected.bits)
@@ -287,7 +285,7 @@ def _invocations(built: Kernel) -> dict[str, Any]:
     return {
         "local_size": {
             "constant_id": built.local_size_constant_id,
-            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)"
+            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless stated otherwise)"
             if built.invocations is None
             else f"{built.invocations}",
             "subgroups": built.subgroups,
@@ -300,7 +298,7 @@ def _invocations(built: Kernel) -> dict[str, Any]:
 _SHADER_OBJECTS: Mapping[ShaderObject, str] = {
     "spirv": "make a shader object in place of the pipeline (vkCreateShadersEXT), and bind that",
     "binary": "make a shader object, another one of its binary code (vkGetShaderBinaryDataEXT), and bind that in place of a pipeline",
-    "in_turn": "make a shader object too; bind it for the first dispatch, the pipeline for the second, and so on in one command buffer",
+    "in_turn": "also make a shader object; bind it for the first dispatch, the pipeline for the second, and so on in one command buffer",
 }
 
 _DRAWS: Mapping[DrawnStage, str] = {
@@ -319,7 +317,7 @@ def _windows(windows: Windows) -> dict[str, Any]:
 
 
 def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:
-    """How to fill a buffer of matrices in a layout of the device's, whose files have them row-major and without padding."""
+    """How to fill a buffer of matrices in a layout that the device decides; the files have them row-major and without padding."""
     return {
         "how": "convert each matrix by vkConvertCooperativeVectorMatrixNV before the dispatch, and back after it",
         "component": opaque.component.name,
@@ -348,19 +346,20 @@ With the suite, on any device, {again_what}:
 
 | file | what it has |
 |---|---|
-| `{shader}` | the shader in GLSL; missing where GLSL cannot say it |
+| `{shader}` | the shader in GLSL; missing if GLSL cannot express it |
 | `module.spv`, `module.spvasm` | what runs, by the front end {front_end}; and as text |
-| `N-NAME/before/` | what each buffer holds before dispatch N; bytes that no store covers are poison, and must survive |
-| `N-NAME/expected/elements.txt` | what each element may hold after it; `elements.csv` has the same in columns, `*.bin` one allowed result |
+| `N-NAME/before/` | the contents of each buffer before dispatch N; bytes that no store covers are poison, and must not change |
+| `N-NAME/expected/elements.txt` | the permitted values of each element after it; `elements.csv` has the same in columns, `*.bin` one
+allowed result |
 | `kernel.json` | how to {make} and connect it, for a program of your own |
 
 | subcase | operands | workgroups |
 |---|---|---|
 """
 
-_PROGRAM = """`repro.c` needs a C compiler, Vulkan's headers and its loader. It prints the wrong elements, with what they may be and what
-came; its last line is the verdict. It ends with 0 if all is right, 1 if not, 2 if it cannot run, and 77 if no device has what the shader
-needs.
+_PROGRAM = """`repro.c` needs a C compiler, Vulkan's headers and its loader. It prints the wrong elements, with their permitted and
+received values; its last line is the verdict. It ends with 0 if all is right, 1 if not, 2 if it cannot run, and 77 if no device
+supports the shader.
 
     cc -o repro repro.c -lvulkan -lm && ./repro
 """

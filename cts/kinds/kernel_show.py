@@ -1,4 +1,4 @@
-"""What ``cts show`` says of a kernel case."""
+"""The output of ``cts show`` for a kernel case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from generators.types import ComponentType
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Show the case's arrays and policy, and what else is wanted."""
+    """Show the case's arrays and policy, and the requested parts."""
     built = build(case)
     program = built.program
     shown: Json = {
@@ -47,13 +47,13 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def glsl(program: Program) -> str:
-    """Return the shader, or a comment that says why GLSL cannot say it."""
+    """Return the shader, or a comment that says why GLSL cannot express it."""
     from generators.glsl.emit import emit
 
     try:
         return emit(program)
     except NotExpressible as error:
-        return f"// GLSL cannot say: {error}\n"
+        return f"// GLSL cannot express: {error}\n"
 
 
 def _numbers(data: np.ndarray, component: ComponentType) -> list[Any]:
@@ -87,7 +87,7 @@ def _expected(subcase: Subcase, want: Expected) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what ``show`` returned, for people."""
+    """Yield the result of ``show``, for people."""
     if "pipelines" in shown:
         yield "  one module, a pipeline each for " + "; ".join(shown["pipelines"])
     if "policy" in shown:

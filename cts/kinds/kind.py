@@ -1,4 +1,4 @@
-"""What the suite does with the cases of one kind."""
+"""The operations of the suite on the cases of one kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Add the time of the block to ``name``, also if it raises."""
+        """Add the time of the block to ``name``, even if it raises."""
         begin = time.perf_counter()
         try:
             yield
@@ -94,7 +94,7 @@ class Kind:
 
 
 def not_supported(missing: Reason) -> Judgement:
-    """Return the judgement of a case that needs what is missing."""
+    """Return the judgement of a case with a missing need."""
     return Judgement(Verdict.NOT_SUPPORTED, missing.code, one_line(missing.text), missing.text)
 
 

@@ -1,4 +1,4 @@
-"""What the cases of the nightly tier need of a device, pinned in ``golden/needs/<family>.tsv``: a run builds no case that it need not run.
+"""The needs of the cases of the nightly tier, pinned in ``golden/needs/<family>.tsv``: a run builds no case that it need not run.
 
 A line of a case has a key, which is a digest of its line in ``golden/tiers``, so needs of a case that has changed since are not found.
 Then it has, for every pipeline of the case, the numbers of three of the parts above it, and the pipeline's label.
@@ -25,7 +25,7 @@ FOLDER = Path("golden", "needs")
 _PARTS = (("environment", Environment), ("sizes", Sizes), ("types", Types))
 _FIELDS = digest([f"{name}.{field}".encode() for name, part in _PARTS for field in part._fields])
 _HEAD = f"# what each case needs of a device, by parts that several have ({_FIELDS}); written by 'cts golden --update'"
-"""With a digest of what the parts have: the needs of a file that was written when they had something else are not found."""
+"""The header, with a digest of the parts' fields: the needs of a file with other fields are not found."""
 
 CaseNeeds = tuple[tuple[str, KernelNeeds], ...]
 """Label and needs of each pipeline of a case."""
@@ -99,7 +99,7 @@ def _decoded(place: int, text: str) -> Any:
 
 
 def read_needs_file(path: Path) -> PinnedNeeds:
-    """Return what ``path`` pins; nothing if there is no such file, or one with other parts."""
+    """Return the pinned needs of ``path``; empty if the file does not exist, or has other parts."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -24,14 +24,14 @@ from generators.property_query import MatrixInfo, Rule
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
 
 _SPARE = 3
-"""Structures that an array has beyond what a call is told of."""
+"""Structures of an array beyond the count that a call is given."""
 
 _STAGE_COMPUTE = 0x20
 _LEAST_LARGEST_DIMENSION = 256
 
 _LAST_CORE_COMPONENT = 10
 _EXTENSION_ENUMERANTS = range(1_000_000_000, 2_000_000_000)
-"""Where Vulkan's extensions have their enumerants: which of them are component types changes with every new one."""
+"""The range of the enumerants of Vulkan's extensions: new ones may add component types."""
 _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 
@@ -47,7 +47,7 @@ class Commanded:
 
     @property
     def asked_for(self) -> AskedFor | None:
-        """Return what the command is given besides count and array."""
+        """Return the arguments of the command other than count and array."""
         if self.info is None:
             return None
         size = 0 if self.info.varying else self.description.subgroup_size
@@ -62,7 +62,7 @@ class Commanded:
         return self.device.ask(PropertyCall(self.command, capacity, capacity + _SPARE, self.asked_for))
 
     def all(self) -> np.ndarray:
-        """Return every structure that there is."""
+        """Return all structures."""
         return self.fill(self.count().count).structures(self.command)[:-_SPARE]
 
 
@@ -78,7 +78,7 @@ def _expect(answer: PropertyAnswer, result: int, count: int) -> Iterator[str]:
 
 
 def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: int) -> Iterator[str]:
-    """Check that the first ``written`` structures are filled in, and that the others are as they were."""
+    """Check that the first ``written`` structures are filled in, and that the others have not changed."""
     structures = answer.structures(asked.command)
     before = fresh(PropertyCall(asked.command, capacity, capacity + _SPARE))
     for field in ("sType", "pNext"):
@@ -95,7 +95,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
 
 
 def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
-    """Check that what came is among all that there is, each at most as often."""
+    """Check that the returned structures are among all existing ones, each at most as often."""
     known = [structure.tobytes() for structure in asked.all()]
     for structure in answer.structures(asked.command)[:count]:
         if structure.tobytes() not in known:
@@ -279,7 +279,7 @@ def _properties2_supported(asked: Commanded) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PropertyRule:
-    """A rule that what a device says of itself keeps.
+    """A rule for the answers of a device to property queries.
 
     Attributes:
         words: what the rule asks for.
@@ -318,16 +318,16 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             _count,
         ),
         "all": _of_capacity("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
-        "generous": _of_capacity("of a larger array the rest stays as it was: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
+        "generous": _of_capacity("the rest of a larger array does not change: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
         "one_short": _of_capacity("an array for all but one gives VK_INCOMPLETE and nothing beyond it", "n - 1", lambda n: n - 1),
         "one": _of_capacity("an array for one structure has one afterwards, and nothing beyond it", "1", lambda _: 1),
         "none": _of_capacity("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", "0", lambda _: 0),
         "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
-        "values": PropertyRule("every member has a value that it may have", _ALL, _values),
+        "values": PropertyRule("every member has a valid value", _ALL, _values),
         "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
         "scopes": PropertyRule("the scope is subgroup, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
         "stages": PropertyRule(
-            "cooperative matrices are for compute shaders alone",
+            "cooperative matrices are only for compute shaders",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",
             _stages,
         ),
@@ -357,9 +357,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "cooperativeMatrixWorkgroupScope",
         ),
         "matrix_required": PropertyRule("the five combinations of types that every device must support are listed", _ALL, _matrix_required),
-        "vector_values": PropertyRule(
-            "every member has a value that it may have, and only inputInterpretation is packed", _ALL, _vector_values
-        ),
+        "vector_values": PropertyRule("every member has a valid value, and only inputInterpretation is packed", _ALL, _vector_values),
         "vector_required": PropertyRule(
             "the six combinations that every device must support are listed",
             _ALL,
@@ -367,12 +365,12 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             required=tuple(tuple(INTERPRETATIONS[name].vk for name in one.split(".")) for one in _REQUIRED),
         ),
         "vector_stages": PropertyRule(
-            "cooperative vectors are for compute shaders, at least, where a queue computes",
+            "cooperative vectors are at least for compute shaders, if a queue supports compute",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
             _vector_stages,
         ),
         "vector_components": PropertyRule(
-            "a cooperative vector may have 128 components, at least",
+            "a cooperative vector may have at least 128 components",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
             _vector_components,
         ),

@@ -1,4 +1,4 @@
-"""Query cases: a device's property commands keep a rule."""
+"""Query cases: a device's property commands must keep a rule."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
 
 
 def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule, info: MatrixInfo | None) -> Reason | None:
-    """Return what the device lacks for the rule to say something of it; None if nothing."""
+    """Return why the rule does not apply to the device; None if it does."""
     extensions = description.extra.get("extensions")
     if extensions is not None and command.extension not in extensions and not description.features.get(command.feature):
         return Reason(Code.MISSING_EXTENSION.of(command.extension), f"extension {command.extension}")
@@ -83,7 +83,7 @@ def _lacking(description: DeviceDescription, command: PropertyCommand, rule: Pro
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """Digest the rule, which is what is expected; there is neither a module nor an input."""
+    """Digest the rule, which is the expected result; there is neither a module nor an input."""
     query = build_query(case)
     info = [] if query.info is None else [query.info.text.encode()]
     return "-", "-", digest([query.command.encode(), query.rule.encode(), *info])
@@ -104,7 +104,7 @@ def _calls(query: PropertyQuery) -> str:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what ``show`` returned, for people."""
+    """Yield the result of ``show``, for people."""
     for name in ("command", "rule", "calls"):
         yield f"  {name}: {shown[name]}"
     for name in ("glsl", "spirv"):
@@ -113,7 +113,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
-    """Write what to call, and what must come back.
+    """Write the call and its correct results.
 
     Raises:
         CtsError: the folder cannot be written.
@@ -147,10 +147,10 @@ The rule for `{command}`: {words}.
 
 Calls: {calls}.
 
-Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so
-what the command writes is seen. Nothing else is created on the physical device.
+Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so the command's
+writes are visible. Nothing else is created on the physical device.
 
-With the suite, which says what came back:
+With the suite, which shows the results:
 
     cts repro '{id}' DIR --device DEVICE
 """
@@ -159,7 +159,7 @@ _COMMENT_WIDTH = 130
 
 _PROGRAM = """
 Without the suite: `repro.c` needs a C compiler, Vulkan's headers and its loader. Its last line is the verdict. It ends with 0 if the rule
-is kept, 1 if not, 2 if it cannot run, and 77 if no device has what the rule is about.
+is kept, 1 if not, 2 if it cannot run, and 77 if the rule applies to no device.
 
     cc -o repro repro.c -lvulkan && ./repro
 """

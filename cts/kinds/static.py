@@ -1,4 +1,4 @@
-"""Static cases: a validator accepts or rejects a module, and what it says names the rule."""
+"""Static cases: a validator accepts or rejects a module, and its message names the rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def judge(
     watch: Stopwatch,
     effort: Effort,  # noqa: ARG001 (no search explains what fails)
 ) -> Judgement:
-    """Judge whether the validator says of the module what it must."""
+    """Judge whether the validator gives the right answer for the module."""
     with watch.step("emit"):
         check = build_module(case)
     with watch.step("device"):
@@ -36,7 +36,7 @@ def judge(
 
 
 def _failed(check: ModuleCheck, answer: Answer, wrong: Reason) -> Judgement:
-    """Return a judgement whose message says what the module is, what had to be said of it, and what was."""
+    """Return a judgement whose message describes the module, the right answer, and the validator's answer."""
     must = "accept it" if check.says is None else f"reject it with a message that has {check.says}"
     lines = (wrong.text, f"rule: {check.rule}", f"a validator must {must}", f"the validator says: {answer.message or '(nothing)'}")
     return Judgement(Verdict.FAIL, wrong.code, one_line(wrong.text), "\n".join(lines), 1)
@@ -55,13 +55,13 @@ def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
     if answer.accepted:
         return Reason(Code.FAIL_ACCEPTED.of(), f"an invalid module is accepted: {check.rule}")
     if not check.says.matches(answer.message):
-        text = f"rejected for another reason than the rule's (expected {check.says}): {one_line(answer.message)}"
+        text = f"rejected for a reason other than the rule (expected {check.says}): {one_line(answer.message)}"
         return Reason(Code.FAIL_MESSAGE.of(), text)
     return None
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """Digest the module, and what a validator must make of it; there are no inputs."""
+    """Digest the module and the right answer of a validator; there are no inputs."""
     check = build_module(case)
     says = "" if check.says is None else "\n".join(check.says.texts)
     return digest([check.module]), "-", digest([str(check.accepted).encode(), says.encode()])
@@ -81,7 +81,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what ``show`` returned, for people."""
+    """Yield the result of ``show``, for people."""
     for name in ("rule", "verdict"):
         yield f"  {name}: {shown[name]}"
     if "says" in shown:
@@ -93,7 +93,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the module is its own)
-    """Write the module, its disassembly, and what a validator must make of it.
+    """Write the module, its disassembly, and the right answer of a validator.
 
     Raises:
         CtsError: the folder cannot be written.
@@ -119,4 +119,4 @@ def module_text(module: bytes) -> str:
     try:
         return disassemble(module)
     except NotSpirv as why:
-        return f"; this module cannot be disassembled, which is what a validator must find: {why}\n"
+        return f"; this module cannot be disassembled, and a validator must reject it for that: {why}\n"

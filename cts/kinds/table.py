@@ -1,4 +1,4 @@
-"""The kinds of case: what the suite does with each, and who judges it."""
+"""The kinds of cases: the suite's operations on each, and its judges."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
         ),
     }
 )
-"""What the suite does with the cases of each kind."""
+"""The operations of the suite on the cases of each kind."""
 
 
 def unjudged(kind: CaseKind, judge: Judge) -> Reason | None:
@@ -65,5 +65,5 @@ def unjudged(kind: CaseKind, judge: Judge) -> Reason | None:
 
 
 def unjudged_reason(kind: CaseKind, description: DeviceDescription) -> Reason:
-    """Return why what is described judges no case of a kind that it does not judge."""
+    """Return why the described device or validator judges no case of a kind."""
     return Reason(Code.MISSING_JUDGE.of(kind.name.lower()), KINDS[kind].unjudged.format(name=description.name))

@@ -1,4 +1,4 @@
-"""Makes the dispatches and the data of a failing kernel case few: one subcase that fails alone, and zeros for what does not matter."""
+"""Reduces the dispatches and the data of a failing kernel case: one subcase that fails alone, with zeros for irrelevant data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class Fewest:
 
 
 def fewest(case: Case, ending: Ending, holder: DeviceHolder, front_end: FrontEnd, budget: Budget, show: Show) -> Fewest | None:
-    """Return one dispatch of a case that ends alike, with as many zeros in its data as were found; None if no dispatch does so alone.
+    """Return one dispatch of a case that ends in the same way, with as many zeros in its data as were found; None if no dispatch does so
+    alone.
 
     Args:
         case: that ends so.
@@ -89,11 +90,11 @@ class _Search:
         self._ending, self._holder, self._front_end, self._budget, self._show = ending, holder, front_end, budget, show
 
     def ends_alike(self, program: Program, subcase: Subcase, what: str) -> bool:
-        """Run one dispatch, if the reference model has expected results for it, and tell whether it ends alike."""
+        """Run one dispatch, if the reference model has expected results for it, and tell whether it ends in the same way."""
         try:
             plan = _arranged(program, subcase)
         except CtsError:
-            # Data that nothing is expected of, such as a quotient of zeros.
+            # Data without an expected result, such as a quotient of zeros.
             return False
         self._budget.take()
         ended = _run(plan, self._holder, self._front_end)

@@ -1,4 +1,4 @@
-"""How a case ended, and whether another one ended in the same way."""
+"""Endings of cases, and their comparison."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cts.verdict.failure import Match
 from cts.verdict.verdict import CaseResult, Verdict
 
 BAD = frozenset({Verdict.FAIL, Verdict.QUALITY_WARNING, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.RESOURCE_ERROR})
-"""Verdicts of which a smaller case is sought."""
+"""Verdicts for which a smaller case is sought."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Ending:
     defects: frozenset[str] = frozenset()
 
     def is_like(self, other: Ending) -> bool:
-        """Tell whether ``other`` has the same verdict and code, and shares a defect; where neither has one, that is the same too."""
+        """Tell whether ``other`` has the same verdict and code, and shares a defect, or neither has one."""
         if (self.verdict, self.code) != (other.verdict, other.code):
             return False
         return bool(self.defects & other.defects) or not (self.defects or other.defects)

@@ -1,4 +1,4 @@
-"""Which labels of a parameter are simpler than others, and cases with one label replaced."""
+"""Orders the labels of a parameter by simplicity, and replaces one label of a case."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def simplest_first(parameter: Parameter, current: str) -> list[str]:
 
 
 def _parts(label: str) -> tuple[int, str]:
-    """Return the product of the sizes at the beginning of a label, 0 where it has none, and what follows them."""
+    """Return the product of the sizes at the beginning of a label, 0 if it has none, and the rest of the label."""
     found = _SIZES.fullmatch(label)
     return (math.prod(map(int, found[1].split("x"))), found[2]) if found else (0, label)
 

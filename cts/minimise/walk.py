@@ -1,4 +1,4 @@
-"""Walks the parameters of a failing case towards their defaults, and finds out which of them matter."""
+"""Walks the parameters of a failing case towards their defaults, and finds the ones that matter."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MOST_LABELS = 8
 """Labels of one parameter that are tried in one round."""
 
 OTHER_LABELS = 3
-"""Further labels of each parameter by which its part in the failure is told."""
+"""Further labels of each parameter that are tried to tell whether it matters."""
 
 SAYS_NOTHING = frozenset({Verdict.NOT_SUPPORTED, Verdict.ERROR})
 """Endings that do not tell whether a label matters."""
 
 
 class Spent(Exception):
-    """The runs or seconds that there were are used up."""
+    """The runs or seconds are used up."""
 
 
 @dataclass
 class Budget:
-    """What a search may still use.
+    """The remaining budget of a search.
 
     Attributes:
         runs: of cases.
@@ -65,7 +65,7 @@ class Part(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of one parameter of the smallest case.
+    """The findings about one parameter of the smallest case.
 
     Attributes:
         name, label: the parameter, and its label in the smallest case.
@@ -81,7 +81,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Smallest:
-    """What a walk has found.
+    """The result of a walk.
 
     Attributes:
         case: the smallest case that ends like the first one.
@@ -122,7 +122,7 @@ class Walk:
             findings.extend(self._findings(case, ending))
         except Spent:
             complete = False
-            # What the last round found is kept.
+            # The findings of the last round are kept.
             case = self._best if self._best is not None else case
         return Smallest(case, self._known[case.id], tuple(findings), complete)
 

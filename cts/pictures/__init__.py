@@ -1,1 +1,1 @@
-"""Pictures of what a tensor access reaches."""
+"""Pictures of the elements that a tensor access reaches."""

@@ -22,7 +22,7 @@ _NAMED_COLUMNS = 16
 
 _GAP, _MARGIN, _LINE, _LETTER = 26, 16, 17, 8
 _WIDTH = 940
-"""What the tensor's slices fill at most before the next one goes below."""
+"""Largest width of the tensor's slices before the next one goes below."""
 
 _FOLD = 32
 """Elements of a line of a tensor with one dimension."""
@@ -146,7 +146,7 @@ class _Cell:
 
 
 def _outcome(tensor: TensorMap, element: int) -> str:
-    """Tell what becomes of an element, for people."""
+    """Describe the fate of an element, for people."""
     load = tensor.access == "load"
     if tensor.in_slice[element] == NOWHERE:
         return "is left out by the clip window: " + ("it keeps what the matrix had" if load else "it is not stored")

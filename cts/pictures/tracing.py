@@ -1,4 +1,4 @@
-"""What the reference model finds for the tensor loads and stores of a program."""
+"""Traces the tensor loads and stores of a program in the reference model."""
 
 from __future__ import annotations
 

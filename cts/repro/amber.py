@@ -98,7 +98,7 @@ def _data(name: str, contents: bytes) -> Iterator[str]:
 
 
 def _run(number: int, run: Run, shader: str) -> Iterator[str]:
-    """Yield a dispatch with buffers and a pipeline of its own."""
+    """Yield a dispatch with its own buffers and pipeline."""
     slots: tuple[BufferSlot, ...] = run.kernel.buffers
     for slot, contents in zip(slots, run.dispatch.contents, strict=True):
         yield from _data(f"{slot.name}{number}", contents.tobytes())

@@ -36,7 +36,7 @@ _IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExten
 """Features that a program enables where the device has them."""
 
 _NO_CONSTANT = "UINT32_MAX"
-"""In place of a SpecId: that of no constant."""
+"""A SpecId that no constant has."""
 
 _ROBUST = ("cooperativeMatrixRobustBufferAccess", "pipelineRobustness")
 
@@ -125,7 +125,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
 
 
 def _stage(draw: Draw | None) -> dict[str, Any]:
-    """Return what depends on the stage; of a draw also its sizes and the vertex shader of its triangle."""
+    """Return the values that depend on the stage; for a draw also its sizes and the vertex shader of its triangle."""
     if draw is None:
         return {
             "draw": None,
@@ -164,7 +164,7 @@ def _refuse(runs: Sequence[Run]) -> None:
 
 
 def _shared(kernel: Kernel) -> Kernel:
-    """Return what the pipelines of a program have in common."""
+    """Return the values that the pipelines of a program have in common."""
     constants = tuple(replace(constant, value=0) for constant in kernel.specialization)
     return replace(kernel, specialization=constants, subgroups=1, invocations=None, required_subgroup_size=None)
 
@@ -208,7 +208,7 @@ class Features:
         return [one for one in feature_structures() if one in self._used]
 
     def chained(self) -> dict[str, Any]:
-        """Return what device.c.jinja and structures.c.jinja ask for."""
+        """Return the values that device.c.jinja and structures.c.jinja need."""
         return {
             "structures": self.structures,
             "extension_room": max(1, sum(bool(one.extension) for one in self.structures)),
@@ -236,7 +236,7 @@ class Features:
             self._enable(structure.path(feature), f"has.{structure.path(feature)}")
 
     def require(self, alternatives: Sequence[str]) -> None:
-        """Require one of some features, and enable all of them that there are."""
+        """Require one of some features, and enable all of them that the device has."""
         found = [(name, self._structure(name)) for name in alternatives]
         conditions = [f"floats.{name}" if one is None else f"has->{one.path(name)}" for name, one in found]
         condition = Condition(" || ".join(conditions), f"feature {' or '.join(alternatives)}")
@@ -259,7 +259,7 @@ class Features:
 
 
 def _features(kernel: Kernel, needs: ModuleNeeds) -> Features:
-    """Return what a kernel needs."""
+    """Return the features that a kernel needs."""
     used = Features({SPIRV_EXTENSIONS[name] for name in needs.extensions if name in SPIRV_EXTENSIONS})
     used.require_extensions()
     for mode, width in needs.float_modes:

@@ -1,4 +1,4 @@
-"""One C file that converts matrices between layouts and judges what comes back; it needs nothing but a compiler and the Vulkan loader."""
+"""One C file that converts matrices between layouts and judges the results; it needs nothing but a compiler and the Vulkan loader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each element may be after a dispatch, as text that a short program can read.
+"""The permitted values of each element after a dispatch, as text that a short program can read.
 
 A line for each element: array, byte offset, type, instance, row, column, and what is permitted; after a semicolon what is expected, where
 that is less. A set is bits in hexadecimal, ranges ``LOW..HIGH`` of values, and words: ``nan`` for every NaN, ``any`` for all bits,
@@ -21,7 +21,7 @@ FILE = "elements.txt"
 HEADING = "# array byte type instance row column: what is permitted; what is expected, where that is less\n"
 
 _EXACT_IN_A_DOUBLE = 32
-"""Bits of an integer up to which a range of doubles says what it is compared with."""
+"""Most bits of an integer for which a range of doubles is exact."""
 
 Place = tuple[int, int, int]
 
@@ -71,7 +71,7 @@ def _words(allowed: ValueSet, at: Place) -> list[str]:
 
 
 def _bits(bits: int, allowed: Exact | OneOf) -> list[str]:
-    """Return the bits, with what stands for the same value."""
+    """Return the bits, with other encodings of the same value."""
     component = allowed.component
     digits = 2 * component.bytes
     own = f"{bits:0{digits}x}"

@@ -1,4 +1,4 @@
-"""The folder that ``cts repro`` writes: what every kind of case has in common."""
+"""The folder that ``cts repro`` writes: the common parts of all kinds of cases."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def add_result(folder: Path, result: CaseResult) -> None:
 
 
 def _told(result: CaseResult) -> str:
-    """Return in Markdown what happened."""
+    """Return the result in Markdown."""
     code = f" ({result.code})" if result.code else ""
     head = f"**{result.verdict}**{code} on {result.device}, {result.driver}, with the front end {result.front_end}."
     if result.failures:

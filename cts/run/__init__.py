@@ -1,1 +1,1 @@
-"""A run: which cases, in which order, judged where, and what it prints."""
+"""A run: the selection and order of its cases, the processes that judge them, and its output."""

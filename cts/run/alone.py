@@ -1,4 +1,4 @@
-"""The plugin's part that judges what was set aside: in the main process, after every other process has closed its device."""
+"""The plugin's part that judges the cases that were set aside: in the main process, after every other process has closed its device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
 
 BRIEFLY = 1.0
-"""Seconds that each step of a case may take at first that is known not to come to its end."""
+"""First time limit, in seconds, for each step of a case that is known not to finish."""
 
 
 class Alone:
@@ -79,7 +79,7 @@ class Alone:
         """Judge every case that waits.
 
         Raises:
-            StageUnavailable: shaders of a stage do not come to their end any more; the other cases are judged, and those of the stage, from
+            StageUnavailable: shaders of a stage no longer finish; the other cases are judged, and those of the stage, from
                 the one that it was lost in, have no verdict.
             DeviceUnavailable: the device is gone; the case that it was lost in, and those after it, have no verdict.
             JournalError: a verdict cannot be kept.
@@ -91,7 +91,7 @@ class Alone:
             if len(self._waiting) > kept_back:
                 reporter.write_line(f"{len(self._waiting) - kept_back} set aside: each is judged again now, with nothing beside it")
             if kept_back:
-                reporter.write_line(f"{kept_back} kept for the end: by the known failures of the driver they cost the device")
+                reporter.write_line(f"{kept_back} kept for the end: according to the known failures of the driver they lose the device")
         limit = self._settings.limit
         gone: dict[tuple[int, str | None], StageUnavailable] = {}
         for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
@@ -133,6 +133,6 @@ class Alone:
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]
         case = find_case(self._casebook, id_)
-        # What it ends with now is its verdict, so it has the run's limit, unless somebody says otherwise.
+        # Its result now is its verdict, so it has the run's limit, unless a known failure says otherwise.
         effort = replace(settings.effort(case, self._budget), limit=limit)
         return replace(judge(case, holder, settings.front_end, settings.tier, attempt, effort), unit=settings.unit)

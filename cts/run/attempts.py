@@ -1,4 +1,4 @@
-"""Which judgements of a case are still to be made, where ``--repeat`` asks for several and a journal has some."""
+"""The remaining judgements of a case, if ``--repeat`` asks for several and a journal has some."""
 
 from __future__ import annotations
 

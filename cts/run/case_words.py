@@ -1,4 +1,4 @@
-"""What a word of ``-k`` finds in a case."""
+"""The matches of a word of ``-k`` in a case."""
 
 from __future__ import annotations
 

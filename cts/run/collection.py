@@ -56,7 +56,7 @@ class CasesFile(pytest.File):
                 item.extra_keyword_matches.update(words)
                 yield item
         except CtsError as error:
-            # The message says what to do; where in our code it arose does not matter to its reader.
+            # The message says what to do; its place in the suite's code does not help its reader.
             raise self.CollectError(str(error)) from error
 
 
@@ -82,7 +82,7 @@ class CaseItem(pytest.Item):
 
 
 class BlockItem(pytest.Item):
-    """A block of the full tier, whose cases are enumerated when it is their turn: an item for each of millions would fill the memory."""
+    """A block of the full tier, whose cases are enumerated only when they are judged: items for millions of cases would fill the memory."""
 
     def __init__(self, *, block: Block, selection: Selection, **keywords: Any) -> None:
         super().__init__(**keywords)

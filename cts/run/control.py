@@ -1,4 +1,4 @@
-"""Whether the device still works: a case that has passed, or a shader without cooperative types, is run and is not recorded.
+"""Checks whether the device still works: it runs a case that has passed, or a shader without cooperative types, and does not record it.
 
 A driver that has been lost for good loses every case from then on; none of them is to blame.
 """
@@ -23,10 +23,10 @@ IN_A_ROW = 3
 """How many cases lose their device in a row before the control case is run."""
 
 RUNS = 4
-"""How often in a row a control has to work: what a device can no longer do, it may do now and then."""
+"""How often in a row a control must work: a broken device may still work now and then."""
 
 LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
-"""The verdicts of a case that cost its device."""
+"""The verdicts of a case that lost its device."""
 
 PLAIN = "plain_shaders"
 """The family whose shaders have no cooperative types; its first parameter is the stage."""
@@ -67,12 +67,12 @@ def plain_case(casebook: Casebook, id_: str) -> str | None:
 
 
 def verdict_of_control(result: CaseResult, known: KnownFailures, case: Case) -> Verdict:
-    """Return how a control ended; a driver that is known to lose it is no more lost than before."""
+    """Return the verdict of a control; a known loss of the device does not count as a new one."""
     return result.verdict if result.verdict is Verdict.PASS else known.judged(result, case).verdict
 
 
 class StageUnavailable(DeviceUnavailable):
-    """Shaders of one stage do not come to their end, even without cooperative types.
+    """Shaders of one stage do not finish, even without cooperative types.
 
     Attributes:
         plain: the id of the case without cooperative types (``plain_case``).
@@ -84,15 +84,14 @@ class StageUnavailable(DeviceUnavailable):
 
 
 class ControlCase:
-    """Runs controls after a case cost its device.
+    """Runs controls after a case lost its device.
 
     A device may be lost in part: for fragment shaders and not for others, for example. So a shader without cooperative types in the stage
-    of the case must come to its end. And the quickest case of its family that has passed so far must pass; where none has, the quickest of
-    all.
+    of the case must finish. And the quickest case of its family that has passed so far must pass; if none has, the quickest of all.
 
     Args:
         rerun: runs a case again.
-        retries: of a control that does not do what it must.
+        retries: of a failed control.
         sleep: waits for some seconds.
         proven: cases that passed in the run that this one resumes.
         plain: returns the id of the case without cooperative types that runs in the stage of a case, if there is one (``plain_case``).
@@ -116,16 +115,15 @@ class ControlCase:
         self._row = 0
 
     def passed(self, id_: str, seconds: float) -> None:
-        """Take note of a case that has passed on the device."""
+        """Record a case that has passed on the device."""
         self._row = 0
         family = family_of(id_)
         if family not in self._quickest or seconds < self._quickest[family][1]:
             self._quickest[family] = id_, seconds
 
     def lost(self, id_: str) -> None:
-        """Take note of a case that cost its device; after some in a row, see that the quickest case that has passed still passes.
-
-        Nobody is blamed yet, and a device that draws no more still judges dispatches, so this asks no shader without cooperative types.
+        """Record a case that lost its device; after some in a row, check that the quickest passed case still passes. No case is blamed yet,
+        and a device that can no longer draw still judges dispatches, so this runs no shader without cooperative types.
 
         Raises:
             DeviceUnavailable: it does not pass any more, however often that is tried.
@@ -163,8 +161,8 @@ class ControlCase:
             raise DeviceUnavailable(what, attempts=self._retries.attempts, control=control.id, verdict=verdict)
 
     def _wrong(self, id_: str, control: _Control) -> tuple[str, Verdict] | None:
-        """Return what is wrong with the device after the case ``id_``, and how the control ended; None if the control works, now or after
-        some tries."""
+        """Return the device's problem after the case ``id_`` and the verdict of the control; None if the control works, now or after some
+        tries."""
         verdict = Verdict.PASS
         for _ in self._retries.begin(self._sleep):
             verdict = self._repeated(control)

@@ -1,7 +1,7 @@
-"""What cases cost: pinned estimates, by which shards are balanced, and what past runs say of a device.
+"""The costs of cases: pinned estimates, which balance shards, and the costs of past runs on a device.
 
 ``golden/costs.tsv`` has a line for each family with the mean cost of its cases, and one for each case that costs far more. Shards have to
-be the same on every machine, so they rest on this file alone.
+be the same on every machine, so they depend only on this file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILE = Path("golden", "costs.tsv")
 """In a checkout."""
 
 USUAL = 20_000
-"""Microseconds that a case costs where nothing is known."""
+"""Microseconds for a case without an estimate."""
 
 UNTYPICAL = 20
 """A case that costs this many times the median of its family has a line of its own,"""
@@ -56,7 +56,7 @@ class Costs:
 
 
 def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_RUN, apart: bool = True) -> Costs:
-    """Return what the cases of past runs cost. The time to open a device belongs to no case.
+    """Return the costs of the cases of past runs. The time to open a device belongs to no case.
 
     Args:
         results: of the runs.

@@ -1,4 +1,4 @@
-"""The order in which a run with a time limit judges: whatever it has judged when the time is up has covered as much as it could.
+"""The order in which a run with a time limit judges: at any time, the judged cases cover as much as possible.
 
 A case covers the pairs of its labels. Each family's cases are in the order that a greedy choice takes them in, and families share the
 run by the part of their pairs that their next case adds, so a family of four cases is over soon, and one of a thousand begins with
@@ -35,7 +35,7 @@ def _greedy(labels: Labels) -> list[tuple[int, float]]:
     found: list[tuple[int, float]] = []
     while waiting:
         _, case = waiting[0]
-        # What it added to fewer cases before is at least what it adds to these.
+        # It adds at most as much as it would have added to fewer cases.
         gain = int(np.count_nonzero(~covered[pairs[case]]))
         heapq.heapreplace(waiting, (-gain, case))
         if waiting[0] == (-gain, case):

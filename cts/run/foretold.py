@@ -1,4 +1,4 @@
-"""The plugin's part that gives the verdicts that are known before the device is asked: in the main process, the first before it has any
+"""The plugin's part that gives the verdicts that are known without the device: in the main process, the first before it has any
 workers, the others while they start.
 
 An item of pytest's for each of these cases would cost more than the verdicts.
@@ -27,11 +27,11 @@ from cts.verdict.verdict import CaseResult
 from generators.casebook import Case
 
 Reasons = Mapping[str, Sequence[Reason | None]]
-"""For each family, why each of its cases is not supported, in the order of the selection; None where the device has to be asked."""
+"""For each family, why each of its cases is not supported, in the order of the selection; None if the device must be asked."""
 
 
 def foretold(selection: Selection, foreteller: Foreteller) -> Reasons:
-    """Return what is known of the cases of ``selection``. One process finds out, and tells the others by ``marks``."""
+    """Return the facts that are known about the cases of ``selection``. One process computes them, and tells the others by ``marks``."""
     return {family.name: tuple(map(foreteller.missing, selection.cases(family))) for family in selection.casebook}
 
 

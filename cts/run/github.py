@@ -1,4 +1,4 @@
-"""What GitHub's workflows show of a run: annotations on the page of the workflow, and a summary of the step.
+"""The output of a run for GitHub's workflows: annotations on the page of the workflow, and a summary of the step.
 
 Both are bounded: GitHub shows ten annotations of a kind for each step, and refuses a summary of more than 1 MiB.
 """

@@ -1,6 +1,6 @@
 """Groups: the processes of a run share several devices of one kind, and each case is judged on one of them.
 
-Which device a case gets is for pytest-xdist to decide, so the devices must be alike; the record of a case names the one that judged it.
+pytest-xdist decides which device a case gets, so the devices must be identical; the record of a case names the one that judged it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
         options: as ``checked_settings`` takes them, except for ``device``: a list of devices, or None.
 
     Raises:
-        OptionError: the devices are not alike. And see ``checked_settings``.
+        OptionError: the devices differ. And see ``checked_settings``.
     """
     devices: Sequence[str] = options["device"] or ()
     if len(devices) < 2 and ALL not in devices:
@@ -47,12 +47,12 @@ def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
 
 
 def _difference(one: DeviceDescription, other: DeviceDescription) -> str:
-    """Return the attribute in which two devices differ; empty if they are alike. Each has a name and a UUID of its own."""
+    """Return the attribute in which two devices differ, other than name and UUID; empty if there is none."""
     names = [name for name in DeviceDescription.__dataclass_fields__ if name not in ("name", "uuid", "extra")]
     return next((name for name in names if getattr(one, name) != getattr(other, name)), "")
 
 
 def group_of(worker: str, groups: int) -> int:
-    """Return which group a worker of pytest-xdist is in, by its id (``gw3``): they are dealt out in turn."""
+    """Return which group a worker of pytest-xdist is in, by its id (``gw3``): the groups take turns."""
     digits = worker.removeprefix("gw")
     return int(digits) % groups if digits.isdecimal() else 0

@@ -101,7 +101,7 @@ class Judging:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Where there may not be time for all cases, put the most telling ones first; where several processes share them, the longest."""
+        """If there may not be time for all cases, put the most informative ones first; if several processes share them, the longest."""
         if self._settings.limit is not None:
             items[:] = most_telling_first(items)
         elif self._processes > 1:
@@ -112,7 +112,7 @@ class Judging:
         try:
             return (yield)
         finally:
-            # Before anyone learns that this process is done: others may then judge with nothing beside them.
+            # Before other processes learn that this one is done: they may then judge cases alone.
             self._close(session.config)
 
     def _close(self, config: pytest.Config) -> None:
@@ -139,11 +139,11 @@ class Judging:
                 if block.session.shouldstop or block.session.shouldfail:
                     return
         except CasebookError as error:
-            # The pinned count is wrong: nobody knows which cases the block has.
+            # The pinned count is wrong, so the cases of the block are unknown.
             block.session.shouldstop = str(error)
 
     def _judge_attempts(self, item: CaseItem) -> None:
-        """Judge a case as often as it is still to be judged."""
+        """Make the remaining judgements of a case."""
         # A worker of pytest-xdist would send both of these, and the controller only prints them with -v.
         verbose = not hasattr(item.config, "workerinput") and item.config.get_verbosity() > 0
         if verbose:
@@ -192,7 +192,7 @@ class Judging:
         item.ihook.pytest_runtest_logreport(report=report)
 
     def _is_known_to_compile_long(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether a case ended as is known, in a driver's compiler: no neighbour on the device did that."""
+        """Tell whether a case has a known failure in a driver's compiler, which no other process on the device can cause."""
         if not is_within(result.code, Code.TIMEOUT.of("pipeline")):
             return False
         return self._settings.known.judged(result, case).verdict is Verdict.KNOWN_FAIL
@@ -218,7 +218,7 @@ class Judging:
 
 
 def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return the items in a covering order; those that are no cases of the suite come last."""
+    """Return the items in a covering order; items that are not cases of the suite come last."""
     from cts.run.covering_order import covering_order
 
     families: dict[str, list[CaseItem]] = {}
@@ -231,7 +231,7 @@ def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 def begun_early(items: Sequence[pytest.Item], costs: Costs, processes: int) -> list[pytest.Item]:
-    """Return the items in the order in which ``processes`` begin with those that take long."""
+    """Return the items in an order in which ``processes`` begin with the longest ones."""
     from cts.run.longest_first import longest_first
 
     long = [costs.cases.get(item.case.id) if isinstance(item, CaseItem) else None for item in items]
@@ -239,7 +239,7 @@ def begun_early(items: Sequence[pytest.Item], costs: Costs, processes: int) -> l
 
 
 def make_report(nodeid: str, result: CaseResult, start: float, passing: Collection[Verdict] = PASSING) -> pytest.TestReport:
-    """Return the one report of a judgement. Messages stand alone: no traceback of ours explains a device's failure.
+    """Return the one report of a judgement. Messages have no traceback: the suite's code does not explain a device's failure.
 
     Args:
         nodeid: of the case.
@@ -284,12 +284,12 @@ def digest_of(report: pytest.TestReport) -> Digest | None:
 
 
 def asides_of(report: pytest.TestReport) -> list[SetAside]:
-    """Return the judgements that a report says are to be made alone."""
+    """Return the judgements that must be made alone, according to a report."""
     return msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
 
 
 def failure_text(result: CaseResult) -> str:
-    """Return what is shown of a failed case."""
+    """Return the text that is shown for a failed case."""
     # A traceback ends with its reason, a message begins with it.
     lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
     lines += [result.message.rstrip()]

@@ -1,4 +1,4 @@
-"""The order in which the processes of a run judge: cases that take long begin first, each in a process of its own as far as there are any.
+"""The order in which the processes of a run judge: long cases start first, each in a separate process as far as possible.
 
 pytest-xdist deals the cases out in contiguous parts of equal length, one for each process. A process that has done its part takes cases
 from the end of another's, except the one that runs there and the next.
@@ -14,7 +14,7 @@ from itertools import accumulate
 def longest_first(costs: Sequence[int | None], processes: int) -> list[int]:
     """Return the numbers of all cases in the order in which pytest-xdist has to get them.
 
-    Each process begins with long cases. They are dealt out by decreasing cost, each to the process that has the least of them so far.
+    Each process begins with long cases. They are assigned by decreasing cost, each to the process with the lowest cost so far.
 
     Args:
         costs: estimate for each case, in any unit; None for a case that does not take long.

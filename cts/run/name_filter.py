@@ -1,4 +1,4 @@
-"""Asks ``-k`` before an item is made of a case: pytest itself asks only when there is an item for every case of the tier."""
+"""Applies ``-k`` before a case becomes an item: pytest itself applies it only after every case of the tier has an item."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ Wanted = Callable[[str], bool]
 
 
 def wanted_by_name(file: pytest.File, kept: Kept) -> Wanted | None:
-    """Return what decides from the id alone whether ``-k`` may select a case of ``file``; None where nothing does, or the id is not enough:
-    a word with a colon may name a default, which the id leaves out."""
+    """Return a function that decides from the id alone whether ``-k`` may select a case of ``file``.
+
+    Return None without ``-k``, and if the id is not enough: a word with a colon may name a default, which the id leaves out.
+    """
     words = file.config.option.keyword.strip()
     if not words or ":" in words:
         return None
-    # Without a colon no word looks at the case.
+    # A word without a colon does not depend on the case.
     return lambda id_: kept(None, id_) is not None
 
 
 def kept_by_name(file: pytest.File) -> Kept:
-    """Return what decides whether ``-k`` may select a case of ``file``.
+    """Return a function that decides whether ``-k`` may select a case of ``file``.
 
-    The expression is pytest's, and so is what reads it. Neither is public: where a version of pytest has something else there, or cannot
-    read the expression, every case is kept, and pytest selects or complains later.
+    The expression and its parser are pytest's. Neither is public: if a version of pytest has another parser, or cannot read the
+    expression, every case is kept, and pytest selects or complains later.
     """
     words = file.config.option.keyword.strip()
     if not words:

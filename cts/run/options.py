@@ -1,4 +1,4 @@
-"""What pytest's arguments ask of the suite. This is all of the suite that a run which does not concern it needs."""
+"""The options of the suite among pytest's arguments. A run that does not concern the suite needs only this module."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from generators.errors import CtsError
 
 
 class SelectionError(CtsError):
-    """What was asked for does not exist; the message names what does."""
+    """The request names something that does not exist; the message names what does."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line names.
+    """The cases that the command line names.
 
     Attributes:
         files: a family's file -> the ids named in it; an empty tuple for the whole file.
@@ -57,12 +57,12 @@ def _path(argument: str, directory: Path) -> Path:
 
 
 def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyargs: bool = False) -> Request | None:
-    """Return what pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
+    """Return the options of the suite among pytest's arguments; None if they name neither ``cts`` nor anything in ``cases/``.
 
     Args:
         arguments: files, folders and node ids.
         directory: that relative ones are relative to.
-        root: of the checkout, or what a wheel has brought along.
+        root: of the checkout, or the files of an installed wheel.
         pyargs: an argument may name the package (pytest's ``--pyargs``).
 
     Raises:

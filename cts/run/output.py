@@ -1,4 +1,4 @@
-"""What to do when standard output is closed or full, or its reader is gone."""
+"""Handles a standard output that is closed or full, or whose reader is gone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ MOST_CHARACTERS = 4_000
 """Of a line that says what went wrong."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE, errno.EFBIG)
-"""What a write to standard output ends with where there is no place for it. Errors of files have a name, or become a CtsError."""
+"""The errors of a write to standard output that fails. Errors of files have a name, or become a CtsError."""
 
 
 def unwritable(why: str) -> str:
-    """Return the one line that says that nothing can be printed."""
+    """Return the line that reports that nothing can be printed."""
     return f"cannot write the output: {why}; send it to another place"
 
 
 def complain(message: str) -> None:
-    """Print what went wrong as one line on standard error, as far as there is one."""
+    """Print an error as one line on standard error, if that is open."""
     line = " ".join(printable_line(" ".join(message.split())).split())
     try:
         print(f"cts: {line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + '…'}", file=sys.stderr, flush=True)

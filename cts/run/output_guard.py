@@ -1,4 +1,4 @@
-"""Ends a run of pytest, with its reports, when standard output takes no more."""
+"""Ends a run of pytest, with its reports, when standard output fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class OutputLost(Interruption):
 
 
 class _Guarded:
-    """A text file that tells of the first write that fails, and takes nothing from then on."""
+    """A text file that reports the first write that fails, and discards everything after it."""
 
     def __init__(self, file: TextIO, lost: Callable[[OSError], None]) -> None:
         self._file = file
@@ -51,7 +51,7 @@ class _Guarded:
 
 
 class OutputGuard:
-    """A plugin of pytest: ends the run, with its reports, when standard output takes no more.
+    """A plugin of pytest: ends the run, with its reports, when standard output fails.
 
     Args:
         reporter: whose file it watches.

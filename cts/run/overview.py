@@ -1,4 +1,4 @@
-"""The plugin's part that a user sees: header, progress, summary, exit code; in the only process, or in pytest-xdist's controller."""
+"""The visible part of the plugin: header, progress, summary, exit code; in the only process, or in pytest-xdist's controller."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_T
 """How pytest ends where nothing stopped it."""
 
 INCOMPLETE = 2
-"""Exit code where nothing failed, and the reports that were asked for could not be written or some cases have no verdict."""
+"""Exit code if nothing failed, but the requested reports could not be written or some cases have no verdict."""
 
 NOT_KEPT = "not kept (--report-dir DIR keeps them as they are judged)"
 
@@ -59,9 +59,9 @@ class Overview:
         groups: the settings of each group of processes, one at least.
         directory: for reports, or None.
         selected: what is to be judged.
-        judged_before: what the journal already had when the run began.
-        retried: what else it had, which ``--retry`` has judged again where it is selected.
-        findings: what the device did wrong while it ran no case.
+        judged_before: results that the journal had when the run began.
+        retried: its other results, which ``--retry`` judges again if they are selected.
+        findings: problems of the device while it ran no case.
         claim: descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
 
     Attributes:
@@ -178,7 +178,7 @@ class Overview:
         self._findings += [Finding(Step(step) if step else None, what) for step, what in found.get(FINDINGS, ())]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        # Ctrl-C has no words of its own; what pytest and the suite stop a run with has.
+        # Ctrl-C has no message of its own; what pytest and the suite stop a run with has.
         self._stopped = str(excinfo.value) or "ended by SIGINT"
 
     @pytest.hookimpl(optionalhook=True)
@@ -229,7 +229,7 @@ class Overview:
         self._keep(encode(result))
 
     def _keep(self, line: bytes) -> None:
-        """Write a line to the journal, if there is one; a run that cannot keep what it judges ends."""
+        """Write a line to the journal, if there is one; a run that cannot save its results ends."""
         if self.journal is None:
             return
         try:
@@ -308,7 +308,7 @@ class Overview:
         category = _CATEGORIES.get(verdict, "failed") if verdict in self._settings.passing else "failed"
         if hasattr(report, UNEXPLAINED):
             category = "more failed"
-        # Without a letter and a word pytest prints nothing for a case: a hundred thousand dots tell less than one line of counts.
+        # Without a letter and a word pytest prints nothing for a case: one line of counts is more useful than a hundred thousand dots.
         return (category, "", "") if self._quiet_line else (category, "", word(verdict))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -356,7 +356,7 @@ class Overview:
 
     @property
     def _out_of_time(self) -> bool:
-        """Whether the time limit, which was asked for, has left cases without a verdict."""
+        """Whether a requested time limit has left cases without a verdict."""
         limit = self._settings.limit
         return limit is not None and limit.over and not self._stopped and self._tally.total < self._selected
 
@@ -369,12 +369,12 @@ class Overview:
     def _stop_line(self) -> str:
         if self._out_of_time and self._settings.limit is not None:
             seconds = f"{self._settings.limit.seconds:g} s"
-            rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
-            return f"TIME LIMIT of {seconds}: {self._tally.total:,} of {self._selected:,} cases were judged, the most telling first; {rest}"
+            rest = "continue with --resume" if self._directory else "--report-dir DIR keeps the results, and --resume continues from there"
+            return f"TIME LIMIT of {seconds}: {self._tally.total:,} of {self._selected:,} cases were judged, best coverage first; {rest}"
         if not self._stopped:
             return ""
-        rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
-        # What follows the first line are the last words of a process, printed above.
+        rest = "continue with --resume" if self._directory else "--report-dir DIR keeps the results, and --resume continues from there"
+        # The lines after the first are the last output of a process, printed above.
         why = self._stopped.partition("\n")[0]
         return f"STOPPED after {self._tally.total:,} of {self._selected:,} cases: {why}; {rest}"
 
@@ -383,7 +383,7 @@ class Overview:
         try:
             meta = read_meta(directory)
             selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
-            # A run that goes on with fewer cases than were once selected does not end that one.
+            # A resumed run with fewer selected cases does not complete the original run.
             ended = whole and self._before.total + self._tally.total >= selected
             found: list[FindingRecord] = [{"step": one.step or "", "what": one.what} for one in self._findings]
             meta |= {"selected": selected, "seconds": self._elapsed, "stopped": self._stop_line()}
@@ -403,7 +403,7 @@ class Overview:
             return True
         self._reports = (
             f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
-            f"mend that, then write them with: cts report {printable_path(directory)}"
+            f"fix that, then run: cts report {printable_path(directory)}"
         )
         return False
 

@@ -1,4 +1,4 @@
-"""What a run has been asked for, checked once and handed to every process that judges."""
+"""The options of a run, checked once and passed to every process that judges."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from generators.errors import CtsError
 
 DEFAULT_STEP_TIMEOUT = 60.0
 MOST_SECONDS = 1e6
-"""Of a step: more than a week. Far beyond, a socket cannot wait that long."""
+"""The largest limit of a step: more than a week. A socket cannot wait much longer."""
 MOST_REPEATS = 100_000
 MOST_ROUNDS = 100
-"""Each that differs is kept until it is compared."""
+"""The most rounds. Each differing result is kept until it is compared."""
 GPU_TYPES = frozenset({"integrated", "discrete", "virtual"})
 """Types of Vulkan devices that are GPUs."""
 GPU_ROUNDS = 3
-"""How often a GPU runs each dispatch: a race or memory that nobody initialised seldom shows in one run."""
+"""How often a GPU runs each dispatch: a race or uninitialised memory seldom shows in one run."""
 MOST_ATTEMPTS = 100
 """To open the device."""
 MOST_COUNT = 10**12
@@ -57,7 +57,7 @@ class Plan:
         extra_rows, named, listed, attempts, shard: see Selection.
         proven: cases that have passed in the run that this one resumes, and their seconds.
         reports: directory for reports, or None.
-        token: what a process sees in ``reports`` if it sees the same directory.
+        token: identifies the directory ``reports`` to other processes.
         foretold: see Selection.
     """
 
@@ -133,7 +133,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     if isolation == "on" and not isinstance(spec, DeviceSpec):
         raise OptionError(f"--isolation on: {description.name} is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
-    # What stands in for a driver may be asked for what a driver would be.
+    # The options of a driver also apply to the embedded device in its place.
     if options["step_timeout"] and not isolated and not choice.fallback:
         raise OptionError(
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
@@ -145,7 +145,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
 
 
 def _rounds(description: DeviceDescription) -> int:
-    """Return how often a dispatch runs where nobody says how often: what costs a processor is cheap for a GPU."""
+    """Return how often a dispatch runs by default: work that is expensive for a processor is cheap for a GPU."""
     return GPU_ROUNDS if description.extra.get("type") in GPU_TYPES else 1
 
 
@@ -163,7 +163,7 @@ def checked_retry(text: str | None) -> frozenset[Verdict]:
     """Return the verdicts whose cases a resumed run judges again.
 
     Raises:
-        OptionError: a word in ``text`` is none of RETRIED.
+        OptionError: a word in ``text`` is not one of RETRIED.
     """
     return frozenset(Verdict(one_of("--retry", word.strip(), RETRIED)) for word in (text or "").split(",") if word.strip())
 
@@ -198,7 +198,7 @@ def log_failures(text: str | None) -> int:
     """Return how many failures ``--log-failures`` says; LOG_FAILURES where it is not given.
 
     Raises:
-        OptionError: it is no number.
+        OptionError: it is not a number.
     """
     if text is None:
         return LOG_FAILURES
@@ -206,10 +206,10 @@ def log_failures(text: str | None) -> int:
 
 
 def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
-    """Return the whole number from 1 to ``most`` that ``text`` stands for.
+    """Return the whole number from 1 to ``most`` that ``text`` gives.
 
     Raises:
-        OptionError: it stands for none.
+        OptionError: it gives none.
     """
     # Python refuses to read thousands of digits.
     number = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
@@ -219,10 +219,10 @@ def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
 
 
 def seconds_of(option: str, text: str | None, usual: float) -> float:
-    """Return the seconds that ``text`` stands for; ``usual`` where it is None.
+    """Return the seconds that ``text`` gives; ``usual`` where it is None.
 
     Raises:
-        OptionError: it stands for none.
+        OptionError: it gives none.
     """
     if text is None:
         return usual

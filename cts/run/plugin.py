@@ -27,7 +27,7 @@ from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
-    # Imported where they are used: a run that does not concern the suite pays for none of it.
+    # Imported where they are used, so a run that does not concern the suite does not load them.
     from cts.devices.device import Finding
     from cts.run.plan import Plan
     from cts.run.selection import Selection
@@ -79,14 +79,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "the device to judge: all (every Vulkan device with cooperative matrices), embedded, embedded:PROFILE, spirv-val, part of a Vulkan "
         "device's name, its UUID or its index; "
         "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded). Given several times, or all: the "
-        "devices are alike, the processes of -n share them, and each case is judged on one",
+        "processes of -n share these devices, which must be identical, and each case is judged on one",
         metavar="DEVICE",
         action="append",
     )
     add("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", metavar="NAME")
     add(
         "case-list",
-        "judge the cases named in FILE, whatever their tier: an id per line, # comments, NAME.txt for a further list",
+        "judge the cases named in FILE, in any tier: one id per line, # comments, NAME.txt for another list",
         metavar="FILE",
     )
     add(
@@ -95,10 +95,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
     )
     add("report-dir", "keep results as they are judged, and reports, in DIR", metavar="DIR")
-    add("resume", "go on with the run that DIR of --report-dir holds: judge only what it has not judged", action="store_true")
+    add("resume", "continue the run in DIR of --report-dir: judge only the cases that it has not judged", action="store_true")
     add(
         "retry",
-        "with --resume: judge again what ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
+        "with --resume: judge again the cases that ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
         "resource_error, error",
         metavar="VERDICTS",
     )
@@ -106,12 +106,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("rounds", "run each dispatch N times, and compare each result (default: 3 on a GPU, else 1)", metavar="N")
     add(
         "time-limit",
-        "begin no further case SECONDS after the start; cases that cover most pairs of parameters come first, what was not judged is told, "
-        "and --resume goes on with it (default: none)",
+        "start no more cases SECONDS after the start; cases that cover most pairs of parameters come first, the run counts the rest, "
+        "and --resume continues with it (default: none)",
         metavar="SECONDS",
     )
-    add("require-vulkan", "exit with 2 where there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
-    add("validation", "load the Vulkan validation layer; any message of it is an error of the suite", action="store_true")
+    add("require-vulkan", "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
+    add("validation", "load the Vulkan validation layer; any message from it is an error of the suite", action="store_true")
     add(
         "embedded-mapping",
         "how the embedded device spreads a matrix over invocations, and after a colon a seed of what it may choose (default: 0)",
@@ -123,24 +123,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "not counted (default: 60)",
         metavar="SECONDS",
     )
-    add("open-timeout", "seconds that opening the device may take, and asking what it is (default: 60)", metavar="SECONDS")
+    add("open-timeout", "seconds that opening the device, and querying it, may take (default: 60)", metavar="SECONDS")
     add("open-attempts", "how often opening the device is tried before the run ends (default: 4)", metavar="N")
     add("open-pause", "seconds before it is tried again; each further pause is twice as long (default: 1)", metavar="SECONDS")
     add(
         "known-failures",
-        "also known to fail of the driver: a file of deqp-runner's formats, by the end of its name: -fails.txt (or .csv), -flakes.txt, "
-        "-skips.txt, whose cases are not judged; or .yaml as in golden/known_failures; may be given several times",
+        "more known failures of the driver: a file in one of deqp-runner's formats, by the end of its name: -fails.txt (or .csv), "
+        "-flakes.txt, -skips.txt, whose cases are not judged; or .yaml as in golden/known_failures; may be given several times",
         metavar="FILE",
         action="append",
     )
     add(
         "no-known-failures",
-        "count what golden/known_failures lists for the driver like every other failure",
+        "count the failures that golden/known_failures lists for the driver as ordinary failures",
         action="store_true",
     )
     add(
         "fail-on-quality",
-        "exit with 1 where something came back that the specification permits and this suite does not expect (quality_warning)",
+        "exit with 1 if a result is permitted by the specification but not expected by this suite (quality_warning)",
         action="store_true",
     )
     add(
@@ -169,7 +169,7 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
         return (yield)
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         if config.getoption(_dest("time_limit")):
-            # The processes take from the front, a few at a time: the most telling cases come first of all.
+            # The processes take a few cases at a time from the front, so the most informative cases come first.
             config.option.dist = "load"
             config.option.maxschedchunk = config.getoption("maxschedchunk", None) or _FEW
         else:
@@ -240,7 +240,7 @@ def _configure(config: pytest.Config) -> None:
         # The whole suite includes whatever else is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
     if request.alone:
-        # It has nothing to do for cases, and takes a second to say so: its summary imports all of Hypothesis.
+        # It has nothing to do for cases, but takes a second: its summary imports all of Hypothesis.
         config.pluginmanager.unregister(name=_HYPOTHESIS)
     with all_kept():
         _start(config, request, options)
@@ -280,7 +280,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     retry = checked_retry(options["retry"])
     shard = parse_shard(options["shard"]) if options["shard"] else None
     with ThreadPoolExecutor(1) as asking:
-        # A driver answers in a process of its own; the casebook is read meanwhile.
+        # A driver answers in a separate process; the casebook is read meanwhile.
         asked = asking.submit(checked_groups, options)
         casebook = load_casebook(root)
         named = check_named(casebook, request)

@@ -1,4 +1,4 @@
-"""How far a run is: one line that is rewritten on a terminal, and a line now and then in a log."""
+"""The progress of a run: one line that is rewritten on a terminal, and an occasional line in a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How this layer reaches the one above it: what is registered under the entry point group ``cts.reports``."""
+"""Finds the functions of the reports layer, which are registered under the entry point group ``cts.reports``."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ UNINSTALLED = {
     "compare": "reports.comparison:compare",
     "history": "reports.history_text:show_history",
 }
-"""What the project registers, by name."""
+"""The functions that the project registers, by name."""
 
 
 class ReportWriter(Protocol):
-    """Writes the reports of a journal: reports.write. Returns what is wrong with the journal, a line each."""
+    """Writes the reports of a journal: reports.write. Returns the faults of the journal, one line each."""
 
     def __call__(self, results: Path, directory: Path, history: Path | None = None, casebook: Casebook | None = None) -> Sequence[str]: ...
 
 
 ReportText = Callable[[Path], str]
-"""Takes the directory of a report. Returns what a terminal shows of it."""
+"""Takes the directory of a report. Returns its text for a terminal."""
 
 
 class Compared(Protocol):
-    """What a comparison of runs found: reports.comparison.Compared."""
+    """The result of a comparison of runs: reports.comparison.Compared."""
 
     @property
     def text(self) -> str: ...
@@ -67,7 +67,7 @@ def report_writer() -> ReportWriter:
 
 
 def report_text() -> ReportText:
-    """Return what is registered to show a report in a terminal."""
+    """Return the registered function that shows a report in a terminal."""
     return cast(ReportText, _registered("text"))
 
 
@@ -82,7 +82,7 @@ def historian() -> Historian:
 
 
 def _registered(name: str) -> object:
-    """Return what is registered under a name; what the project registers, in a checkout that is not installed."""
+    """Return the function registered under a name; in a checkout that is not installed, the one that the project registers."""
     for point in entry_points(group=GROUP, name=name):
         return point.load()
     return pkgutil.resolve_name(UNINSTALLED[name])

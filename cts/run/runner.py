@@ -36,7 +36,7 @@ _ERRORS: Mapping[str, Code] = MappingProxyType(
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1, effort: Effort | None = None) -> CaseResult:
-    """Run ``case`` and judge what came back: whatever goes wrong on our side is the verdict ``error``.
+    """Run ``case`` and judge the results: any failure of the suite gives the verdict ``error``.
 
     A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest. A device that is of no
     more use is let go, and the next case opens a fresh one.
@@ -111,12 +111,12 @@ def result_of(
 
 
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:
-    """Return what limits the steps of a device to ``seconds``: nothing ends those of one that this process holds itself."""
+    """Return a limit of ``seconds`` for the steps of a device; the steps of a device in this process have no limit."""
     return device.limited(seconds) if isinstance(device, IsolatedDevice) else nullcontext()
 
 
 def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:
-    """Return what a failure is where the text may forbid the case's module: a warning that quotes the position by which it does not."""
+    """Return the judgement of a failure if the text may forbid the case's module: a warning that quotes the position that permits it."""
     lines = [
         judgement.message,
         f"{judgement.code} is not a failure here: the text may forbid the module, and only a position of this suite allows it.",

@@ -1,4 +1,4 @@
-"""What the items of a run stand for: a case each, or a block of cases of the full tier."""
+"""The items of a run: each is a case, or a block of cases of the full tier."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Selected:
 
     @cached_property
     def foretold(self) -> tuple[str, ...]:
-        """The ids of the cases that have no item, since the device is known not to support them."""
+        """The ids of the cases that have no item, because the device is known not to support them."""
         return tuple(case.id for cases in self.told.values() for case in cases)
 
     @property
@@ -65,7 +65,7 @@ class Selected:
 
     @property
     def asked(self) -> tuple[str, ...] | None:
-        """The ids of all other cases, in the order of the families; None where nothing is known before the device is asked."""
+        """The ids of all other cases, in the order of the families; None if nothing is known before the device is asked."""
         return None if self._divided is None else tuple(case.id for asked, _ in self._divided.values() for case in asked)
 
     @cached_property

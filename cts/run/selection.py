@@ -175,7 +175,7 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
 
     Of the rows that are listed for one subgroup size, it returns those that pipelines of the suite have without requiring one.
 
-    Without rows of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
+    Rows whose results no text defines are left out: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
 
     None of the embedded device: it takes whatever a case may ask for, and nothing is learnt from asking for all of it.

@@ -1,4 +1,4 @@
-"""What one run judges with: its settings, and how they open the device."""
+"""The devices and settings of one run: its settings, and how they open the device."""
 
 from __future__ import annotations
 

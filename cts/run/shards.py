@@ -1,7 +1,7 @@
 """Shards: a selection of cases in N parts of about equal cost, the same parts on every machine.
 
-The pinned cases of a tier are dealt out first, in one order, by pinned costs alone; what only one device has comes after them and moves
-none of them. What has been judged before, and what ``-k`` leaves out, changes no shard.
+The pinned cases of a tier are dealt out first, in one order, by pinned costs alone; the cases that only one device has come after them and
+move none of them. Earlier results, and the cases that ``-k`` leaves out, change no shard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_SHARDS = 100_000
 _MOST_DIGITS = 6
 
 Unit = tuple[str, str | Block]
-"""What goes to one shard: a family, and the id of a case or a block."""
+"""The cases of one shard: a family, and the id of a case or a block."""
 
 
 class ShardError(CtsError):

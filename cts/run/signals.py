@@ -56,7 +56,7 @@ class Endings:
 
 
 def _install() -> dict[int, Any]:
-    """Install the handler, and return what was there before."""
+    """Install the handler, and return the previous one."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     before = {number: signal.getsignal(number) for number in ENDING}

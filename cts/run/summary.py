@@ -1,4 +1,4 @@
-"""The summary at the end of a run: counts, causes, findings, where the results are, and what has no verdict."""
+"""The summary at the end of a run: counts, causes, findings, the place of the results, and the cases without a verdict."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RunEnd:
 
 
 def write_summary(out: pytest.TerminalReporter, end: RunEnd) -> None:
-    """Write what a user wants to know at the end: counts first, warnings last."""
+    """Write the final overview for a user: counts first, warnings last."""
     out.section("conformance", "=")
     _write_counts(out, end.tally)
     _write_causes(out, end)
@@ -96,7 +96,7 @@ def _write_causes(out: pytest.TerminalReporter, end: RunEnd) -> None:
     for defect, count in sorted(tally.defects.items(), key=lambda entry: (-entry[1], entry[0]))[:REASONS]:
         out.line(f"  {count:6d}  {defect}")
     if tally.quality:
-        out.line("permitted by the specification, and not what this suite expects; by position:", yellow=True)
+        out.line("permitted by the specification, but not expected by this suite; by position:", yellow=True)
         for position, count in sorted(tally.quality.items()):
             out.line(f"  {count:6d}  {position or 'no position'}", yellow=True)
 
@@ -104,7 +104,7 @@ def _write_causes(out: pytest.TerminalReporter, end: RunEnd) -> None:
 def _write_findings(out: pytest.TerminalReporter, end: RunEnd) -> None:
     tally = end.tally
     if tally.compiling:
-        out.line(f"{tally.compiling} of the timeouts were while a pipeline was made, which breaks no rule", yellow=True)
+        out.line(f"{tally.compiling} of the timeouts happened during the creation of a pipeline, which breaks no rule", yellow=True)
     for finding in end.findings:
         out.line(f"finding, outside of any case: {finding.what}", red=True)
     if tally.verdicts[Verdict.ERROR]:

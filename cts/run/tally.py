@@ -21,7 +21,7 @@ STRICTLY_PASSING = PASSING - {Verdict.QUALITY_WARNING}
 
 @dataclass(frozen=True)
 class Digest:
-    """What a count needs of a result; small enough to send from every worker for every case.
+    """The parts of a result that a count needs; small enough to send from every worker for every case.
 
     Attributes:
         seconds: of the case, without opening the device, which belongs to no case. ``device`` is the device's part of them, and
@@ -40,7 +40,7 @@ class Digest:
     code: str = ""
     known: str = ""
     defects: tuple[str, ...] = ()
-    """What explains a failing case, by id."""
+    """The explanations of a failing case, by id."""
 
     @classmethod
     def of(cls, result: CaseResult) -> Self:

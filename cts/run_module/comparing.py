@@ -1,4 +1,4 @@
-"""Compares what a module left with what it must leave."""
+"""Compares the results of a module with the expected contents."""
 
 from __future__ import annotations
 

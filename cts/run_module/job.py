@@ -94,7 +94,7 @@ class JobDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a buffer must hold: elements of ``component``, within ``tolerance`` (zero: the same bits)."""
+    """The expected contents of a buffer: elements of ``component``, within ``tolerance`` (zero: the same bits)."""
 
     component: ComponentType
     elements: np.ndarray
@@ -103,7 +103,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Job:
-    """A module, its data, and what it must leave.
+    """A module, its data, and its expected results.
 
     Attributes:
         kernel, dispatch: as devices take them.
@@ -334,7 +334,7 @@ def _from_file(path: Path, component: ComponentType, where: str) -> np.ndarray:
 
 
 def _contents(name: str, buffer: BufferJob, folder: Path) -> np.ndarray:
-    """Return what a buffer holds before the run: uint8, zeros after its data."""
+    """Return the contents of a buffer before the run: uint8, zeros after its data."""
     where = f"buffer '{name}'"
     component, image = _type(name, buffer), _image(name, buffer)
     given = buffer.bytes if image is None else image.bytes

@@ -1,4 +1,4 @@
-"""What a run of a module found, for people and for programs."""
+"""The findings of a run of a module, for people and for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def observation_lines(one: Observation) -> Iterator[str]:
 
 
 def examined_lines(examined: Examined) -> Iterator[str]:
-    """Yield what the embedded device found."""
+    """Yield the findings of the embedded device."""
     if not examined.observations:
         yield "embedded device: no undefined behaviour and no broken rule" + (" up to where it stopped" if examined.left.stopped else "")
     for one in examined.observations:
@@ -32,7 +32,7 @@ def examined_lines(examined: Examined) -> Iterator[str]:
 
 
 def left_lines(left: Left) -> Iterator[str]:
-    """Yield what a device did."""
+    """Yield the results of a device."""
     if left.stopped:
         yield f"{left.device}: stopped: {left.stopped}"
         return

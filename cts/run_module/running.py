@@ -1,4 +1,4 @@
-"""Runs a job: on the embedded device, which says what the module does wrong, and on the device that is asked about."""
+"""Runs a job: on the embedded device, which lists the mistakes of the module, and on the requested device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
 
 @dataclass(frozen=True)
 class Left:
-    """What a device did with a job.
+    """The results of a device for a job.
 
     Attributes:
         device: its name.
@@ -47,7 +47,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Examined:
-    """What the embedded device found: ``observations``, the worst first, and what the run left."""
+    """The findings of the embedded device: ``observations``, the worst first, and what the run left."""
 
     observations: tuple[Observation, ...]
     left: Left
@@ -59,7 +59,7 @@ class Examined:
 
 
 def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Examined:
-    """Run a job on the embedded device and collect what the module does wrong.
+    """Run a job on the embedded device and collect the mistakes of the module.
 
     Args:
         job: the module and its data.
@@ -78,7 +78,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
 
 
 def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> Left:
-    """Run a job on a device, and compare what it leaves with what the job expects. ``expect_stops``: what stops it is an observation."""
+    """Run a job on a device, and compare the results with the expected contents. ``expect_stops``: what stops it is an observation."""
     if not expect_stops and any(slot.image is not None for slot in job.kernel.buffers):
         return Left(name, None, "not supported: images; the embedded device alone has them")
     try:

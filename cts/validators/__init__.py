@@ -1,1 +1,1 @@
-"""What judges modules without running them."""
+"""Validators, which judge modules without running them."""

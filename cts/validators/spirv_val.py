@@ -46,7 +46,7 @@ class SpirvVal:
         )
 
     def validate(self, module: bytes) -> Answer:
-        """Return what it makes of ``module``.
+        """Return its answer for ``module``.
 
         Raises:
             DeviceCrash: it died of a signal; DeviceTimeout: it did not end.
@@ -63,7 +63,7 @@ class SpirvVal:
         return Answer(done.returncode == 0, message)
 
     def close(self) -> tuple[Finding, ...]:
-        """Return nothing: it is a process of its own for each module."""
+        """Return nothing: each module gets a separate process."""
         return ()
 
     def _version(self) -> str:

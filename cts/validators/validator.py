@@ -1,4 +1,4 @@
-"""The protocol of a validator, and what is needed to open one."""
+"""The protocol of a validator, and the information needed to open one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ValidatorSpec:
 
     @property
     def selector(self) -> str:
-        """Return what ``--device`` takes to mean this validator."""
+        """Return the value of ``--device`` for this validator."""
         return self.kind
 
 
@@ -41,7 +41,7 @@ class Validator(Judge, Protocol):
     """Judges modules. Not thread-safe; one module at a time."""
 
     def validate(self, module: bytes) -> Answer:
-        """Return what it makes of ``module``.
+        """Return its answer for ``module``.
 
         Raises:
             DeviceFailure: it died, or did not end.

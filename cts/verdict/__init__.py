@@ -1,1 +1,1 @@
-"""Verdicts: what is expected, how outputs are compared with it, and what a failure tells."""
+"""Verdicts: expectations, their comparison with outputs, and the description of failures."""

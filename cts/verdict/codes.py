@@ -57,7 +57,7 @@ class Code(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a code says.
+    """The meaning of a code.
 
     Attributes:
         sentence: of the case, for people.
@@ -75,13 +75,13 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.MISSING_FEATURE: Meaning("the device lacks a feature", "the first missing feature, by Vulkan's name"),
         Code.MISSING_EXTENSION: Meaning("the device lacks an extension", "Vulkan's name of the extension"),
         Code.MISSING_SPIRV: Meaning("the device takes only older versions of SPIR-V", "the version that the module needs"),
-        Code.MISSING_PROPERTY: Meaning("a property of the device does not allow what the case needs", "Vulkan's name of the property"),
+        Code.MISSING_PROPERTY: Meaning("a property of the device does not allow a need of the case", "Vulkan's name of the property"),
         Code.MISSING_LIMIT: Meaning("a limit of the device is too small", "Vulkan's name of the limit"),
         Code.MISSING_ROW: Meaning(
             "the device lists no property row for a type or a multiply",
             "`type`, `muladd`, `vector_type`, `vector_multiply` or `vector_matrix`",
         ),
-        Code.MISSING_GLSL: Meaning("GLSL cannot say what the case does (with `--front-end glsl`)"),
+        Code.MISSING_GLSL: Meaning("GLSL cannot express the case (with `--front-end glsl`)"),
         Code.MISSING_JUDGE: Meaning("the device judges no cases of this kind", "the kind: `kernel`, `static`, `query` or `conversion`"),
         Code.QUALITY_WARNING: Meaning(
             "an element has a value that the specification permits and this suite does not expect, or a case fails whose module the "
@@ -142,7 +142,7 @@ def beginning(code: str) -> Code | None:
 
 
 def sentence(code: str) -> str:
-    """Return what a code says of a case; the code itself where this version does not know it."""
+    """Return the meaning of a code for a case; the code itself where this version does not know it."""
     begins = beginning(code)
     return code if begins is None else MEANINGS[begins].sentence
 

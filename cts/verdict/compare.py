@@ -1,4 +1,4 @@
-"""Compares what a dispatch left in memory with what it may leave, bit for bit."""
+"""Compares the memory after a dispatch with its permitted contents, bit for bit."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CODES: Mapping[MismatchKind, Code] = MappingProxyType(
         "permitted, not expected": Code.QUALITY_WARNING,
     }
 )
-"""The code of a case that has a mismatch of a kind; the first one counts where it has several. A wrong value may be just what the element
-held before, which looks as if it had not been written."""
+"""The code of a case that has a mismatch of a kind; the first one counts where it has several. A wrong value may equal the element's old
+value, which looks as if it had not been written."""
 
 _LISTED = 12
 """Wrong elements that a message lists."""

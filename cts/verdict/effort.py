@@ -1,4 +1,4 @@
-"""How much a run spends on cases of which something is known, and on explaining failures."""
+"""The budget of a run for cases with known failures, and for explaining failures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cts.verdict.codes import is_within
 
 SECONDS = 60.0
-"""Processor time that a process spends on diagnoses at most, unless somebody says otherwise: a broken driver may fail every case."""
+"""Default limit of the processor time that a process spends on diagnoses: a broken driver may fail every case."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Effort:
-    """What is known of a case before it is judged, and what finding out more may cost.
+    """The facts about a case that are known before it is judged, and the budget for finding more.
 
     Attributes:
         foreseen: ids of defects that known failures of the driver name for the case: where one of them explains what came back, no other is

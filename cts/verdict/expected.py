@@ -1,4 +1,4 @@
-"""What a dispatch may leave in memory: for each element that is written two nested sets of values, poison everywhere else."""
+"""The permitted contents of memory after a dispatch: for each element that is written two nested sets of values, poison everywhere else."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """What the ends of an interval of the suite's envelope were made of, for messages; float64, of the shape of the elements.
+    """The terms of an interval of the suite's error bound, for messages; float64, of the shape of the elements.
 
     Attributes:
         bound: half the width of the interval.
@@ -240,7 +240,7 @@ NO_AUTHORITY = Authority()
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the elements of a store are judged by: two nested sets, and why they bind.
+    """The judgement of the elements of a store: two nested sets, and why they bind.
 
     Attributes:
         permitted: what the specification lets an implementation give, with the positions that only choose between readings of a text
@@ -294,12 +294,12 @@ class Placed:
 
     @property
     def permitted(self) -> ValueSet:
-        """Return what the elements may be."""
+        """Return the permitted values of the elements."""
         return self.expectation.permitted
 
     @property
     def expected(self) -> ValueSet:
-        """Return what the elements should be."""
+        """Return the expected values of the elements."""
         return self.expectation.expected
 
     @property
@@ -345,14 +345,14 @@ class Placed:
 @dataclass(frozen=True)
 class Expected:
     """All elements that a dispatch writes. Where stores overlap in time, only the last one is listed. Bytes of output arrays that no
-    element covers keep what they held before."""
+    element covers keep their old contents."""
 
     placed: tuple[Placed, ...]
     notes: tuple[str, ...] = field(default=())
 
 
 def as_expected(expected: Expected) -> Expected:
-    """Return what a dispatch may leave, where nothing but what is expected is permitted."""
+    """Return the permitted results of a dispatch, if only the expected ones are permitted."""
     return replace(
         expected,
         placed=tuple(replace(one, expectation=one_set(one.expected, one.expectation.authority)) for one in expected.placed),

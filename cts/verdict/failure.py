@@ -1,4 +1,4 @@
-"""What a comparison finds, from the comparator to the reports. cts.journal.record has its form in the journal."""
+"""The findings of a comparison, from the comparator to the reports. cts.journal.record has its form in the journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cts.verdict.tensor_map import TensorMap
 from generators.types import COMPONENT_TYPES
 
 MismatchKind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]
-"""What is wrong with elements or bytes. The last one breaks no rule."""
+"""The kinds of mistakes in elements or bytes. The last one breaks no rule."""
 
 Number = float | int | str
 """A value that JSON can hold: infinities and NaN are strings."""
@@ -51,7 +51,7 @@ class EnvelopeBounds(Bounds):
 
 @dataclass(frozen=True)
 class WrongElement:
-    """One element that is not what it may be.
+    """One element with a value that is not permitted.
 
     Attributes:
         instance, row, column: where in the matrix. ``offset``: byte offset in the array.
@@ -194,7 +194,7 @@ class Mismatch:
 
 
 class Fit(Enum):
-    """How much of what came back a match explains."""
+    """How many of the wrong elements a match explains."""
 
     ALL = ""
     WRONG_ELEMENTS = "the wrong elements; not the others"
@@ -203,7 +203,7 @@ class Fit(Enum):
 
 @dataclass(frozen=True)
 class Match:
-    """What explains a failure, or says how it relates to what was expected.
+    """An explanation of a failure, or its relation to the expected values.
 
     Attributes:
         id: of the glossary's entry; empty where there is none.
@@ -265,7 +265,7 @@ class Failure:
 
     @property
     def brief(self) -> Failure:
-        """Return the failure without what grows with the matrix: a broken driver makes gigabytes of that."""
+        """Return the failure without the parts that grow with the matrix: a broken driver makes gigabytes of that."""
         mismatch = self.mismatch
         matrix = None if mismatch.matrix is None else FailingMatrix(mismatch.matrix.shape, mismatch.matrix.component)
         return replace(self, mismatch=replace(mismatch, elements=(), matrix=matrix), tensor=None)

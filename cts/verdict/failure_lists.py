@@ -1,7 +1,7 @@
 """Known failures as Mesa's continuous integration keeps them: the files that deqp-runner reads.
 
 A list of failures, ``NAME-fails.txt``, has a line for each case: its name, a comma, and a word for how it ends (``Fail``, ``Crash``).
-What follows a second comma means nothing. Lists of flakes and of cases to skip, ``NAME-flakes.txt`` and ``NAME-skips.txt``, have a regular
+The text after a second comma is ignored. Lists of flakes and of cases to skip, ``NAME-flakes.txt`` and ``NAME-skips.txt``, have a regular
 expression for each line, which may match anywhere in a name. Empty lines and lines that begin with ``#`` mean nothing in all three.
 
 Ids of cases have neither commas nor spaces, so they are names as they are. In regular expressions their brackets and points are escaped.

@@ -27,7 +27,7 @@ FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVIC
 """Verdicts that may be known of a driver."""
 
 _COSTLY = frozenset({Verdict.DEVICE_LOST, Verdict.TIMEOUT})
-"""Verdicts in a list of failures whose cases can harm what runs beside them."""
+"""Verdicts in a list of failures whose cases can harm other cases that run beside them."""
 
 Version = tuple[int, ...]
 
@@ -164,7 +164,7 @@ class KnownFailures:
         return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
 
     def effort(self, case: Case, front_end: str, budget: Budget) -> Effort:
-        """Return what is to be spent on explaining a failure of a case: known failures that name no defect hold for any value."""
+        """Return the budget for explaining a failure of a case: known failures that name no defect hold for any value."""
         entries = self.entries_of(case, front_end)
         foreseen = tuple(id_ for entry in entries for id_ in entry.defects)
         decided = tuple(end for entry in entries if not entry.defects for end in entry.ends)
@@ -283,7 +283,7 @@ def with_files(known: KnownFailures, paths: Sequence[Path], casebook: Casebook, 
 
     Args:
         known: those of golden/known_failures.
-        paths: of the files. Their names say what they are.
+        paths: of the files. Their names give their kinds.
         driver: its name and version as results have them.
 
     Raises:

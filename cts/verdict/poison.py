@@ -1,4 +1,4 @@
-"""What buffers hold before a dispatch: the subcase's data, and poison where only the kernel may write."""
+"""The contents of buffers before a dispatch: the subcase's data, and poison where only the kernel may write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PART = 1 << 18
 
 
 def background(length: int) -> np.ndarray:
-    """Return a new array of bytes for memory that no store touches: a pattern that differs from place to place, without bytes 0x00 and
+    """Return a new array for bytes that no store touches: a pattern that differs from place to place, without bytes 0x00 and
     0xff; uint8.
     """
     filled = np.empty(length, np.uint8)
@@ -52,7 +52,7 @@ def poison(allowed: ValueSet) -> np.ndarray:
         bits = np.where(taken, bits.dtype.type(replacement), bits)
     taken = allowed.contains(bits)
     if isinstance(allowed, OneOf) and allowed.free is not None:
-        # Where everything is permitted, the complement is at least not what is expected.
+        # If everything is permitted, the complement is at least not an expected value.
         bits, taken = np.where(allowed.free, ~allowed.bits, bits), taken & ~allowed.free
     if not taken.any():
         return bits

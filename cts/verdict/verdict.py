@@ -12,7 +12,7 @@ from cts.verdict.sizes import Count, Ordinal, Seconds
 
 
 class Verdict(enum.StrEnum):
-    """What became of a case. ``error`` is the suite's own fault; the others speak of the device.
+    """The result of a case. ``error`` is the suite's own fault; the others speak of the device.
 
     ``quality_warning`` is a case with values that the specification permits and this suite does not expect, and with no others wrong.
     ``resource_error`` is a device out of memory, also alone; ``flaky`` is a case whose runs alone disagree.
@@ -53,7 +53,7 @@ class Try:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of a case: one line of ``results.jsonl``.
+    """The result of a case: one line of ``results.jsonl``.
 
     Attributes:
         id, family: of the case. ``tier``: the tier of the run that selected it.
@@ -110,7 +110,8 @@ class CaseResult:
         return tuple(dict.fromkeys(match.id for match in first if match.id))
 
     def __post_init__(self) -> None:
-        # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.
+        # The messages of drivers and validation layers may contain anything: from here on, nothing of it can steer a terminal or break a
+        # file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))
         for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):

@@ -120,7 +120,7 @@ def test_an_instruction_that_is_not_valid_is_named(body: str, instruction: Op, w
 DECLARATIONS: dict[str, tuple[str, str]] = {
     "a structure that contains itself": ("%s = OpTypeStruct %s", "is not a type declared before"),
     "an array of no length": ("%a = OpTypeArray %u32 %u32_0", "an array of length 0"),
-    "an array whose length is not an integer": ("%a = OpTypeArray %u32 %f32_2", "an array of length that is no integer"),
+    "an array whose length is not an integer": ("%a = OpTypeArray %u32 %f32_2", "an array of length that is not an integer"),
     "an array of nothing": ("%a = OpTypeArray %void %u32_4", "an array of void"),
     "a vector of structures": ("%s = OpTypeStruct %u32\n%v = OpTypeVector %s 4", "a vector of structure"),
     "a constant of too few parts": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %u32_1", "that it does not have"),

@@ -178,7 +178,7 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
     assert [line.split(": ")[1] for line in announced] == [
         "fail",
         "shrinking, Ctrl-C takes the simplest so far",
-        "interrupted, not all that is simpler was tried",
+        "interrupted, not all simpler programs were tried",
     ]
 
 

@@ -101,7 +101,7 @@ def test_a_case_that_is_known_to_lose_the_device_is_judged_once_and_after_all_ot
     behaviours = {**FAILING, "copying[number:n1]": "lost", "copying[number:n2]": "lost", "copying[number:n7]": "lost"}
     done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
     assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
-    assert "2 kept for the end: by the known failures of the driver they cost the device" in done.stdout
+    assert "2 kept for the end: according to the known failures of the driver they lose the device" in done.stdout
     found = records(listed)
     *_, unknown, one, other = found
     assert (unknown, {one, other}) == ("copying[number:n7]", {"copying[number:n1]", "copying[number:n2]"})

@@ -60,7 +60,7 @@ def test_timeouts_while_a_pipeline_is_made_are_counted_apart(checkout):
     done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n4]": "slow_to_compile", "copying[number:n5]": "timeout"})
     assert done.returncode == 1
     assert records(checkout)["copying[number:n4]"]["step"] == "pipeline"
-    assert "1 of the timeouts were while a pipeline was made, which breaks no rule" in done.stdout
+    assert "1 of the timeouts happened during the creation of a pipeline, which breaks no rule" in done.stdout
 
 
 @WORKERS

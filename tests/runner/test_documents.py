@@ -130,7 +130,7 @@ def test_what_a_page_names_exists(page, book, pytestconfig):
 
 def test_what_does_not_exist_is_found(book, pytestconfig):
     text = """
-        [one](nonesuch.md), [two](facts.md#nonesuch), [three](facts.md#d-what-a-valid-program-obeys), `cts nonesuch`, `cts show CASE`,
+        [one](nonesuch.md), [two](facts.md#nonesuch), [three](facts.md#d-rules-for-valid-programs), `cts nonesuch`, `cts show CASE`,
         `cts show CASE --nonesuch`, `pytest cts --nonesuch`, `pytest cts -k x --tier smoke`, `cts/nonesuch.py`, `cts/cli.py`,
         `muladd[no-such-case]`, `muladd[scope:nonesuch]`, KHR-MAD-99, F-KHR-99, KHR-MAD-04
         """

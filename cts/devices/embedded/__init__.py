@@ -1,1 +1,1 @@
-"""A SPIR-V interpreter with a sanitizer: a reading of the specification of its own."""
+"""A SPIR-V interpreter with a sanitizer: an independent reading of the specification."""

@@ -214,7 +214,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
 
 
 def _partly_loaded(machine: Machine, found: np.ndarray, defined: np.ndarray) -> Value:
-    """Return what the invocations that execute have read, undefined except where ``defined``."""
+    """Return the values that the active invocations have read, undefined except where ``defined``."""
     result, known = np.zeros(machine.lanes, found.dtype), np.zeros(machine.lanes, bool)
     result[machine.mask], known[machine.mask] = found, defined
     return partly(result, known)

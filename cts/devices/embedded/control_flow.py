@@ -142,7 +142,7 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
 
 
 def _prepared(translation: Translation, op: Op, words: Words) -> Run:
-    """Return what executes an instruction. Where a device collects what is wrong, one that breaks a static rule gives zero.
+    """Return a function that executes an instruction. Where a device collects what is wrong, one that breaks a static rule gives zero.
 
     Raises:
         Violation: it breaks a static rule, and the device stops there, or has no zero of its type.

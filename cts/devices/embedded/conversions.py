@@ -154,7 +154,7 @@ def _bitcast(translation: Translation, words: Words) -> Run:
 
 
 def _regroup(translation: Translation, words: Words, from_: Number, to: Number, type_: Type) -> Run:
-    """Return what casts the bits of vectors of more than 64 bits."""
+    """Return a function that casts the bits of vectors of more than 64 bits."""
     values, operand = translation.values, words[2]
     if not isinstance(type_, Vector):
         raise Unsupported("a bit cast of this width")

@@ -85,7 +85,7 @@ class _Declarations:
         self._module.function_instructions = self._module.instructions[self._module.first_function :]
 
     def _check_version(self) -> None:
-        """Refuse what the version of the module does not have."""
+        """Refuse instructions that the version of the module does not have."""
         if self._module.version == LATEST:
             return
         version = "{}.{}".format(*self._module.version)
@@ -257,7 +257,7 @@ class _Declarations:
         self._module.variables.append((id_, storage, data, initializer))
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
-        """Evaluate a constant, or note it if it needs the number of invocations: a matrix, a matrix's length, or what is made of these."""
+        """Evaluate a constant, or note it if it needs the number of invocations: a matrix, its length, or a value made from these."""
         self._module.set_type(words[1], words[0])
         is_length = op is Op.SpecConstantOp and words[2] in LENGTHS
         if is_length or has_matrix(self._module.type_of[words[1]]) or not self._late_ids.isdisjoint(words[2:] if op in _MADE else ()):

@@ -140,7 +140,7 @@ class EmbeddedDevice:
         Raises:
             NotValidSpirv: the kernel's module is not valid.
             NotSupported: the module uses something that the interpreter does not have.
-            UndefinedBehaviour: the kernel does what the specification forbids.
+            UndefinedBehaviour: the kernel does something that the specification forbids.
             DeviceTimeout: it does not end within the limit of steps.
             OutOfMemory: its values would take more memory than the limit.
         """
@@ -181,7 +181,7 @@ class EmbeddedDevice:
             self.last_steps[step.value] = time.perf_counter() - begin
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """Return what a driver with this profile would answer."""
+        """Return the answer of a driver with this profile."""
         return ask(self._description, call)
 
     def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
@@ -261,7 +261,7 @@ class Pipeline:
         return tuple(self._translation.machine.warnings)
 
     def _connect(self) -> None:
-        """Find out what every dispatch needs to know about each variable."""
+        """Collect the properties of each variable that every dispatch needs."""
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
         self._descriptor_counts: dict[int, int] = {}

@@ -1,8 +1,8 @@
 """Memory that functions of operations on elements read and write (SPV_NV_cooperative_matrix2, 3.49.9).
 
-Calls are unordered, and a call may occur more than once (CM2-PE-07). So what such functions leave in memory is known only where calls for
-one element alone write a byte, and no call reads it, or where calls update it by one and the same instruction, which any number of
-updates in any order leaves with one result, such as OpAtomicOr (F-CM2-10).
+Calls are unordered, and a call may occur more than once (CM2-PE-07). So the memory after such functions is known only if calls for just one
+element write a byte and no call reads it, or if calls update it by one instruction that gives the same result for any number of updates in
+any order, such as OpAtomicOr (F-CM2-10).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ElementAccesses:
             self._forbid(_RULE, f"calls for several elements write '{memory.name}' at one place, and which is last is not specified")
 
     def update(self, memory: Memory, places: np.ndarray, op: Op) -> None:
-        """Note that calls update bytes of a memory, and that nothing depends on what was there before.
+        """Note that calls update bytes of a memory, and that nothing depends on the old contents.
 
         Args:
             memory: where.

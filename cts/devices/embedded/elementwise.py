@@ -46,7 +46,7 @@ def where_of(condition: Value) -> Mask | None:
 
 
 def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:
-    """Return what executes ``function`` on the constituents of the operands ``words[2:]``.
+    """Return a function that executes ``function`` on the constituents of the operands ``words[2:]``.
 
     Raises:
         Violation: a matrix operand where the extension allows none, or operands of different types.

@@ -59,7 +59,7 @@ class Corrections:
 
 @replaceable
 def corrections(translation: Translation, op: Op, number: Number) -> Corrections:
-    """Return what the modes ask of the results of ``op``, of type ``number``. They are for the floats of IEEE 754 alone."""
+    """Return the corrections that the modes require of the results of ``op``, of type ``number``: none except for IEEE 754 floats."""
     ieee = number.component.name in _IEEE
     modes = {mode for mode, width in translation.float_modes if ieee and width == number.bits}
     return Corrections(

@@ -1,4 +1,4 @@
-"""Extended instructions of GLSL.std.450 that pack numbers into bits, and that take a number apart."""
+"""Extended instructions of GLSL.std.450 that pack numbers into bits, and that split a number."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _split(word: Value, width: int) -> list[np.ndarray]:
 
 
 def _normalized(width: int, signed: bool) -> tuple[Callable[[Value], np.ndarray], Callable[[np.ndarray], Value]]:
-    """Return what makes the bits of a normalized number, and what reads them."""
+    """Return a function that makes the bits of a normalized number, and one that reads them."""
     scale = float((1 << width - 1) - 1 if signed else (1 << width) - 1)
     low, unsigned, dtype = (-1.0 if signed else 0.0), np.dtype(f"u{width // 8}"), np.dtype(f"{'i' if signed else 'u'}{width // 8}")
 

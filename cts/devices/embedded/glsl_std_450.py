@@ -25,7 +25,7 @@ def _like(x: Value, result: Value) -> Value:
 
 
 def _wide(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return what computes a function of floats in at least binary32 and rounds once."""
+    """Return a function that computes a function of floats in at least binary32 and rounds once."""
 
     def apply(*operands: Value) -> Value:
         found = [np.asarray(x) for x in operands]

@@ -66,7 +66,7 @@ def _image_operands(translation: Translation, words: Words) -> _Operands:
 def _type_of(translation: Translation, id_: int) -> ImageType:
     type_ = translation.type_of[id_]
     type_ = type_.image if isinstance(type_, SampledImageType) else type_
-    need(isinstance(type_, ImageType), "the operand is no image")
+    need(isinstance(type_, ImageType), "the operand is not an image")
     assert isinstance(type_, ImageType)
     if type_.dim not in _COORDINATES or type_.is_multisampled:
         raise Unsupported(f"images of Dim {type_.dim}" + (" with several samples" if type_.is_multisampled else ""))
@@ -74,7 +74,7 @@ def _type_of(translation: Translation, id_: int) -> ImageType:
 
 
 def _whole(translation: Translation, id_: int, count: int) -> Callable[[], Coordinates]:
-    """Return what gives ``count`` integer coordinates, int64 of shape (invocations,)."""
+    """Return a function that gives ``count`` integer coordinates, int64 of shape (invocations,)."""
     type_, lanes, values = translation.type_of[id_], translation.machine.lanes, translation.values
     element = element_of(type_)
     need(isinstance(element, Number) and not element.is_float, "the coordinates are not integers")
@@ -162,13 +162,13 @@ def _texel(machine: Machine, place: ImagePlace, at: Coordinates, to: Number, man
 def _result(translation: Translation, words: Words) -> tuple[Number, bool]:
     type_ = translation.types[words[0]]
     element = element_of(type_)
-    need(isinstance(element, Number), "a texel is no number")
+    need(isinstance(element, Number), "a texel is not a number")
     assert isinstance(element, Number)
     return element, isinstance(type_, Vector)
 
 
 def _read(translation: Translation, words: Words) -> Run:
-    """Return what reads a texel (OpImageRead, OpImageFetch)."""
+    """Return a function that reads a texel (OpImageRead, OpImageFetch)."""
     machine, values = translation.machine, translation.values
     type_ = _type_of(translation, words[2])
     count = _COORDINATES[type_.dim] + type_.is_arrayed
@@ -199,14 +199,14 @@ def _read(translation: Translation, words: Words) -> Run:
 
 
 def _write(translation: Translation, words: Words) -> Run:
-    """Return what writes a texel (OpImageWrite). A texel outside of the image is not written, and that is defined."""
+    """Return a function that writes a texel (OpImageWrite). A texel outside of the image is not written, and that is defined."""
     machine, values = translation.machine, translation.values
     type_ = _type_of(translation, words[0])
     coordinates = _whole(translation, words[1], _COORDINATES[type_.dim] + type_.is_arrayed)
     operands = _image_operands(translation, words[3:])
     of_texel = translation.type_of[words[2]]
     from_ = element_of(of_texel)
-    need(isinstance(from_, Number), "a texel is no number")
+    need(isinstance(from_, Number), "a texel is not a number")
     assert isinstance(from_, Number)
 
     def run() -> None:
@@ -243,7 +243,7 @@ def _wrapped(x: np.ndarray, size: int, mode: AddressMode) -> np.ndarray:
 
 
 def _sample(translation: Translation, words: Words) -> Run:
-    """Return what samples an image (OpImageSampleExplicitLod): there is one level, so the level of detail decides nothing."""
+    """Return a function that samples an image (OpImageSampleExplicitLod): there is one level, so the level of detail has no effect."""
     machine, values = translation.machine, translation.values
     type_ = _type_of(translation, words[2])
     count = _COORDINATES[type_.dim]
@@ -301,7 +301,7 @@ def _size(translation: Translation, words: Words) -> Run:
 
 
 def _one(translation: Translation, words: Words) -> Run:  # noqa: ARG001
-    """Return what answers how many levels, or samples, there are."""
+    """Return a function that gives the number of levels, or of samples."""
     return lambda: 1
 
 
@@ -316,7 +316,7 @@ def _same(translation: Translation, words: Words) -> Run:
 
 
 def _texel_pointer(translation: Translation, words: Words) -> Run:
-    """Return what makes a pointer to a texel for an atomic (OpImageTexelPointer)."""
+    """Return a function that makes a pointer to a texel for an atomic (OpImageTexelPointer)."""
     machine, values, pointer = translation.machine, translation.values, words[2]
     type_ = translation.pointee(pointer)
     need(isinstance(type_, ImageType) and type_.dim in _COORDINATES, "the pointer leads to no image")

@@ -20,7 +20,7 @@ _PACKED_PARTS = 4
 
 
 def _parts(translation: Translation, operand: int, signed: bool, is_packed: bool) -> _Parts:
-    """Return what reads the components of an operand as Python integers, so no sum of products wraps."""
+    """Return a function that reads the components of an operand as Python integers, so no sum of products wraps."""
     type_ = translation.type_of[operand]
     if isinstance(type_, Vector):
         number = translation.number_of(type_)

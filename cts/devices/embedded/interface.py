@@ -1,4 +1,4 @@
-"""What a module needs from outside: buffers, push constants and specialization constants."""
+"""The resources that a module needs from outside: buffers, push constants and specialization constants."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Interface:
-    """What a module needs from outside.
+    """The resources that a module needs from outside.
 
     Attributes:
         entry_point: its name.
@@ -90,7 +90,7 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:
-    """Return what a module needs.
+    """Return the resources that a module needs.
 
     Raises:
         NotValidSpirv, NotSupported: the module cannot be read; the message says why.

@@ -88,7 +88,7 @@ def _outer_product(translation: Translation, words: Words) -> Run:
 
 
 def columns_times_scalar(translation: Translation, words: Words) -> Run:
-    """Return what multiplies each component of a matrix of OpTypeMatrix (OpMatrixTimesScalar)."""
+    """Return a function that multiplies each component of a matrix of OpTypeMatrix (OpMatrixTimesScalar)."""
     values, matrix, scalar = translation.values, words[2], words[3]
     type_ = translation.types[words[0]]
     need(

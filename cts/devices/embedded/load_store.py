@@ -206,7 +206,7 @@ def _load(translation: Translation, words: Words) -> Run:
 
 
 def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: str) -> Run:
-    """Return what loads a matrix with the instruction ``what``."""
+    """Return a function that loads a matrix with the instruction ``what``."""
     if not isinstance(matrix, MatrixType):
         raise Violation("KHR-LOAD-01", "the result is not a cooperative matrix")
     operands = _operands(translation, place_of, matrix, what, writes=False)
@@ -304,7 +304,7 @@ def _store(translation: Translation, words: Words) -> Run:
 
 
 def store_matrix(translation: Translation, object_: int, place_of: Place, what: str) -> Run:
-    """Return what stores the matrix ``object_`` with the instruction ``what``."""
+    """Return a function that stores the matrix ``object_`` with the instruction ``what``."""
     matrix = translation.matrix_type(object_, "KHR-STORE-03", "the object")
     operands = _operands(translation, place_of, matrix, what, writes=True)
     forbidden = not_writable(translation, place_of.pointer)

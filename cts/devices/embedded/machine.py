@@ -1,7 +1,7 @@
 """The state of a workgroup that runs, and the scheduler of its blocks.
 
 All invocations run together; a mask says which of them execute. Where they diverge, the block that comes first in structured
-order runs next, with every invocation that waits for it. So invocations meet again at merge blocks.
+order runs next, with every invocation that waits for it. So invocations reconverge at merge blocks.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class Machine:
             )
 
     def rely_on_robustness(self, rule: str, text: str, where: Mask | None = None) -> None:
-        """Note what only robust access makes defined. It is no reason to stop."""
+        """Note an access that is defined only with robust access. The run continues."""
         if self.observations is not None:
             self.forbid(rule, text, where, Severity.ROBUSTNESS)
 
@@ -296,7 +296,7 @@ class Machine:
             values[parameter] = argument
         for begin in function.begin:
             begin()
-        # Pointers of an earlier call may lead to other variables, and no invocation uses them any more.
+        # Pointers of an earlier call may point to other variables, but no invocation uses them any more.
         for pointer in function.pointers:
             values[pointer] = None
         caller = self.mask, self.full

@@ -18,7 +18,7 @@ from generators.kernel import OpaqueSlot
 from generators.types import VectorMatrixLayout
 
 _ALIGNMENT = 64
-"""Bytes of which the size of a matrix is a multiple, and its place (VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
+"""Required alignment of the size of a matrix, in bytes, and of its address (VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
 
 _TILES = {VectorMatrixLayout.INFERENCING_OPTIMAL: (8, 32), VectorMatrixLayout.TRAINING_OPTIMAL: (16, 64)}
 """Rows of a tile, and bytes of one of its rows."""

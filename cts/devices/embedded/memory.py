@@ -24,20 +24,20 @@ _FIRST_ADDRESS = 0x7F3A_4100_0000
 
 @dataclass(frozen=True)
 class OpaqueMemory:
-    """What a buffer holds in a layout of the device's: ``slot.count`` matrices, ``pitch`` bytes from one to the next."""
+    """The contents of a buffer in a layout that the device decides: ``slot.count`` matrices, ``pitch`` bytes from one to the next."""
 
     slot: OpaqueSlot
     pitch: int
 
 
 class Forbids(Protocol):
-    """Reports what is forbidden: see ``Machine.forbid``."""
+    """Reports forbidden accesses: see ``Machine.forbid``."""
 
     def __call__(self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None: ...
 
 
 def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001
-    """Report what is forbidden by stopping there.
+    """Report a forbidden access by stopping there.
 
     Raises:
         Violation: always.
@@ -119,7 +119,7 @@ class Memory:
 
     def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
         """Return where elements of ``size`` bytes at ``offsets`` begin in ``data``. Of a memory with windows every byte that is accessed
-        must be in one: nobody knows what the others hold.
+        must be in one: the contents of the others are unknown.
 
         Raises:
             Violation: an element is in none.

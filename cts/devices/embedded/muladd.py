@@ -87,7 +87,7 @@ def _sequential(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _extended(number: Number, signed: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what reads elements as integers by the signedness flag, in a dtype that holds them (KHR-MAD-05)."""
+    """Return a function that reads elements as integers by the signedness flag, in a dtype that holds them (KHR-MAD-05)."""
     if signed:
         return lambda x: x.view(number.signed_dtype)
     return lambda x: x

@@ -1,4 +1,4 @@
-"""What a module does wrong while it runs, collected instead of stopping at the first: see ``EmbeddedDevice.observations``."""
+"""The mistakes of a module while it runs, collected instead of stopping at the first: see ``EmbeddedDevice.observations``."""
 
 from __future__ import annotations
 

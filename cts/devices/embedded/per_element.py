@@ -88,7 +88,7 @@ def _operand(translation: Translation, callback: Callback, id_: int) -> _Argumen
 
 
 def _elements(translation: Translation, id_: int) -> _Argument:
-    """Return what gives the elements of a matrix, row after row."""
+    """Return a function that gives the elements of a matrix, row after row."""
     values = translation.values
 
     def elements(_: Lanes, active: np.ndarray) -> Value:

@@ -326,7 +326,7 @@ def constituent_type(type_: Type, index: int) -> Type:
 
 
 def stored_constituent(type_: Type, index: int) -> Type:
-    """Return the type of constituent ``index`` of a composite as it lies in memory; see ``constituent_type``."""
+    """Return the type of constituent ``index`` of a composite as it is laid out in memory; see ``constituent_type``."""
     return type_.stored[index] if isinstance(type_, Struct) and type_.stored else constituent_type(type_, index)
 
 

@@ -1,7 +1,7 @@
 """How an instruction computes with values that are undefined for some invocations: its result is undefined where an operand is.
 
-An instruction that needs a value raises UndefinedUse; only then is it asked here. It runs again with some value in place of each
-undefined one, and what that gives is marked undefined where it depends on one.
+An instruction that needs a value raises UndefinedUse; only then is it asked here. It runs again with some value in place of each undefined
+one, and each result that depends on one is marked undefined.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def definedness(machine: Machine, type_: Type, value: Value) -> Value:
 
 
 def filled(translation: Translation, type_: Type, value: Value, with_: int) -> Value:
-    """Return a value with a number in place of what is undefined."""
+    """Return a value with a number in place of each undefined value."""
     if not isinstance(value, tuple | Undefined):
         return value
     match type_:

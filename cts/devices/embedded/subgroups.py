@@ -49,7 +49,7 @@ def component_of(translation: Translation, id_: int) -> Number | Bool:
 
 
 def of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
-    """Return what computes with a scalar, or with each component of a vector."""
+    """Return a function that computes with a scalar, or with each component of a vector."""
     values = translation.values
     if isinstance(translation.type_of[id_], Vector):
         return lambda: tuple(map(compute, values[id_]))
@@ -208,7 +208,7 @@ def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Hand
 
 
 def _ballot_bit(translation: Translation, words: Words) -> Run:
-    """Return what reads a bit of a ballot: the one that an operand numbers, or the invocation's own."""
+    """Return a function that reads a bit of a ballot: the one that an operand numbers, or the invocation's own."""
     check_scope(translation, words)
     values, machine = translation.values, translation.machine
     index = words[4] if len(words) > 4 else 0
@@ -239,7 +239,7 @@ LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = Mappin
 
 
 def without_scope(handle: Callable[[Translation, Words], _Result]) -> Callable[[Translation, Words], _Result]:
-    """Return what handles an instruction that has no operand for the scope, from what handles one that has."""
+    """Return the handler of an instruction without a scope operand, made from ``handle``, which expects one."""
     return lambda translation, words: handle(translation, (*words[:2], 0, *words[2:]))
 
 

@@ -80,7 +80,7 @@ def _settled(machine: Machine, numbers: Value, count: int) -> Numbers:
 
 
 def wide_signed(value: Value) -> Value:
-    """Return what ``wide`` does for the same bits read as an s32."""
+    """Return the effect of ``wide`` for the same bits read as an s32."""
     if isinstance(value, np.ndarray):
         return value.astype(np.uint32).view(np.int32).astype(np.int64)
     return int(value) - (1 << 32) if value > S32_MAX else int(value)

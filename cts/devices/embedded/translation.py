@@ -181,7 +181,7 @@ class Translation:
         self.values[:] = early
 
     def prepare(self, op: Op, words: Words) -> Run:
-        """Return what executes an instruction.
+        """Return a function that executes an instruction.
 
         Raises:
             Malformed: its operands do not have the types that it needs.

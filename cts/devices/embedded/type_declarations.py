@@ -197,7 +197,9 @@ def _array(translation: Translation, op: Op, words: Words) -> Array:
     length = None
     if op is Op.TypeArray:
         length = translation.values[words[2]]
-        need(length.__class__ is int and length >= 1, f"an array of length {length if length.__class__ is int else 'that is no integer'}")
+        need(
+            length.__class__ is int and length >= 1, f"an array of length {length if length.__class__ is int else 'that is not an integer'}"
+        )
     return Array(element, length, stride[0] if stride else natural)
 
 
@@ -224,7 +226,7 @@ def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
 
 
 def _stored(member: Type, decorations: Mapping[int, Words]) -> Type:
-    """Return a member as it lies in memory, where MatrixStride and RowMajor say how a matrix does, or an array of matrices.
+    """Return a member as it is laid out in memory, where MatrixStride and RowMajor say how a matrix does, or an array of matrices.
 
     Raises:
         Malformed: it is neither.

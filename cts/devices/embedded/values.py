@@ -4,7 +4,7 @@
 * A float is a numpy scalar of its dtype, or an array of shape (invocations,); a bool a Python bool or a bool array.
 * A vector, array or struct is a tuple of its constituents, each of which is uniform or not by itself.
 * A cooperative matrix is an array of shape (instances, rows, columns).
-* A tensor layout or view is a tuple of what it holds (``tensor_state``), each number uniform or not by itself.
+* A tensor layout or view is a tuple of its state (``tensor_state``), each number uniform or not by itself.
 * A pointer is a ``cts.devices.embedded.pointers`` object.
 * An undefined value is UNDEFINED, or Partly if some invocations (or elements) have a value.
 

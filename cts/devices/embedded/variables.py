@@ -25,7 +25,7 @@ _Step = tuple[int, Number, int, int | None]
 
 
 def variable(translation: Translation, words: Words) -> Run:
-    """Return what makes a function's variable (OpVariable) at each call."""
+    """Return a function that makes a function's variable (OpVariable) at each call."""
     id_, initializer = words[1], words[3] if len(words) > 3 else 0
     if words[2] != StorageClass.Function:
         raise Violation("SPIR-V 2.4", "a variable in a function must be of Function storage")
@@ -59,8 +59,10 @@ def _untyped_pointer_access_chain(translation: Translation, words: Words) -> Run
 
 
 def _chain(translation: Translation, result: int, base: int, indices: Words, element: int | None, base_type: int = 0) -> Run:
-    """Return what makes a pointer: from ``base``, by ``element`` if it is not None, and by ``indices`` into ``base_type``, or where this is
-    0 into what the base points to."""
+    """Return a function that makes a pointer from ``base``, by ``element`` if it is not None, and by ``indices``.
+
+    The indices are into ``base_type``, or if this is 0 into the pointee of the base.
+    """
     values = translation.values
     type_ = translation.types[base_type] if base_type else _in_memory(translation, base)
     if base in translation.read_only:
@@ -73,12 +75,12 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
 
 
 def _in_memory(translation: Translation, pointer: int) -> Type:
-    """Return the type of what a pointer leads to, as it lies in memory."""
+    """Return the pointee's type as it is laid out in memory."""
     return translation.stored.get(pointer) or translation.pointee(pointer)
 
 
 def _descriptor_chain(translation: Translation, result: int, base: int, indices: Words, type_: Type) -> Run:
-    """Return what makes a pointer into the buffer of a descriptor: the first index is the descriptor's."""
+    """Return a function that makes a pointer into the buffer of a descriptor: the first index is the descriptor's."""
     values, machine, which = translation.values, translation.machine, indices[0]
     number = translation.number_of(translation.type_of[which])
     is_non_uniform = Decoration.NonUniform in translation.decorations.get(result, {})
@@ -99,7 +101,7 @@ def chosen_descriptor(machine: Machine, array: DescriptorArray, which: Offset, i
 def _byte_chain(
     translation: Translation, result: int, base: int, type_: Type, indices: Words, element: int | None, base_type: int, begin: Run
 ) -> Run:
-    """Return what makes a pointer by ``element`` and ``indices`` into ``type_``, from what ``begin`` gives."""
+    """Return a function that makes a pointer by ``element`` and ``indices`` into ``type_``, from the result of ``begin``."""
     values = translation.values
     fixed = 0
     beyond: tuple[int, int | None] | None = None
@@ -258,7 +260,7 @@ def _store(translation: Translation, words: Words) -> Run:
 def not_writable(translation: Translation, pointer: int) -> str:
     """Return why nothing may be written through ``pointer``; empty if writing is allowed."""
     if pointer in translation.read_only:
-        return "a store to what is decorated NonWritable"
+        return "a store to a variable that is decorated NonWritable"
     storage = translation.storage(pointer)
     is_constant = storage in (StorageClass.PushConstant, StorageClass.UniformConstant)
     if is_constant or (storage is StorageClass.Uniform and not translation.has_buffer_blocks):

@@ -1,4 +1,4 @@
-"""What the instructions of cooperative vectors have in common: the components of all invocations as rows, and their places in memory."""
+"""The common parts of the instructions of cooperative vectors: the components of all invocations as rows, and their places in memory."""
 
 from __future__ import annotations
 

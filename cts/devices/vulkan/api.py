@@ -60,7 +60,7 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
     Args:
         call: whose result it is.
         permitted: results besides VK_SUCCESS.
-        spent: whether the device is of no more use after another result; None where the result decides.
+        spent: whether the device is unusable after another result; None where the result decides.
 
     Raises:
         DeviceLost, OutOfMemory, DriverRefused: it is another one.
@@ -77,7 +77,7 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
 
 
 def made(call: str, result: int, handle: CData) -> CData:
-    """Return what a call has made, from where it has written it.
+    """Return the object that a call has made, from the place where it was written.
 
     Raises:
         DeviceLost, OutOfMemory, DriverRefused: it did not return VK_SUCCESS, or wrote a null handle.
@@ -89,7 +89,7 @@ def made(call: str, result: int, handle: CData) -> CData:
 
 
 def text(characters: CData) -> str:
-    """Return what a driver has written into an array of characters, bytes that are not UTF-8 by their values."""
+    """Return the text that a driver has written into an array of characters, with bytes that are not UTF-8 as their values."""
     return str(load().ffi.string(characters).decode(errors="backslashreplace"))
 
 

@@ -126,7 +126,7 @@ class Commands:
         vulkan.lib.vkCmdPipelineBarrier(command_buffer, from_[0], to[0], 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
 
     def execute(self, record: Record, wrote: int | None = None) -> None:
-        """Run what ``record`` puts into a command buffer, in one submission, and wait for it. The host sees what the stage
+        """Run the commands that ``record`` puts into a command buffer, in one submission, and wait for it. The host sees what the stage
         ``wrote`` writes, a VkPipelineStageFlagBits; None for compute shaders.
 
         Raises:
@@ -146,7 +146,7 @@ class Commands:
         # After any failure from here on, nobody knows in which state queue, fence and command buffer are: they are not used again.
         check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin), spent=True)
         record(command_buffer)
-        # The submission makes what the host wrote visible to the device; the way back needs saying.
+        # The submission makes the host's writes visible to the device; the way back needs saying.
         shader = wrote or vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
         self._barrier(command_buffer, shader, (vulkan.VK_PIPELINE_STAGE_HOST_BIT, vulkan.VK_ACCESS_HOST_READ_BIT))
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer), spent=True)

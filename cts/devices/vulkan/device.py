@@ -93,7 +93,7 @@ class VulkanDevice:
 
     @property
     def description(self) -> DeviceDescription:
-        """What the device says of itself."""
+        """The device's description of itself."""
         return self._description
 
     def missing(self, kernel: Kernel) -> Reason | None:
@@ -105,7 +105,7 @@ class VulkanDevice:
 
         Raises:
             DriverRefused: a call failed; the message names call and result.
-            DeviceLost, OutOfMemory, DeviceTimeout: as they say; this object is of no more use.
+            DeviceLost, OutOfMemory, DeviceTimeout: as they say; this object is unusable.
             ValidationMessage: the validation layer said something.
             DeviceFailure: the driver changed the floating-point mode of this process.
         """
@@ -129,7 +129,7 @@ class VulkanDevice:
         return outcomes
 
     def _restore_mode(self) -> str:
-        """Return what the driver changed in the floating-point mode, and restore the mode.
+        """Return the driver's changes to the floating-point mode, and restore the mode.
 
         Whoever computes expected results in this process needs the mode. A process that holds the device for another one computes none:
         inputs and outputs are bytes to it, and compared as such; there it does not matter what a driver sets.
@@ -188,7 +188,7 @@ class VulkanDevice:
             self._raise_messages(step=Step.PIPELINE)
             outcomes = self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:
-            # What may still run must not be destroyed. It goes with the process.
+            # Objects that a running dispatch may use must not be destroyed. It goes with the process.
             if not self._pending:
                 executable.destroy()
             raise
@@ -204,7 +204,7 @@ class VulkanDevice:
         try:
             return self._dispatch(kernel, executable, dispatches, large)
         finally:
-            # What may still run keeps its memory. It goes with the process.
+            # A dispatch that may still run keeps its memory. It goes with the process.
             if not self._pending:
                 large.close()
 

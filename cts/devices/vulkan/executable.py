@@ -1,4 +1,4 @@
-"""What a kernel is on a device: objects that run its dispatches."""
+"""A kernel on a device: objects that run its dispatches."""
 
 from __future__ import annotations
 

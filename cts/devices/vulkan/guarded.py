@@ -1,4 +1,4 @@
-"""Buffers laid out in one range of memory with guard zones between them, and what a kernel wrote where it had no business.
+"""Buffers laid out in one range of memory with guard zones between them, and the stray writes of a kernel.
 
 Nothing here knows Vulkan: it makes the bytes that memory holds before a dispatch, and judges those that it holds after.
 """
@@ -98,7 +98,7 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
 
 @dataclass(frozen=True)
 class Round:
-    """What one run of some dispatches left.
+    """The result of one run of some dispatches.
 
     Attributes:
         number: from 1.

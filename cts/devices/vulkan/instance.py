@@ -11,7 +11,7 @@ from cts.devices.vulkan.lists import enumerate_all
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
 API_VERSION = (1, 3)
-"""The version that the instance asks for. What is newer is asked for as an extension."""
+"""The version that the instance asks for. Newer features are requested as extensions."""
 
 
 def make_version(major: int, minor: int, patch: int = 0) -> int:

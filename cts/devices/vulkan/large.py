@@ -1,7 +1,7 @@
-"""Large buffers, of which a dispatch gives and gets back windows alone: device memory that the host neither maps nor reads as a whole.
+"""Large buffers, where a dispatch passes and receives only windows: device memory that the host neither maps nor reads as a whole.
 
 The windows of a buffer are one after the other in the arena, as the bytes of any other buffer are. Commands copy them to the buffer before
-the dispatch and back after it. What the buffer holds between its windows is not known.
+the dispatch and back after it. The contents of the buffer between its windows are unknown.
 
 Where the device has sparse residency, only what windows touch has memory, so gigabytes of addresses take some megabytes. Elsewhere a buffer
 has memory as a whole.
@@ -25,7 +25,7 @@ from generators.windows import Windows
 
 @dataclass(frozen=True)
 class LargeBuffer:
-    """A buffer of its own, with its own memory.
+    """A separate buffer, with its own memory.
 
     Attributes:
         place: number of the kernel's slot.
@@ -139,7 +139,7 @@ class LargeBuffers:
         raise OutOfMemory(f"no memory heap of the device has the {size:,} bytes of a large buffer")
 
     def copies(self, layout: Layout, arena: Arena) -> tuple[Record, Record]:
-        """Return what records the copies of all windows to the buffers, and back. ``layout`` is of one dispatch in ``arena``."""
+        """Return a function that records the copies of all windows to the buffers, and back. ``layout`` is of one dispatch in ``arena``."""
         return self._recorder(layout, arena, there=True), self._recorder(layout, arena, there=False)
 
     def _recorder(self, layout: Layout, arena: Arena, there: bool) -> Record:

@@ -120,7 +120,7 @@ class MatrixConversions:
         return int(command(ffi.cast("void*", address(self._device.handle)), call.infos))
 
     def device(self, infos: Sequence[ConversionInfo], arena: Arena, commands: Commands) -> list[ConversionAnswer]:
-        """Call the device command once, in a command buffer of its own.
+        """Call the device command once, in a separate command buffer.
 
         Raises:
             DeviceFailure: a call fails, or the command writes outside of all regions.
@@ -145,7 +145,7 @@ class MatrixConversions:
         return [ConversionAnswer(SUCCESS, one.destination_size, next(memories), next(memories)) for one in conversions]
 
     def recorder(self, conversions: Sequence[Conversion]) -> Record:
-        """Return what records conversions, between device addresses, as one command."""
+        """Return a function that records conversions, between device addresses, as one command."""
         call = packed(conversions, host=False)
 
         def record(command_buffer: CData) -> None:

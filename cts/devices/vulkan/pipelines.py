@@ -22,8 +22,8 @@ from generators.stages import Stage
 
 @dataclass(frozen=True)
 class Shape:
-    """What two kernels must have in common to share their layouts: the bindings, each with its set, its number of descriptors and whether
-    they are of uniform buffers, the push constants' bytes, and the stage."""
+    """The properties that two kernels must have in common to share their layouts: the bindings, each with its set, its number of
+    descriptors and whether they are of uniform buffers, the push constants' bytes, and the stage."""
 
     bindings: tuple[tuple[int, int, int, bool], ...]
     push_constant_bytes: int

@@ -1,4 +1,4 @@
-"""Memory that is poison wherever no case has its buffers, also far before and after them, and what was written there.
+"""Memory that is poison outside the buffers of cases, also far before and after them, and the writes to it.
 
 Nothing here knows Vulkan.
 """
@@ -76,7 +76,7 @@ class PoisonedMemory:
         return ranges
 
     def around(self) -> Around:
-        """Return what was written around the ranges, and make it poison again."""
+        """Return the writes around the ranges, and make the memory poison again."""
         found = Around(self._spoiled(0, MARGIN), self._spoiled(self._end, self._memory.size))
         if found.before is not None:
             self._refill(0, MARGIN)

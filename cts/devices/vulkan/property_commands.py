@@ -25,7 +25,7 @@ def ask(instance: Instance, physical_device: CData, call: PropertyCall) -> Prope
 
 
 def _command(instance: Instance, call: PropertyCall) -> Callable[[CData, CData, CData], int]:
-    """Return what calls the command with a physical device, a count and an array."""
+    """Return a function that calls the command with a physical device, a count and an array."""
     ffi = supplement()
     if call.info is None:
         command = ffi.cast("QueryRows", address(instance.address(call.command)))

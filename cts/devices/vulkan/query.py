@@ -1,4 +1,4 @@
-"""What a physical device says of itself."""
+"""A physical device's description of itself."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LIMITS = frozenset(
 
 @dataclass(frozen=True)
 class PhysicalDevice:
-    """A device and what is needed to open it.
+    """A device and the information needed to open it.
 
     Attributes:
         handle: VkPhysicalDevice.
@@ -162,7 +162,7 @@ def _stated(core: CData, features: Chain, further: dict[str, int]) -> dict[str, 
     """By name, whether the device has a feature."""
     flags = {name: getattr(core, name) for name, _ in load().ffi.typeof("VkPhysicalDeviceFeatures").fields} | features.read()
     stated = {name: bool(value) for name, value in flags.items() if name in STATED_FEATURES or name.startswith("cooperative")}
-    # Some properties say what shaders may do and are VkBool32 like features.
+    # Some properties state permitted actions of shaders, and are VkBool32 like features.
     return stated | {name: bool(value) for name, value in further.items() if name in STATED_FEATURES or name.endswith("Accumulation")}
 
 

@@ -1,4 +1,4 @@
-"""Writes what the ``vulkan`` package lacks, ``supplement.json``, from Khronos' registry ``vk.xml``:
+"""Writes the parts that the ``vulkan`` package lacks, ``supplement.json``, from Khronos' registry ``vk.xml``:
 
     python -m cts.devices.vulkan.registry [vk.xml]
 

@@ -108,7 +108,7 @@ class ShaderObjects:
 
 
 def in_turn(one: Executable, other: Executable) -> Executable:
-    """Return what runs dispatches in turn by ``one`` and ``other``, beginning with ``one``. Both are of one stage."""
+    """Return an executable that runs dispatches alternately by ``one`` and ``other``, beginning with ``one``. Both are of one stage."""
 
     turns = cycle((one, other))
 

@@ -1,4 +1,4 @@
-"""What the ``vulkan`` package does not have yet: structures newer than Vulkan 1.3.275, declared for cffi.
+"""Parts of Vulkan that the ``vulkan`` package does not have yet: structures newer than Vulkan 1.3.275, declared for cffi.
 
 ``supplement.json`` has them, which cts.devices.vulkan.registry writes from Khronos' registry.
 """

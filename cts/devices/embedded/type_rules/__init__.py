@@ -19,4 +19,4 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
 """By opcode, the rules of all groups. Instructions without an entry are checked by their handlers alone."""
 
 CHECKS: tuple[Check, ...] = (cooperative_vectors.check_vectors, memory.check_passed_on)
-"""What is checked of every instruction."""
+"""Checks of every instruction."""

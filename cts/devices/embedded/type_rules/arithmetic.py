@@ -77,7 +77,7 @@ def _bitcast_extract(translation: Translation, words: Words) -> None:
     if kind_of(element_of(base)) is not TypeKind.INT:
         raise Violation("VUID-StandaloneSpirv-Base-12469", f"the base of OpBitcastExtractEXT is a {type_text(base)}")
     need(shape_of(base) == shape_of(to), f"a {type_text(to)} is taken from a {type_text(base)}")
-    need(kind_of(offset) is TypeKind.INT, "the offset is no integer")
+    need(kind_of(offset) is TypeKind.INT, "the offset is not an integer")
 
 
 def _float_to_float(translation: Translation, words: Words) -> None:

@@ -96,7 +96,7 @@ def _dynamic(vector: int, index: int, part: int) -> Rule:
         type_ = translation.type_of[words[vector]]
         component = translation.type_of[words[part]] if part else translation.types[words[0]]
         need(isinstance(type_, Vector) and type_.element == component, f"a {type_text(component)} is a component of a {type_text(type_)}")
-        need(kind_of(translation.type_of[words[index]]) is TypeKind.INT, "the index is no integer")
+        need(kind_of(translation.type_of[words[index]]) is TypeKind.INT, "the index is not an integer")
         need(not part or type_ == translation.types[words[0]], "the result is not of the type of the vector")
 
     return rule

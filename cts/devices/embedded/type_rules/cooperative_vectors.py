@@ -1,4 +1,4 @@
-"""What may be done with cooperative vectors (SPV_NV_cooperative_vector, 2.2.2, 3.42.11, 3.42.13 and 3.42.14)."""
+"""The permitted uses of cooperative vectors (SPV_NV_cooperative_vector, 2.2.2, 3.42.11, 3.42.13 and 3.42.14)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FUNCTIONS = frozenset(
 
 
 def check_vectors(translation: Translation, op: Op, words: Words) -> None:
-    """Check what an instruction does with cooperative vectors, if the module has any.
+    """Check the use of cooperative vectors by an instruction, if the module has any.
 
     Raises:
         Violation: the document does not allow it.

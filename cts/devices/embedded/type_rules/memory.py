@@ -119,16 +119,16 @@ def _access_chain(elements: int, untyped: bool = False) -> Rule:
         else:
             type_ = translation.target(base)
         if elements:
-            need(kind_of(translation.type_of[words[at + 1]]) is TypeKind.INT, "the element is no integer")
+            need(kind_of(translation.type_of[words[at + 1]]) is TypeKind.INT, "the element is not an integer")
             if base.storage in CELL_STORAGE:
                 raise Unsupported(f"a pointer to the neighbour of a variable of {base.storage.name} storage")
             if has_no_bytes(type_):
                 raise Malformed(f"{type_text(type_)} has no bytes")
         for id_ in words[at + 1 + elements :]:
-            need(kind_of(translation.type_of[id_]) is TypeKind.INT, "an index is no integer")
+            need(kind_of(translation.type_of[id_]) is TypeKind.INT, "an index is not an integer")
             constant = translation.constant(id_)
             if isinstance(type_, Struct):
-                need(constant.__class__ is int, "an index into a structure is no constant")
+                need(constant.__class__ is int, "an index into a structure is not a constant")
                 type_ = constituent_type(type_, constant)
             elif isinstance(type_, Array | Vector | MatrixType):
                 type_ = constituent_type(type_, 0)
@@ -161,7 +161,7 @@ def _array_length(translation: Translation, words: Words) -> None:
 
 def _untyped_array_length(translation: Translation, words: Words) -> None:
     _pointer(translation, words[3])
-    need(words[2] in translation.blocks and words[2] in translation.laid_out, "the structure is no explicitly laid out block")
+    need(words[2] in translation.blocks and words[2] in translation.laid_out, "the structure is not an explicitly laid out block")
     _check_length(translation.types[words[2]], words[4], translation.types[words[0]])
 
 
@@ -170,7 +170,7 @@ def _check_length(type_: Type, member: int, result: Type) -> None:
     if not fits or not isinstance(type_, Struct) or not isinstance(array := type_.members[member], Array) or array.length is not None:
         raise Malformed(f"member {member} of a {type_text(type_)} is no runtime array at its end")
     need(array.stride > 0, "the array has stride 0")
-    need(isinstance(result, Number) and result.component.name == "u32", "the result is no unsigned 32-bit integer")
+    need(isinstance(result, Number) and result.component.name == "u32", "the result is not an unsigned 32-bit integer")
 
 
 def _variable(translation: Translation, words: Words) -> None:

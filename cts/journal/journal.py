@@ -78,9 +78,11 @@ class Journal:
                     line = b"\n" + line
                 written = os.write(self._descriptor, line)
         except OSError as error:
-            raise JournalError(f"cannot write {self.path}: {error.strerror}; free some space, then go on with --resume") from error
+            raise JournalError(f"cannot write {self.path}: {error.strerror}; free some space, then continue with --resume") from error
         if written != len(line):
-            raise JournalError(f"cannot write {self.path}: only {written} of {len(line)} bytes; free some space, then go on with --resume")
+            raise JournalError(
+                f"cannot write {self.path}: only {written} of {len(line)} bytes; free some space, then continue with --resume"
+            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -112,7 +112,7 @@ def test_an_interrupted_run_is_not_reported_as_a_whole_one(checkout, held):
     printed = process.communicate()[0]
     assert set(checkout.results()) == FIRST
     assert headline(checkout) == "4 cases passed and none failed, but the run did not come to its end"
-    assert printed.splitlines()[-1] == "STOPPED after 4 of 8 cases: ended by SIGINT; go on with --resume"
+    assert printed.splitlines()[-1] == "STOPPED after 4 of 8 cases: ended by SIGINT; continue with --resume"
 
     assert checkout.run("cts", "--report-dir", "out", "--resume").returncode == 0
     assert headline(checkout) == "All 8 cases that the device supports passed"

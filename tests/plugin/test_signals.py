@@ -27,7 +27,7 @@ def test_a_signal_leaves_every_report_and_what_was_judged(checkout, held, number
     assert set(checkout.results()) == FIRST
     assert all((checkout.root / "out" / name).exists() for name in REPORTS)
     meta = json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
-    assert meta["stopped"] == printed.splitlines()[-1] == f"STOPPED after 4 of 8 cases: ended by {number.name}; go on with --resume"
+    assert meta["stopped"] == printed.splitlines()[-1] == f"STOPPED after 4 of 8 cases: ended by {number.name}; continue with --resume"
 
     assert checkout.run("cts", *workers, "--report-dir", "out", "--resume").returncode == 0
     assert set(checkout.results()) == SMOKE

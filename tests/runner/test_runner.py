@@ -94,7 +94,7 @@ def test_a_later_run_of_a_dispatch_that_is_wrong_fails_and_says_which_it_was(cas
     result = judge(case, holding(Scripted(sometimes_wrong)), "spirv", "smoke")
     assert result.verdict is Verdict.FAIL
     assert "not in the first run of the same dispatch" in result.reason
-    assert "run 3 of the same dispatch (what came before was right):" in result.message
+    assert "run 3 of the same dispatch (the earlier ones were right):" in result.message
 
 
 def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):

@@ -91,7 +91,7 @@ def _compile_by_program(glslang: str, source: str, version: Version, stage: Stag
 
 
 def _rejection(glslang: str, source: str, output: str, status: int) -> CtsError:
-    unknown = re.search(r"'(GL_\w+)' : extension not supported", output)
+    unknown = re.search(r"extension not supported: (GL_\w+)", output)
     if unknown:
         return UnknownExtension(unknown[1], f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
     found = _ERROR.search(output)

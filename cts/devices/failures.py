@@ -44,6 +44,11 @@ _KINDS: Mapping[str, type[Exception]] = MappingProxyType(
     }
 )
 
+_FURTHER: Mapping[type[Exception], Mapping[str, Any]] = MappingProxyType(
+    {CallFailed: {"call": str, "result": int | None}, UndefinedBehaviour: {"rule": str}, GeneratorError: {"rule": str}}
+)
+"""By class, the types of its attributes that cross beside the message."""
+
 Report = tuple[str, str, str | None, bool, dict[str, Any]]
 """Name of the class, message, step, whether the device is spent, and the further attributes of the class by name."""
 
@@ -58,15 +63,14 @@ def reported(error: Exception) -> Report:
         trace = "".join(traceback.format_exception(error))
         return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, True, {}
     name = next(base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS)
+    further = {attribute: getattr(error, attribute) for attribute in _further(_KINDS[name])}
     if isinstance(error, DeviceFailure):
-        return name, str(error), error.step and error.step.value, error.spent, _further(error)
-    return name, str(error), None, False, _further(error)
+        return name, str(error), error.step and error.step.value, error.spent, further
+    return name, str(error), None, False, further
 
 
-def _further(error: DeviceFailure | CtsError) -> dict[str, Any]:
-    if isinstance(error, UndefinedBehaviour | GeneratorError):
-        return {"rule": str(error.rule)}
-    return {"call": error.call, "result": error.result} if isinstance(error, CallFailed) else {}
+def _further(kind: type[Exception]) -> Mapping[str, Any]:
+    return next((types for base, types in _FURTHER.items() if issubclass(kind, base)), {})
 
 
 def rebuilt(report: object) -> Exception:
@@ -78,18 +82,11 @@ def rebuilt(report: object) -> Exception:
     match report:
         case (str(name), str(text), str() | None as step, bool(spent), dict(further)):
             kind = _KINDS.get(name, DeviceFailure)
-            if issubclass(kind, GeneratorError) and isinstance(further.get("rule"), str):
-                return kind(further["rule"], text)
-            if not issubclass(kind, DeviceFailure | GeneratorError):
-                return kind(text)
-            if issubclass(kind, UndefinedBehaviour) and isinstance(further.get("rule"), str):
-                return kind(text, further["rule"], step=step_of(step), spent=spent)
-            if issubclass(kind, CallFailed):
-                match further:
-                    case {"call": str(call), "result": int() | None as result}:
-                        return kind(text, step=step_of(step), spent=spent, call=call, result=result)
-            elif not further and issubclass(kind, DeviceFailure):
-                return kind(text, step=step_of(step), spent=spent)
+            types = _further(kind)
+            if further.keys() == types.keys() and all(isinstance(further[attribute], types[attribute]) for attribute in types):
+                if issubclass(kind, DeviceFailure):
+                    return kind(text, step=step_of(step), spent=spent, **further)
+                return kind(*further.values(), text)
     raise NotAMessage(f"it reports a failure by {report!r:.100}")
 
 

@@ -7,7 +7,9 @@ array has an entry for each element, and an element may be undefined in some inv
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -32,6 +34,8 @@ _LINE_BYTES = 32
 
 _FACTORS = ("u8", "s8", "f16", "f32")
 _ACCUMULATORS = ("u32", "s32", "f16", "f32")
+_LENGTHS: Mapping[Use, str] = MappingProxyType({Use.A: "QC-CC-09", Use.B: "QC-CC-11", Use.ACCUMULATOR: "QC-CC-13"})
+"""The requirement on the length of an invocation's array, by use."""
 
 
 @dataclass(frozen=True)
@@ -117,17 +121,21 @@ def bitcast_array(state: State, operation: BitCastArray) -> None:
         GeneratorError: the types do not match (QC-BC-01, QC-BC-02), or a float is not normal.
     """
     source, target = element_of(operation.source.type), element_of(operation.result.type)
+    for element in (source, target):
+        _check_convertible(operation.result.name, element, "QC-BC-01")
     sizes = [extent(value.type.length) * element.bytes for value, element in ((operation.source, source), (operation.result, target))]
-    if source.name not in _ARRAYS or target.name not in _ARRAYS or sizes[0] != sizes[1]:
-        raise GeneratorError(
-            "QC-BC-02" if {source.name, target.name} <= {*_ARRAYS} else "QC-BC-01",
-            f"{operation.result.name}: a cast is between arrays of equal size and certain types (QC-BC-01, QC-BC-02)",
-        )
+    if sizes[0] != sizes[1]:
+        raise GeneratorError("QC-BC-02", f"{operation.result.name}: a cast of {sizes[0]} bytes has a result of {sizes[1]} bytes (QC-BC-02)")
     found = elements(state, operation.source)
     check_normal(found, source, operation.source.name)
     made = found.cast(target)
     check_normal(made, target, operation.result.name)
     state.aggregates[operation.result.name] = made.tree()
+
+
+def _check_convertible(name: str, element: ComponentType, rule: str) -> None:
+    if element.name not in _ARRAYS:
+        raise GeneratorError(rule, f"{name}: arrays of {element} have no such conversion; use one of {', '.join(_ARRAYS)} ({rule})")
 
 
 def starts(state: State, start: ScalarValue) -> np.ndarray:
@@ -144,11 +152,11 @@ def extract_sub_array(state: State, operation: ExtractSubArray) -> None:
             multiple of the length (VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354).
     """
     name, element = operation.result.name, element_of(operation.source.type)
-    if element.name not in _ARRAYS or element != element_of(operation.result.type) or operation.start.type.name != "s32":
-        raise GeneratorError(
-            "QC-SA-03" if operation.start.type.name != "s32" else "QC-SA-02" if element.name not in _ARRAYS else "QC-SA-01",
-            f"{name}: a part of an array has its element type, and begins at an s32 (QC-SA-01 to QC-SA-03)",
-        )
+    _check_convertible(name, element, "QC-SA-02")
+    if element != element_of(operation.result.type):
+        raise GeneratorError("QC-SA-01", f"{name}: a part of an array has the element type of the array (QC-SA-01)")
+    if operation.start.type.name != "s32":
+        raise GeneratorError("QC-SA-03", f"{name}: the start of a part is an s32 (QC-SA-03)")
     start, length = starts(state, operation.start), extent(operation.result.type.length)
     if (start < 0).any() or (start + length > extent(operation.source.type.length)).any():
         raise GeneratorError(
@@ -186,11 +194,12 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
     component, element = matrix.component, element_of(array)
     if matrix.scope_value is not Scope.SUBGROUP:
         raise GeneratorError("QC-CC-02", f"{name}: the matrix has Subgroup scope (QC-CC-02)")
-    if lines > size or size & (size - 1):
-        raise GeneratorError(
-            "QC-CC-08" if lines > size else "QC-CC-01",
-            f"{name}: {lines} rows need as many invocations, and a subgroup size of a power of two (QC-CC-01, QC-CC-08)",
-        )
+    if size & (size - 1):
+        raise GeneratorError("QC-CC-01", f"{name}: the subgroup size {size} is not a power of two (QC-CC-01)")
+    is_b = matrix.use_value is Use.B
+    if lines > size:
+        rule = "QC-CC-11" if is_b else "QC-CC-08"
+        raise GeneratorError(rule, f"{name}: {lines} rows (columns of B) need as many invocations, and there are {size} ({rule})")
     if matrix.use_value is Use.ACCUMULATOR:
         fits = component.name in _ACCUMULATORS and {lines, line} <= {size, size // 2, size // 4}
         if not fits:
@@ -198,16 +207,13 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
                 "QC-CC-12", f"{name}: an accumulator has {size}, {size // 2} or {size // 4} rows and columns (QC-CC-12, F-QC-4)"
             )
     elif component.name not in _FACTORS or line * component.bytes != _LINE_BYTES:
-        raise GeneratorError(
-            "QC-CC-10" if matrix.use_value is Use.B else "QC-CC-07",
-            f"{name}: rows of A and columns of B have {_LINE_BYTES} bytes (QC-CC-07, QC-CC-10)",
-        )
-    expected = line * component.bytes // 4 if element.name == "u32" else line
-    if element.name not in ("u32", component.name) or extent(array.length) != expected:
-        raise GeneratorError(
-            "QC-CC-13" if matrix.use_value is Use.ACCUMULATOR else "QC-CC-11" if matrix.use_value is Use.B else "QC-CC-09",
-            f"{name}: arrays of {element}[{extent(array.length)}] are not rows of {line} {component} (QC-CC-09, QC-CC-13)",
-        )
+        rule = "QC-CC-10" if is_b else "QC-CC-07"
+        raise GeneratorError(rule, f"{name}: rows of A and columns of B have {_LINE_BYTES} bytes ({rule})")
+    if element.name not in ("u32", component.name):
+        raise GeneratorError("QC-CC-03", f"{name}: rows of {component} are arrays of {component} or u32, not of {element} (QC-CC-03)")
+    if extent(array.length) != (line * component.bytes // 4 if element.name == "u32" else line):
+        rule = _LENGTHS[matrix.use_value]
+        raise GeneratorError(rule, f"{name}: arrays of {element}[{extent(array.length)}] are not rows of {line} {component} ({rule})")
 
 
 def _size(state: State, name: str) -> int:

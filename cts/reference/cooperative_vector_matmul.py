@@ -47,6 +47,9 @@ PRECISION = "F-CV-15"
 PADDING = "F-CV-22"
 """Position that NaN between rows affects no result."""
 
+_FLOAT8_RULE = "VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10090"
+"""Matrices of 8-bit floats have an optimal layout."""
+
 _RESULTS = ("f16", "f32", "s32", "u32")
 
 
@@ -252,11 +255,15 @@ def matrix_offsets(state: State, matrix: MatrixInMemory, rows: int, columns: int
         first = opaque_index(state, array, matrix.offset, opaque, name) * opaque.bytes
         tight = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape) * size
         return np.asarray(first[:, None, None] + (tight.T if transposed else tight))
-    if array.opaque is not None or transposed or is_float8(component) or matrix.stride is None:
+    if matrix.stride is None:
+        raise GeneratorError("F-CV-1", f"{name} in layout {layout.name} has no stride; give it one (F-CV-1)")
+    if transposed:
+        raise GeneratorError("CV-MM-21", f"{name} in layout {layout.name} is transposed; use an optimal layout (CV-MM-21)")
+    if is_float8(component):
+        raise GeneratorError(_FLOAT8_RULE, f"{name} in layout {layout.name} has 8-bit floats; use an optimal layout ({_FLOAT8_RULE})")
+    if array.opaque is not None:
         raise GeneratorError(
-            _layout_rule(matrix, component, transposed),
-            f"{name} in layout {layout.name} must have a stride (F-CV-1), no transposition (CV-MM-21), no 8-bit floats, and bytes that the "
-            "device does not decide; use an optimal layout",
+            Rule.OPAQUE, f"{name} has layout {layout.name}, and the device decides the bytes of {array.name}; use an optimal layout"
         )
     first = byte_offsets(state, array, matrix.offset, MATRIX_ALIGNMENT, name)
     stride = state.scalar(matrix.stride).astype(np.int64)
@@ -267,15 +274,6 @@ def matrix_offsets(state: State, matrix: MatrixInMemory, rows: int, columns: int
     starts = first[:, None] + np.arange(lines, dtype=np.int64) * stride[:, None]
     offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * size
     return offsets if layout is VectorMatrixLayout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
-
-
-def _layout_rule(matrix: MatrixInMemory, component: ComponentType, transposed: bool) -> str:
-    """Return which rule a matrix in rows or columns breaks."""
-    if matrix.stride is None:
-        return "F-CV-1"
-    if transposed:
-        return "CV-MM-21"
-    return "VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10090" if is_float8(component) else Rule.OPAQUE
 
 
 def loaded_matrix(state: State, matrix: MatrixInMemory, rows: int, columns: int, layout: VectorMatrixLayout | None = None) -> MatrixValue:

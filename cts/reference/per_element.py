@@ -42,11 +42,10 @@ def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> Non
     """Set the result to the function's result for the arguments ``given``. Raises GeneratorError as ``per_element``."""
     type_, function = operation.matrix.type, operation.function
     assert is_scalar(function.returned), "the function of an operation on elements returns a scalar"
-    if operation.result.type != type_ or function.returned.type is not type_.component:
-        raise GeneratorError(
-            "CM2-PE-01" if operation.result.type != type_ else "CM2-PE-02",
-            f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)",
-        )
+    if operation.result.type != type_:
+        raise GeneratorError("CM2-PE-01", f"{operation.result.name} does not have the type of {operation.matrix.name} (CM2-PE-01)")
+    if function.returned.type is not type_.component:
+        raise GeneratorError("CM2-PE-02", f"{function.name} does not return the component type of {operation.matrix.name} (CM2-PE-02)")
     shape = len(state.instances), *type_.shape
     (returned,) = results(state, function, given, state.instances[:, None, None])
     bits = encode(type_.component, np.broadcast_to(returned.numbers, shape))

@@ -87,10 +87,8 @@ def layout_set(state: State, operation: LayoutSet) -> None:
     rank = before.dimension.shape[1]
     needed = {"slice": 2 * rank, "clamp_value": 1}.get(operation.setting, rank)
     if len(operation.operands) != needed:
-        raise GeneratorError(
-            "TA-SLI-03" if operation.setting == "slice" else "TA-DIM-04",
-            f"{name}: {operation.setting} of a layout of {rank} dimensions needs {needed} operands (TA-DIM-04, TA-SLI-03)",
-        )
+        rule = "TA-SLI-03" if operation.setting == "slice" else "TA-DIM-04"
+        raise GeneratorError(rule, f"{name}: {operation.setting} of a layout of {rank} dimensions needs {needed} operands ({rule})")
     match operation.setting:
         case "dimension":
             # Offsets become zero and strides count adjacent blocks, rounded up (TA-DIM-01 to TA-DIM-03, F-TA-13).

@@ -103,11 +103,10 @@ def slice_addresses(
     if layout_type.clamp_value not in (ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED):
         dimension[:, 0] = np.where(dimension[:, 0] == ENDLESS, LIMIT - 1, dimension[:, 0])
     for name, sizes in (("span", layout.span), ("dimension", dimension), ("block size", layout.block_size)):
-        if (sizes <= 0).any() or (sizes >= LIMIT).any():
-            raise GeneratorError(
-                "F-TA-12" if (sizes <= 0).any() else "F-TA-6",
-                f"a {name} of the tensor layout is 0, or not below 2^31; set it first (F-TA-6, F-TA-12)",
-            )
+        if (sizes <= 0).any():
+            raise GeneratorError("F-TA-12", f"a {name} of the tensor layout is 0; set it first (F-TA-12)")
+        if (sizes >= LIMIT).any():
+            raise GeneratorError("F-TA-6", f"a {name} of the tensor layout is not below 2^31; make it smaller (F-TA-6)")
     index = np.where(clipped, 0, index)
     _bounded(index, "the index in the slice")
     rank = layout.dimension.shape[1]

@@ -31,12 +31,13 @@ def use_convert(state: State, operation: UseConvert) -> None:
     source, target = operation.matrix.type, operation.result.type
     same = replace(source, use=target.use) == target
     uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
-    if not same or not (uses == (True, False) or (state.program.maintenance1 and uses == (False, True))):
-        raise GeneratorError(
-            "M1-USE-02" if uses == (False, True) else "CM2-CVT-03",
-            f"{operation.result.name}: a conversion of the use is from an accumulator to A or B (CM2-CVT-03), or with "
-            "SPV_EXT_cooperative_matrix_maintenance1 the other way (M1-USE-02)",
-        )
+    if uses == (False, True):
+        if not same or not state.program.maintenance1:
+            what = "only SPV_EXT_cooperative_matrix_maintenance1 converts the use of A or B, to an accumulator of the same type"
+            raise GeneratorError("M1-USE-02", f"{operation.result.name}: {what} (M1-USE-02)")
+    elif not same or uses != (True, False):
+        what = "the use of an accumulator is converted to A or B, and nothing else changes"
+        raise GeneratorError("CM2-CVT-03", f"{operation.result.name}: {what} (CM2-CVT-03)")
     authority = (EXTENDED if uses[0] else BACK) if state.program.maintenance1 else CONVERTED
     state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], authority)
 

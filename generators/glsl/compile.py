@@ -26,6 +26,7 @@ FILE_ENDINGS: Mapping[Stage, str] = MappingProxyType({"compute": "comp", "fragme
 """By stage, the suffix that glslang expects in file names."""
 
 _ERROR = re.compile(r"^ERROR: \S*?:(\d+): (.*)$", re.MULTILINE)
+_EXTENSION = re.compile(r"#extension (\w+) : require$")
 _CONTEXT = 3
 
 
@@ -91,13 +92,13 @@ def _compile_by_program(glslang: str, source: str, version: Version, stage: Stag
 
 
 def _rejection(glslang: str, source: str, output: str, status: int) -> CtsError:
-    unknown = re.search(r"extension not supported: (GL_\w+)", output)
-    if unknown:
-        return UnknownExtension(unknown[1], f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
     found = _ERROR.search(output)
     if found is None:
         return GeneratorError(Rule.GLSLANG_FAILED, f"glslang failed with status {status}: {output.strip() or 'no message'}")
     line = int(found[1])
+    unknown = _EXTENSION.match("".join(source.splitlines()[line - 1 : line]))
+    if unknown:
+        return UnknownExtension(unknown[1], f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
     return GeneratorError(Rule.GLSLANG_REJECTS, f"glslang rejects line {line} of the shader: {found[2].strip()}\n{excerpt(source, line)}")
 
 

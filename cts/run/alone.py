@@ -79,7 +79,7 @@ class Alone:
         """Judge every case that waits.
 
         Raises:
-            StageUnavailable: shaders of a stage no longer finish; the other cases are judged, and those of the stage, from
+            StageUnavailable: shaders of a stage no longer finish, or are wrong; the other cases are judged, and those of the stage, from
                 the one that it was lost in, have no verdict.
             DeviceUnavailable: the device is gone; the case that it was lost in, and those after it, have no verdict.
             JournalError: a verdict cannot be kept.
@@ -93,11 +93,11 @@ class Alone:
             if kept_back:
                 reporter.write_line(f"{kept_back} kept for the end: according to the known failures of the driver they lose the device")
         limit = self._settings.limit
-        gone: dict[tuple[int, str | None], StageUnavailable] = {}
+        gone: dict[tuple[int, str], StageUnavailable] = {}
         for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
             if limit is not None and limit.over:
                 break
-            if gone and (aside.group, plain_case(self._casebook, aside.id)) in gone:
+            if gone and (plain := plain_case(self._casebook, aside.id)) and (aside.group, plain.id) in gone:
                 continue
             start = time.time()
             try:
@@ -125,7 +125,10 @@ class Alone:
         )
         if any(one.alone and one.verdict in LOST for one in result.tries):
             self._controls[aside.group].confirm(result.id)
-        return known(result)
+        judged = known(result)
+        if judged.verdict is Verdict.FAIL:
+            self._controls[aside.group].confirm_draws(result.id)
+        return judged
 
     def _rerun(self, group: int, id_: str) -> Verdict:
         return verdict_of_control(self._judge(id_, 1, group), self._groups[group][0].known, find_case(self._casebook, id_))

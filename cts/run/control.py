@@ -31,6 +31,8 @@ LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 PLAIN = "plain_shaders"
 """The family whose shaders have no cooperative types; its first parameter is the stage."""
 
+_PLAINLY = "has no cooperative types"
+
 Proven = tuple[str, float]
 """Id and seconds of a case that has passed."""
 
@@ -52,8 +54,20 @@ def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> t
     return tuple(quickest.values())
 
 
-def plain_case(casebook: Casebook, id_: str) -> str | None:
-    """Return the id of the case whose shader has no cooperative type and runs in the stage of the case ``id_``.
+@dataclass(frozen=True)
+class Plain:
+    """A case whose shader has no cooperative type.
+
+    Attributes:
+        drawn: whether the shader runs in a draw, not in a dispatch.
+    """
+
+    id: str
+    drawn: bool
+
+
+def plain_case(casebook: Casebook, id_: str) -> Plain | None:
+    """Return the case whose shader has no cooperative type and runs in the stage of the case ``id_``.
 
     It is None for a case that runs no shader or is such a case itself, and where the casebook has no such family or case.
     """
@@ -62,7 +76,8 @@ def plain_case(casebook: Casebook, id_: str) -> str | None:
         return None
     # The casebook of another checkout may have fewer stages.
     with suppress(CasebookError):
-        return find_case(casebook, f"{PLAIN}[stage:{build(case).program.shape.stage}]").id
+        stage = build(case).program.shape.stage
+        return Plain(find_case(casebook, f"{PLAIN}[stage:{stage}]").id, drawn=stage != "compute")
     return None
 
 
@@ -72,7 +87,7 @@ def verdict_of_control(result: CaseResult, known: KnownFailures, case: Case) -> 
 
 
 class StageUnavailable(DeviceUnavailable):
-    """Shaders of one stage do not finish, even without cooperative types.
+    """Shaders of one stage do not finish or are wrong, even without cooperative types.
 
     Attributes:
         plain: the id of the case without cooperative types (``plain_case``).
@@ -94,7 +109,7 @@ class ControlCase:
         retries: of a failed control.
         sleep: waits for some seconds.
         proven: cases that passed in the run that this one resumes.
-        plain: returns the id of the case without cooperative types that runs in the stage of a case, if there is one (``plain_case``).
+        plain: returns the case without cooperative types that runs in the stage of a case, if there is one (``plain_case``).
     """
 
     def __init__(
@@ -103,7 +118,7 @@ class ControlCase:
         retries: Retries,
         sleep: Callable[[float], None] = time.sleep,
         proven: Iterable[Proven] = (),
-        plain: Callable[[str], str | None] = lambda _: None,
+        plain: Callable[[str], Plain | None] = lambda _: None,
     ) -> None:
         self._rerun = rerun
         self._retries = retries
@@ -142,11 +157,31 @@ class ControlCase:
         """
         self._row = 0
         if plain := self._plain(id_):
-            control = _Control(plain, "has no cooperative types", frozenset(Verdict) - LOST)
-            if wrong := self._wrong(id_, control):
-                what, verdict = wrong
-                raise StageUnavailable(what, plain, self._retries.attempts, verdict)
+            self._check_stage(id_, _Control(plain.id, _PLAINLY, frozenset(Verdict) - LOST))
         self._check(id_, self._own(id_) or self._any())
+
+    def draws(self, id_: str) -> bool:
+        """Tell whether the stage of the case ``id_``, whose values are wrong, has right ones without cooperative types, ``RUNS`` times.
+
+        After a hang, a device may leave out parts of its draws, whichever process draws. Its dispatches are right, so a case that is not
+        drawn is True.
+        """
+        control = self._drawn(id_)
+        return control is None or self._repeated(control) in control.working
+
+    def confirm_draws(self, id_: str) -> None:
+        """As ``draws``, but raise StageUnavailable if the values are wrong, however often that is tried."""
+        if control := self._drawn(id_):
+            self._check_stage(id_, control)
+
+    def _drawn(self, id_: str) -> _Control | None:
+        plain = self._plain(id_)
+        return _Control(plain.id, _PLAINLY, frozenset({Verdict.PASS})) if plain and plain.drawn else None
+
+    def _check_stage(self, id_: str, plain: _Control) -> None:
+        if wrong := self._wrong(id_, plain):
+            what, verdict = wrong
+            raise StageUnavailable(what, plain.id, self._retries.attempts, verdict)
 
     def _own(self, id_: str) -> _Control | None:
         own = self._quickest.get(family_of(id_))

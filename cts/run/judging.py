@@ -180,6 +180,10 @@ class Judging:
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
             return
+        if result.verdict is Verdict.FAIL and not self._is_blamed(result, item.case):
+            aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
+            item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+            return
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
         result = settings.known.judged(replace(result, unit=settings.unit), item.case)
@@ -196,6 +200,10 @@ class Judging:
         if not is_within(result.code, Code.TIMEOUT.of("pipeline")):
             return False
         return self._settings.known.judged(result, case).verdict is Verdict.KNOWN_FAIL
+
+    def _is_blamed(self, result: CaseResult, case: Case) -> bool:
+        """Tell whether the wrong values of a case are known, or not the device's in all draws."""
+        return self._settings.known.judged(result, case).verdict is not Verdict.FAIL or self._control.draws(case.id)
 
     def _rerun(self, id_: str) -> Verdict:
         settings, case = self._settings, find_case(self._selection.casebook, id_)

@@ -1,4 +1,4 @@
-"""A device whose draws are lost, and whose dispatches work."""
+"""A device whose draws are lost or wrong, and whose dispatches work."""
 
 from __future__ import annotations
 
@@ -26,6 +26,23 @@ def without_draws(self, kernel, dispatches):
 
 device.EmbeddedDevice.run = without_draws
 """
+WRONG = """
+from cts.devices.embedded import device
+
+run = device.EmbeddedDevice.run
+
+
+def wrong_draws(self, kernel, dispatches):
+    outcomes = run(self, kernel, dispatches)
+    if kernel.draw is not None and {only!r} in kernel.spirv:
+        for outcome in outcomes:
+            for name in outcome.outputs:
+                outcome.outputs[name] = outcome.outputs[name] ^ 1
+    return outcomes
+
+
+device.EmbeddedDevice.run = wrong_draws
+"""
 DRAWN = "vector_stages[stage:vertex/operation:copy]"
 OTHER_DRAWN = "vector_stages[stage:vertex/operation:reduce_sum]"
 DISPATCHED = "plain_shaders[stage:compute]"
@@ -33,13 +50,13 @@ DISPATCHED = "plain_shaders[stage:compute]"
 
 @pytest.fixture
 def judged(tmp_path):
-    """Judge both draws and the dispatch on such a device; return the run, and the verdicts by id."""
-    (tmp_path / "without_draws.py").write_text(DRAWS, encoding="utf-8")
+    """Judge both draws and the dispatch on a device; return the run, and the verdicts by id."""
     (tmp_path / "cases.txt").write_text("\n".join([DRAWN, OTHER_DRAWN, DISPATCHED]), encoding="utf-8")
 
-    def judge(*options: str):
+    def judge(device_double: str, *options: str):
+        (tmp_path / "device_double.py").write_text(device_double, encoding="utf-8")
         device = ("--device", "embedded:nvidia-h200", "--isolation", "off", "--open-attempts", "1")
-        command = [sys.executable, "-m", "pytest", "cts", "-p", "without_draws", "-p", "no:cacheprovider", *device]
+        command = [sys.executable, "-m", "pytest", "cts", "-p", "device_double", "-p", "no:cacheprovider", *device]
         done = subprocess.run(
             [*command, "--case-list", str(tmp_path / "cases.txt"), "--report-dir", str(tmp_path / "out"), *options],
             cwd=REPOSITORY,
@@ -55,7 +72,7 @@ def judged(tmp_path):
 
 
 def test_no_draw_is_blamed_and_the_run_says_that_the_device_no_longer_works(judged):
-    done, verdicts = judged()
+    done, verdicts = judged(DRAWS)
     assert done.returncode == 2, done.stdout
     assert verdicts == {DISPATCHED: "pass"}
     assert "plain_shaders[stage:vertex]" in done.stdout
@@ -63,6 +80,19 @@ def test_no_draw_is_blamed_and_the_run_says_that_the_device_no_longer_works(judg
 
 def test_a_draw_that_is_known_to_crash_is_a_known_failure(judged, tmp_path):
     (tmp_path / "all-fails.txt").write_text(f"{DRAWN},Crash\n{OTHER_DRAWN},Crash\nplain_shaders[stage:vertex],Crash\n", encoding="utf-8")
-    done, verdicts = judged("--known-failures", str(tmp_path / "all-fails.txt"))
+    done, verdicts = judged(DRAWS, "--known-failures", str(tmp_path / "all-fails.txt"))
     assert done.returncode == 0, done.stdout
     assert verdicts == {DISPATCHED: "pass", DRAWN: "known_fail", OTHER_DRAWN: "known_fail"}
+
+
+def test_no_draw_is_blamed_where_draws_without_cooperative_types_are_wrong_too(judged):
+    done, verdicts = judged(WRONG.format(only=b""))
+    assert done.returncode == 2, done.stdout
+    assert verdicts == {DISPATCHED: "pass"}
+    assert "plain_shaders[stage:vertex]" in done.stdout
+
+
+def test_a_wrong_draw_is_blamed_where_draws_without_cooperative_types_are_right(judged):
+    done, verdicts = judged(WRONG.format(only=b"SPV_NV_cooperative_vector"))
+    assert done.returncode == 1, done.stdout
+    assert verdicts == {DISPATCHED: "pass", DRAWN: "fail", OTHER_DRAWN: "fail"}

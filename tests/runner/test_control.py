@@ -4,17 +4,18 @@ import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import Retries
-from cts.run.control import IN_A_ROW, RUNS, ControlCase, StageUnavailable, plain_case
+from cts.run.control import IN_A_ROW, RUNS, ControlCase, Plain, StageUnavailable, plain_case
 from cts.verdict.verdict import Verdict
 from tests.suite import casebook
 
 RETRIES = Retries(attempts=3, pause=2.0)
+FRAGMENT = Plain("plain[stage:fragment]", drawn=True)
 
 
 class Device:
     """Ends each run of the control case as told, and the last for ever."""
 
-    def __init__(self, *verdicts: str, plain: str | None = None) -> None:
+    def __init__(self, *verdicts: str, plain: Plain | None = None) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.asked: list[str] = []
         self.waited: list[float] = []
@@ -42,21 +43,21 @@ def test_where_no_case_of_the_family_passed_the_quickest_of_all_is_run_again():
 
 
 def test_where_no_case_of_the_family_passed_a_shader_without_cooperative_types_is_run_first():
-    device = Device("pass", plain="plain[stage:fragment]")
+    device = Device("pass", plain=FRAGMENT)
     device.control.passed("dispatches[quicker]", 0.05)
     device.control.confirm("draws[lost]")
     assert device.asked == ["plain[stage:fragment]"] * RUNS + ["dispatches[quicker]"] * RUNS
 
 
 def test_where_nothing_has_passed_a_shader_without_cooperative_types_tells_that_the_device_is_lost():
-    device = Device("timeout", plain="plain[stage:fragment]")
+    device = Device("timeout", plain=FRAGMENT)
     with pytest.raises(StageUnavailable) as raised:
         device.control.confirm("draws[lost]")
     assert (raised.value.control, raised.value.verdict) == ("plain[stage:fragment]", "timeout")
 
 
 def test_where_a_shader_without_cooperative_types_does_not_end_its_stage_is_lost():
-    device = Device("timeout", plain="plain[stage:fragment]")
+    device = Device("timeout", plain=FRAGMENT)
     device.control.passed("dispatches[quicker]", 0.05)
     with pytest.raises(StageUnavailable) as raised:
         device.control.confirm("draws[lost]")
@@ -64,14 +65,14 @@ def test_where_a_shader_without_cooperative_types_does_not_end_its_stage_is_lost
 
 
 def test_a_family_that_passes_in_one_stage_says_nothing_of_another():
-    device = Device("timeout", plain="plain[stage:fragment]")
+    device = Device("timeout", plain=FRAGMENT)
     device.control.passed("draws[stage:vertex]", 0.1)
     with pytest.raises(StageUnavailable):
         device.control.confirm("draws[stage:fragment]")
 
 
 def test_where_such_a_shader_only_ends_the_quickest_case_of_all_must_pass_too():
-    device = Device(*["fail"] * (RUNS + 1), plain="plain[stage:fragment]")
+    device = Device(*["fail"] * (RUNS + 1), plain=FRAGMENT)
     device.control.passed("dispatches[quicker]", 0.05)
     with pytest.raises(DeviceUnavailable) as raised:
         device.control.confirm("draws[lost]")
@@ -80,7 +81,7 @@ def test_where_such_a_shader_only_ends_the_quickest_case_of_all_must_pass_too():
 
 @pytest.mark.parametrize("passed", [True, False])
 def test_cases_in_a_row_ask_no_shader_without_cooperative_types(passed: bool):
-    device = Device("pass", plain="plain[stage:fragment]")
+    device = Device("pass", plain=FRAGMENT)
     if passed:
         device.control.passed("dispatches[quick]", 0.1)
     for _ in range(IN_A_ROW):
@@ -90,7 +91,7 @@ def test_cases_in_a_row_ask_no_shader_without_cooperative_types(passed: bool):
 
 @pytest.mark.parametrize("verdict", ["pass", "fail", "not_supported", "known_fail", "resource_error"])
 def test_a_shader_without_cooperative_types_only_has_to_come_to_its_end(verdict: str):
-    device = Device(verdict, plain="plain[stage:fragment]")
+    device = Device(verdict, plain=FRAGMENT)
     device.control.confirm("draws[lost]")
     assert device.waited == []
 
@@ -98,14 +99,36 @@ def test_a_shader_without_cooperative_types_only_has_to_come_to_its_end(verdict:
 @pytest.mark.parametrize(
     ("case", "plain"),
     [
-        ("vector_stages[stage:vertex/operation:copy]", "plain_shaders[stage:vertex]"),
-        ("load_store[component:f16]", "plain_shaders[stage:compute]"),
+        ("vector_stages[stage:vertex/operation:copy]", Plain("plain_shaders[stage:vertex]", drawn=True)),
+        ("load_store[component:f16]", Plain("plain_shaders[stage:compute]", drawn=False)),
         ("plain_shaders[stage:vertex/invocations:1]", None),
         ("vector_property_queries[rule:count]", None),
     ],
 )
-def test_the_shader_without_cooperative_types_runs_in_the_stage_of_the_case(case: str, plain: str | None):
+def test_the_shader_without_cooperative_types_runs_in_the_stage_of_the_case(case: str, plain: Plain | None):
     assert plain_case(casebook(), case) == plain
+
+
+def test_draws_are_right_where_one_without_cooperative_types_is_right_several_times():
+    device = Device("pass", plain=FRAGMENT)
+    assert device.control.draws("draws[wrong]")
+    assert device.asked == [FRAGMENT.id] * RUNS
+
+
+def test_draws_are_wrong_where_one_without_cooperative_types_is_wrong_at_last():
+    assert not Device(*["pass"] * (RUNS - 1), "fail", plain=FRAGMENT).control.draws("draws[wrong]")
+
+
+def test_a_dispatch_needs_no_control_of_its_values():
+    device = Device("fail", plain=Plain("plain[]", drawn=False))
+    assert device.control.draws("dispatches[wrong]")
+    assert device.asked == []
+
+
+def test_where_draws_without_cooperative_types_stay_wrong_their_stage_is_lost():
+    with pytest.raises(StageUnavailable) as raised:
+        Device("fail", plain=FRAGMENT).control.confirm_draws("draws[wrong]")
+    assert (raised.value.plain, raised.value.verdict) == (FRAGMENT.id, "fail")
 
 
 def test_a_device_that_passes_once_more_and_then_no_longer_is_unavailable():

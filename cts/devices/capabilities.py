@@ -1,4 +1,4 @@
-"""The needs of a SPIR-V capability, extension or execution mode (Vulkan-Docs appendices/spirvenv.adoc)."""
+"""What each SPIR-V capability, extension and execution mode requires of a device (Vulkan-Docs appendices/spirvenv.adoc)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Alternatives = tuple[str, ...]
 
 
 def _one(*features: str) -> tuple[Alternatives, ...]:
-    """Every one of ``features``."""
+    """Require every one of ``features``."""
     return tuple((feature,) for feature in features)
 
 
@@ -90,7 +90,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.CooperativeMatrixConversionQCOM: (_MATRIX, *_one("cooperativeMatrixConversion")),
     }
 )
-"""Capability -> what it needs: of every tuple one feature."""
+"""Capability -> the features that it requires: one of each tuple."""
 
 SUBGROUP_OPERATIONS: Mapping[int, tuple[int, str]] = MappingProxyType(
     {
@@ -105,7 +105,7 @@ SUBGROUP_OPERATIONS: Mapping[int, tuple[int, str]] = MappingProxyType(
         Capability.GroupNonUniformQuad: (0x80, "quad"),
     }
 )
-"""Capability -> its VkSubgroupFeatureFlagBits, and the operations' name."""
+"""Capability -> its VkSubgroupFeatureFlagBits and the name of the operations."""
 
 FLOAT_MODES: Mapping[int, str] = MappingProxyType(
     {
@@ -116,7 +116,7 @@ FLOAT_MODES: Mapping[int, str] = MappingProxyType(
         ExecutionMode.RoundingModeRTZ: "shaderRoundingModeRTZFloat",
     }
 )
-"""Execution mode with a width as operand -> the property (a VkBool32) whose name ends with the width."""
+"""Execution mode that has a width operand -> the prefix of its VkBool32 property; the width completes the name."""
 
 FLOAT_CAPABILITIES: frozenset[int] = frozenset(
     {
@@ -159,7 +159,7 @@ SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
         "SPV_NV_shader_atomic_fp16_vector": "VK_NV_shader_atomic_float16_vector",
     }
 )
-"""SPIR-V extension -> the Vulkan extension that allows it, for those that no core version of Vulkan allows."""
+"""SPIR-V extension that no core version of Vulkan allows -> the Vulkan extension that allows it."""
 
 STORES_IN_STAGE: Mapping[Stage, str] = MappingProxyType(
     {"fragment": "fragmentStoresAndAtomics", "vertex": "vertexPipelineStoresAndAtomics"}
@@ -185,7 +185,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "cooperativeMatrixWorkgroupScope",
         "cooperativeMatrixFlexibleDimensions",
         "cooperativeMatrixProperties2",  # only without flexible dimensions, see enabled_features
-        "cooperativeMatrixRobustBufferAccess",  # for the pipelines that ask for robust access, and no others
+        "cooperativeMatrixRobustBufferAccess",  # only for pipelines that ask for robust access
         "pipelineRobustness",
         "shaderObject",
         "sparseBinding",  # large buffers
@@ -193,20 +193,21 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         *STORES_IN_STAGE.values(),
     }
 )
-"""Features that no capability needs, but that kernels or the device itself use."""
+"""Features that no capability requires, but that kernels or the Vulkan device use."""
 
 ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
     feature for clauses in CAPABILITY_FEATURES.values() for alternatives in clauses for feature in alternatives
 }
-"""Every feature that a device may enable. Robust buffer access is none: it would hide stray writes from the guard zones.
-Pipelines ask for it one by one."""
+"""Every feature that a device may enable.
+
+robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Single pipelines ask for robust access instead."""
 
 
 def enabled_features(supported: Mapping[str, bool]) -> frozenset[str]:
     """Return the names of the features that a device enables if it can.
 
-    Without cooperativeMatrixProperties2 where it has flexible dimensions: with both, each matrix type must be in the lists of both
-    (VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165, VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382).
+    A device with flexible dimensions does not enable cooperativeMatrixProperties2. With both enabled, each matrix type must be in the
+    lists of both (VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165, VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382).
 
     Args:
         supported: name of a feature -> whether the device has it.
@@ -221,4 +222,4 @@ STATED_FEATURES: frozenset[str] = (
     | {f"cooperativeVectorTrainingFloat{width}Accumulation" for width in (16, 32)}
     | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
 )
-"""Every name that ``DeviceDescription.features`` has to answer for."""
+"""Every feature and property that ``DeviceDescription.features`` must state."""

@@ -30,17 +30,17 @@ _LOOK_SECONDS = 0.1
 """How often to check whether the child has ended, if the system has no descriptor to wait for."""
 
 _LONGEST_WAIT = 3600.0
-"""The longest single wait: no system waits for weeks."""
+"""The longest single wait in seconds; poll takes milliseconds as a 32-bit integer."""
 
 _CHUNK = 1 << 18
 _REMAINS = 1 << 24
-"""Bytes that are taken from a dead child at most. What it leaves fits in a socket's buffer; what it started may go on writing."""
+"""The most bytes to read from a dead child. Its own last bytes fit in a socket's buffer, but processes that it started may still write."""
 
 _TOLD = 0.05
-"""Part of a limit that a step must have received in addition before a message mentions it."""
+"""A message mentions extra time only if it is more than this fraction of the limit."""
 
 _LAST_CHUNKS = 16
-"""Chunks of its output that are read before its last words are quoted: more than a pipe holds."""
+"""How many chunks of its output to read before quoting its last words: more than a pipe holds."""
 
 _STEPS = MappingProxyType(
     {
@@ -52,17 +52,17 @@ _STEPS = MappingProxyType(
         "close": Step.CLOSE,
     }
 )
-"""The action of a device for a request that is one step."""
+"""The step of each request that has only one."""
 
 _WORDS = MappingProxyType({Step.PIPELINE: " while the pipeline was made", Step.DISPATCH: " while the shader ran"})
-"""The text of a message about a step that the device has announced."""
+"""How a message describes a step that the device has announced."""
 
 
 class DiedIdle(DeviceCrash):
-    """The child died, or sent something unasked, while it was idle. The request that found out did not cause it.
+    """The child died, or sent something unasked, while it was idle. The next request finds this out but did not cause it.
 
     Attributes:
-        how: what happened to it, in words.
+        how: what happened to the child, in words.
     """
 
     def __init__(self, what: str, how: str) -> None:
@@ -71,12 +71,13 @@ class DiedIdle(DeviceCrash):
 
 
 class ChildProcess:
-    """A running child, in a session of its own. It ends when this object is closed, or when this process does, however that happens;
-    and with it all that it has started.
+    """A running child process in its own process group.
+
+    The child, and every process that it started, ends when this object is closed or this process ends, however that happens.
 
     Args:
-        environment: variables that the child has besides those of this process.
-        waiting: begins to measure for how long the process of that id waits for a CPU; see cts.devices.patience.Measure.
+        environment: environment variables for the child, added to this process's own.
+        waiting: takes a process id and starts to measure how long that process waits for a CPU; see cts.devices.patience.Measure.
 
     Attributes:
         ended: whether the child is unusable.
@@ -111,7 +112,7 @@ class ChildProcess:
         except OSError as error:
             ours.close()
             self._output.close()
-            raise DeviceError(f"the process that is to hold the device cannot be started: {error}") from None
+            raise DeviceError(f"the process that holds the device cannot be started: {error}") from None
         finally:
             theirs.close()
             os.close(writing)
@@ -119,20 +120,20 @@ class ChildProcess:
         self._watched = _descriptor_of(self._process.pid)
 
     def ask(self, request: tuple[Any, ...], seconds: float, what: str) -> Any:
-        """Return the child's answer to a request: its name, then its arguments.
+        """Send a request and return the child's answer.
 
-        The child is ended by whatever it did not itself report.
+        Any error that the child did not report itself ends the child.
 
         Args:
-            request: as above.
-            seconds: limit of each step: of the request as a whole, until the device says what it does, and of each step that it tells.
-            what: the child is asked for, in words; messages begin with it.
+            request: its name, then its arguments.
+            seconds: limit of each step. Each step that the device announces gets the whole limit; so does the time before the first.
+            what: describes the request; messages begin with it.
 
         Raises:
             DeviceTimeout: a step took too long.
-            DeviceCrash: the child died; the message has its exit status, what the device said that it does, and its last words.
-            Garbled: it sent what is no message.
-            DiedIdle: either, before it read the request.
+            DeviceCrash: the child died; the message has its exit status, the announced step, and its last words.
+            Garbled: it sent an invalid message.
+            DiedIdle: it died or sent an invalid message before it read the request.
             DeviceFailure, CtsError: what the request raised in the child.
         """
         try:
@@ -158,7 +159,7 @@ class ChildProcess:
             try:
                 self._send(frame(self._number, request), patience)
             except TooLong as why:
-                raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: more than a device can be sent: {why}") from None
+                raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: the request is too large to send to a device: {why}") from None
             begun = self._receive(patience) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is no answer to the request")
@@ -209,7 +210,7 @@ class ChildProcess:
             try:
                 seconds = patience.remaining()
             except Late:
-                # It may have come while this process had no CPU.
+                # The message may have arrived while this process had no CPU.
                 self._attend(0)
                 if (found := self._decoder.next()) is None:
                     raise
@@ -217,13 +218,13 @@ class ChildProcess:
             self._attend(seconds)
         number, message = found
         if number != self._number:
-            raise NotAMessage(f"it belongs to request {number}, and this is {self._number}")
+            raise NotAMessage(f"it belongs to request {number}, not to {self._number}")
         if not isinstance(message, tuple) or len(message) != 2 or not isinstance(message[0], str):
             raise NotAMessage(f"it has a {type(message).__name__}")
         return message
 
     def _attend(self, seconds: float, sending: bool = False) -> None:
-        """Wait until the child does something, but no longer than this; take its messages and its output."""
+        """Wait until the child does something, at most ``seconds``. Read its messages and its output."""
         poll = select.poll()
         if not self._hung_up:
             poll.register(self._channel, select.POLLIN | (select.POLLOUT if sending else 0))
@@ -234,7 +235,7 @@ class ChildProcess:
         else:
             seconds = min(seconds, _LOOK_SECONDS)
         poll.poll(math.ceil(min(seconds, _LONGEST_WAIT) * 1000))
-        # Looked at first: whatever the child did comes before its end.
+        # Check for the exit before reading: then everything that an ended child sent is read.
         self._exited = self._exited or _has_exited(self._process.pid)
         self._output.read()
         self._take()
@@ -243,7 +244,7 @@ class ChildProcess:
                 break
 
     def _take(self) -> bool:
-        """Take a chunk of what the child sent. Returns whether there was one."""
+        """Read a chunk of the child's messages. Return whether there was one."""
         if self._hung_up:
             return False
         try:
@@ -257,14 +258,14 @@ class ChildProcess:
         return bool(data)
 
     def _await_exit(self, patience: Patience) -> bool:
-        """Whether the child ends while there is patience."""
+        """Wait for the child to end until patience runs out. Return whether it ended."""
         with suppress(Late):
             while not self._exited:
                 self._attend(patience.remaining())
         return self._exited
 
     def _ending(self) -> str:
-        """How the child ended, after its channel did."""
+        """Return how the child ended after it closed its channel."""
         if not self._await_exit(self._patience(_END_SECONDS)):
             return "closed its channel and did not end"
         self._kill_group()
@@ -286,7 +287,7 @@ class ChildProcess:
         self._output.close()
         self._kill_group()
         if self._process.returncode is None:
-            # If this takes longer, the child hangs in a driver in the kernel; init will reap it.
+            # A child that takes longer hangs in a kernel driver; init will reap it.
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_SECONDS)
         if self._watched >= 0:
@@ -294,16 +295,16 @@ class ChildProcess:
             self._watched = -1
 
     def _kill_group(self) -> None:
-        # After its status has been taken, its number may already belong to another process.
+        # Once the child is reaped, its process id may already belong to another process.
         if self._process.returncode is not None:
             return
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self, seconds: float = _END_SECONDS) -> tuple[Finding, ...]:
-        """Let the child close its device and end; end it if either takes longer than ``seconds``.
+        """Let the child close its device and end. Kill it if either takes longer than ``seconds``.
 
-        Returns the problems meanwhile; never raises because of the child.
+        Return the problems that occurred meanwhile. Never raise because of the child.
         """
         if self.ended:
             return ()
@@ -329,7 +330,7 @@ class ChildProcess:
 
 
 def _descriptor_of(pid: int) -> int:
-    """Return a descriptor that is readable when the process has ended; -1 where the system has none."""
+    """Return a descriptor that becomes readable when the process ends; -1 if the system has none."""
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
     except OSError:
@@ -337,7 +338,7 @@ def _descriptor_of(pid: int) -> int:
 
 
 def _has_exited(pid: int) -> bool:
-    """Whether a child of this process has ended; its status stays to be taken."""
+    """Return whether a child of this process has ended. Do not reap it."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:

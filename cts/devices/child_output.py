@@ -1,4 +1,4 @@
-"""The output of a child process: the end of it is kept, however long it is."""
+"""Keeps the end of a child process's output, however long the output is."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 from cts.printable import printable
 
 KEPT = 4000
-"""Bytes of the output that a message quotes."""
+"""How many bytes of the output a message quotes."""
 
 _CHUNK = 1 << 16
 
 
 class Output:
-    """The reading end of a pipe that a child writes to. Its owner empties it whenever it waits for the child.
+    """The reading end of a pipe that a child writes to. The owner reads it whenever it waits for the child.
 
     Attributes:
-        descriptor: to wait for; -1 once the pipe is at its end or closed.
+        descriptor: to poll; -1 once the pipe has ended or is closed.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -26,7 +26,7 @@ class Output:
         self._total = 0
 
     def read(self) -> bool:
-        """Take the available output, at most one chunk. Returns whether there was anything."""
+        """Read the available output, at most one chunk. Return whether there was any."""
         if self.descriptor < 0:
             return False
         try:
@@ -43,7 +43,7 @@ class Output:
         return True
 
     def last_words(self) -> str:
-        """Return the end of what was printed, safe to show, and how much there was if that is not all."""
+        """Return the end of the output, safe to print. If the output was longer, say how long."""
         text = printable(self._tail.decode(errors="backslashreplace").strip())
         return text if self._total <= KEPT else f"(the end of {self._total:,} bytes of output)\n…{text}"
 

@@ -1,4 +1,4 @@
-"""Finds the cooperative types and multiplies of a module that no property row of a device has."""
+"""Finds the cooperative types and multiplies of a module for which a device has no property row."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _USES = {Use.A: "A", Use.B: "B", Use.ACCUMULATOR: "Accumulator"}
 
 
 def lacking_matrices(needs: ModuleNeeds, specialization: Mapping[int, int], invocations: int, listed: PropertyIndex) -> Iterator[Reason]:
-    """Yield the types of matrices and the multiply-adds that no row has.
+    """Yield the matrix types and multiply-adds that no row allows.
 
     Args:
-        needs: of the module.
+        needs: the module's.
         specialization: SpecId -> value.
-        invocations: of a workgroup.
+        invocations: in a workgroup.
         listed: the rows that the device lists for the kernel.
     """
     types: dict[int, tuple[str, int, int]] = {}
@@ -37,7 +37,7 @@ def lacking_matrices(needs: ModuleNeeds, specialization: Mapping[int, int], invo
 
 def _use(value: int) -> Use:
     if value not in set(Use):
-        raise GeneratorError(Rule.MODULE, f"a cooperative matrix of use {value}, which is none")
+        raise GeneratorError(Rule.MODULE, f"a cooperative matrix has the unknown use {value}")
     return Use(value)
 
 
@@ -130,7 +130,7 @@ def _interpretation(value: int) -> str:
 
 
 def lacking_sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], listed: PropertyIndex) -> Iterator[Reason]:
-    """Yield the arrays whose parts are extracted and whose length no row has."""
+    """Yield the lengths in OpExtractSubArrayQCOM (of an array, of its part) that no row has."""
     for types in needs.sub_arrays:
         for type_id, name, what in ((types.source, "N", "array"), (types.result, "K", "part of an array")):
             length = needs.value(needs.composites[type_id].length, specialization)
@@ -139,29 +139,29 @@ def lacking_sub_arrays(needs: ModuleNeeds, specialization: Mapping[int, int], li
 
 
 def _component(needs: ModuleNeeds, type_: MatrixTypeIds | VectorTypeIds) -> str:
-    """Return the component's name; for an integer, with the declared signedness; the data may be read with the other one."""
+    """Return the component's name. An integer has its declared signedness, although an instruction may read it with the other one."""
     scalar = needs.scalars.get(type_.component)
     name = None if scalar is None else _scalar_name(scalar)
     if name is None:
         kind = "matrix" if isinstance(type_, MatrixTypeIds) else "vector"
         raise GeneratorError(
-            Rule.COMPONENT_TYPE, f"id {type_.component} is the component type of a cooperative {kind}, and the suite does not know it"
+            Rule.COMPONENT_TYPE, f"id {type_.component}, the component type of a cooperative {kind}, is unknown to the suite"
         )
     return name
 
 
 def _scalar_name(scalar: Scalar) -> str | None:
-    """Return the suite's name of a numerical type, None if it has none."""
+    """Return the suite's name for a numerical type; None if it has none."""
     if scalar.signed is not None:
         return f"{'s' if scalar.signed else 'u'}{scalar.width}"
     return _FLOATS.get((scalar.width, scalar.encoding))
 
 
 def _either_sign(component: str) -> tuple[str, ...]:
-    """OpTypeInt stands for a row's type of either signedness (facts.md D.1)."""
+    """Return a component type with both signednesses: an OpTypeInt matches a row of either one (facts.md D.1)."""
     return (f"s{component[1:]}", f"u{component[1:]}") if component[0] in "su" else (component,)
 
 
 def _with_sign(component: str, signed: bool) -> str:
-    """Return the type that a multiply-add reads an integer type as: only the flag counts (KHR-MAD-05)."""
+    """Return a component type with the signedness of a multiply-add's operand: only the flag counts (KHR-MAD-05)."""
     return f"{'s' if signed else 'u'}{component[1:]}" if component[0] in "su" else component

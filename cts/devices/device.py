@@ -1,4 +1,4 @@
-"""The protocols of judges (devices and validators) and of devices, their descriptions, and how they fail."""
+"""Protocols for judges (devices and validators) and devices, their descriptions, and their failures."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class MatrixRow:
     """A supported combination: one entry of a property query (facts.md D.1).
 
     ``m``, ``n``, ``k`` are exact sizes, or granularities where ``flexible``. ``invocations`` is the workgroupInvocations of a
-    flexible row at workgroup scope, else 0. Component types by the suite's names.
+    flexible row at workgroup scope, else 0. Component types have the suite's names.
 
-    ``subgroup_size`` is the subgroupSize for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists the row (0: one that
-    varies), and ``invocations`` is then what it was asked with; None for a row of the other commands, which is for every size.
+    ``subgroup_size`` is the subgroupSize for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists the row (0: a varying
+    one); ``invocations`` is then the workgroup size in that query. Rows of the other commands apply to every size and have None.
     """
 
     m: int
@@ -43,9 +43,10 @@ class VectorRow:
     """A supported combination of a matrix-vector multiply: one entry of vkGetPhysicalDeviceCooperativeVectorPropertiesNV.
 
     Attributes:
-        input: component type of Input. ``result``: of Result Type.
-        input_interpretation, matrix_interpretation, bias_interpretation: names of generators.types.INTERPRETATIONS; only the first may be
-            a packed one.
+        input: component type of Input.
+        result: component type of Result Type.
+        input_interpretation, matrix_interpretation, bias_interpretation: names in generators.types.INTERPRETATIONS; only the input may be
+            packed.
         transpose: whether matrices in an optimal layout may be transposed.
     """
 
@@ -58,7 +59,7 @@ class VectorRow:
 
     @property
     def types(self) -> tuple[str, str, str, str, str]:
-        """All types in the order of the attributes."""
+        """The five type names in the order of the attributes."""
         return self.input, self.input_interpretation, self.matrix_interpretation, self.bias_interpretation, self.result
 
 
@@ -67,15 +68,15 @@ class DeviceDescription:
     """A device's description of itself.
 
     Attributes:
-        name, driver: as in reports. ``driver`` has the driver's version.
+        name, driver: as in reports; ``driver`` includes the version.
         uuid: hexadecimal, stable between runs; empty for the embedded device.
         kind: ``"vulkan"``, ``"embedded"`` or ``"spirv-val"``.
         api_version: for example ``"1.4.354"``.
-        subgroup_size: the size that kernels run with.
-        max_workgroup_invocations: limit.
+        subgroup_size: the subgroup size with which kernels run.
+        max_workgroup_invocations: maxComputeWorkGroupInvocations.
         max_shared_memory: bytes of workgroup memory per workgroup.
         features: name of a feature (the VkBool32's own name, for example ``"cooperativeMatrixWorkgroupScope"``) -> supported.
-        limits: further limits by Vulkan's name.
+        limits: further limits, by their Vulkan names.
         rows: supported matrix combinations, exact and flexible.
         vector_rows: supported combinations of matrix-vector multiplies.
     """
@@ -95,19 +96,19 @@ class DeviceDescription:
     vector_rows: tuple[VectorRow, ...] = ()
 
     def __post_init__(self) -> None:
-        # Drivers name themselves as they like: from here on, no name can steer a terminal or break a file.
+        # A driver may use any characters in these names: no name may control a terminal or break a file.
         for name in ("name", "driver", "api_version"):
             object.__setattr__(self, name, printable_line(getattr(self, name)))
 
 
 class Judge(Protocol):
-    """A device or a validator. It judges the kinds of case for which it has the methods: see cts.kinds.kind.Kind.judged_by."""
+    """A device or a validator. Its methods determine which kinds of case it can judge: see cts.kinds.kind.Kind.judged_by."""
 
     @property
     def description(self) -> DeviceDescription: ...
 
     def close(self) -> tuple[Finding, ...]:
-        """Close it; further calls do nothing. Return the problems that occurred while no case was judged, if the device knows them."""
+        """Close it; further calls do nothing. Return the known problems that occurred while no case was judged."""
         ...
 
 
@@ -117,17 +118,17 @@ class Device(Judge, Protocol):
 
     @property
     def last_steps(self) -> Mapping[str, float]:
-        """Seconds by step of the last run; empty before the first one."""
+        """Seconds that each step of the last run took; empty before the first run."""
         ...
 
     def missing(self, kernel: Kernel) -> Reason | None:
         """Return the first thing that the device lacks for this kernel (a feature, a property row, a limit); None if it lacks nothing.
 
-        It is derived from the module's own capabilities and types, after specialization."""
+        The answer is derived from the module's own capabilities and types, after specialization."""
         ...
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """Run all dispatches on one pipeline, in order, each seeing only its own contents.
+        """Run all dispatches on one pipeline, in order. Each sees only its own buffer contents.
 
         Raises:
             DeviceFailure: one of its kinds below.
@@ -140,7 +141,7 @@ class DeviceError(CtsError):
 
 
 class NoVulkan(DeviceError):
-    """This machine has no Vulkan loader, no driver, or no device. A driver that fails when it is asked is none of these."""
+    """This machine has no Vulkan loader, no driver, or no device. It does not mean that a driver failed."""
 
 
 class NoSuchDevice(DeviceError):
@@ -148,12 +149,12 @@ class NoSuchDevice(DeviceError):
 
 
 class DeviceUnavailable(DeviceError):
-    """A device that was there cannot be opened, even after further attempts: nothing can be judged until someone repairs it.
+    """A device that existed cannot be opened, even after further attempts. Nothing can be judged until someone repairs it.
 
     Attributes:
         attempts: number of attempts.
-        control: id of the case that no longer passes; empty where the device was not opened.
-        verdict: of that case, by the name of a Verdict.
+        control: id of the case that no longer passes; empty if the device was not opened.
+        verdict: name of that case's Verdict.
     """
 
     def __init__(self, message: str, *, attempts: int = 1, control: str = "", verdict: str = "") -> None:
@@ -164,7 +165,7 @@ class DeviceUnavailable(DeviceError):
 
 
 class Step(enum.StrEnum):
-    """The step of a device for which the suite waits. Recorded with a failure, and what ``--step-timeout`` bounds, one by one."""
+    """A step of a device for which the suite waits. ``--step-timeout`` limits each step, and a failure records its step."""
 
     OPEN = "open"
     PIPELINE = "pipeline"
@@ -178,7 +179,7 @@ class AnnouncesSteps(Protocol):
     """A device that announces its next step, for a parent process that finds it hanging or dead.
 
     Attributes:
-        announce: called with the step that begins, and with None when it is over.
+        announce: called with a step when it begins, and with None when it is over.
     """
 
     announce: Callable[[Step | None], None]
@@ -189,8 +190,8 @@ class Finding:
     """A problem of a device while no case was judged.
 
     Attributes:
-        step: in which it went wrong; None between two steps.
-        what: in words.
+        step: in which the problem occurred; None between two steps.
+        what: describes the problem.
     """
 
     step: Step | None
@@ -201,9 +202,9 @@ class DeviceFailure(Exception):
     """A kernel gave no outputs.
 
     Attributes:
-        verdict: of the case, by the name of a Verdict.
-        begins: how the code of the case begins.
-        step: in which it failed; None where the device does not tell.
+        verdict: name of the case's Verdict.
+        begins: the Code with which the code of the case begins.
+        step: in which the device failed; None if unknown.
         spent: whether the device that raised it is unusable, so the next case needs a fresh one.
     """
 
@@ -224,14 +225,14 @@ class DeviceFailure(Exception):
 
 
 _IN_STEPS = frozenset({Code.FAIL_CALL, Code.CRASH, Code.TIMEOUT, Code.DEVICE_LOST, Code.RESOURCE_ERROR})
-"""Codes that a step follows."""
+"""The codes that are followed by the name of a step."""
 
 
 class DeviceCrash(DeviceFailure):
     """The process that holds the device died; the message has its last words.
 
     Attributes:
-        status: how it ended: its exit status, or the number of a signal, negative. None where that is not known.
+        status: its exit status, or the negative number of the signal that ended it; None if unknown.
     """
 
     verdict = "crash"
@@ -244,15 +245,15 @@ class DeviceCrash(DeviceFailure):
 
 
 class Garbled(DeviceCrash):
-    """The process that holds the device sent garbage, or the answer to another request. Nothing it says can be trusted."""
+    """The process that holds the device sent garbage, or the answer to another request. No message from it can be trusted."""
 
 
 class DeviceTimeout(DeviceFailure):
-    """The device did not answer in time and was ended; the message has the step.
+    """The device did not answer in time, so its process was ended. The message names the step.
 
     Attributes:
-        limit: seconds that it had. None where the device does not tell.
-        granted: further seconds, for which its process had no CPU.
+        limit: seconds that the step had; None if unknown.
+        granted: extra seconds, for the time in which its process had no CPU.
     """
 
     verdict = "timeout"
@@ -268,11 +269,11 @@ class DeviceTimeout(DeviceFailure):
 
 
 class CallFailed(DeviceFailure):
-    """A command failed.
+    """A Vulkan command failed.
 
     Attributes:
-        call: name of the command. Empty where the device does not tell, or no command is to blame.
-        result: VkResult that it returned. None for a command that returns none.
+        call: name of the command; empty if it is unknown or no command is to blame.
+        result: its VkResult; None for a command that does not return one.
     """
 
     def __init__(
@@ -300,9 +301,9 @@ class OutOfMemory(CallFailed):
 
 
 class DriverRefused(CallFailed):
-    """The driver returned a VkResult that it must not return for a kernel that it says it supports; the message names call and result.
+    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names call and result.
 
-    ``spent`` where the call leaves the state of the device unknown: a submission, a wait, a reset.
+    ``spent`` is set if the call leaves the device in an unknown state: a submission, a wait, a reset.
     """
 
     verdict = "fail"
@@ -314,10 +315,10 @@ class FloatingPointChanged(DeviceFailure):
 
 
 class UndefinedBehaviour(DeviceFailure):
-    """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. This is a defect of the suite.
+    """The embedded device stopped a kernel that has undefined behaviour: a defect of the suite. The message names instruction and rule.
 
     Attributes:
-        rule: id of the broken rule: a requirement, a VUID, an F-id, or a section of a specification. Empty where the device does not tell.
+        rule: id of the broken rule: a requirement, a VUID, an F-id, or a section of a specification; empty if unknown.
     """
 
     verdict = "error"
@@ -329,7 +330,7 @@ class UndefinedBehaviour(DeviceFailure):
 
 
 class ValidationMessage(DeviceFailure):
-    """The validation layer reported something, which is a defect of the suite; the message is the layer's."""
+    """The validation layer reported a problem: a defect of the suite. The message is the layer's."""
 
     verdict = "error"
     begins = Code.ERROR_VALIDATION

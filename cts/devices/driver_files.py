@@ -1,4 +1,4 @@
-"""The manifests of Vulkan drivers, where the loader looks for them: one driver can be asked without the others."""
+"""Finds the manifests of Vulkan drivers where the loader looks for them: one driver can then be loaded without the others."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 VARIABLE = "VK_DRIVER_FILES"
-"""Names the manifests that the loader reads, and no others; a list of files and folders."""
+"""The variable with the only manifests that the loader reads: a list of files and folders."""
 
 _FOLDER = Path("vulkan") / "icd.d"
 
 
 def find(environment: Mapping[str, str]) -> list[Path]:
-    """Return every manifest that the loader would read with these variables, each once, in its order.
+    """Return the manifests that the loader would read with these environment variables, each once, in its order.
 
-    The variables and folders are as in the loader's document "Driver interface to the Vulkan Loader" for Linux.
+    The variables and folders are from the loader's document "Driver interface to the Vulkan Loader" for Linux.
     """
     named = environment.get(VARIABLE) or environment.get("VK_ICD_FILENAMES")
     places = _split(named) if named else [*_split(environment.get("VK_ADD_DRIVER_FILES")), *_standard(environment)]

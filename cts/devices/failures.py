@@ -1,4 +1,4 @@
-"""How an exception crosses from the child that holds a device."""
+"""Passes exceptions from the child that holds a device to its parent."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ _KINDS: Mapping[str, type[Exception]] = MappingProxyType(
 _FURTHER: Mapping[type[Exception], Mapping[str, Any]] = MappingProxyType(
     {CallFailed: {"call": str, "result": int | None}, UndefinedBehaviour: {"rule": str}, GeneratorError: {"rule": str}}
 )
-"""By class, the types of its attributes that cross beside the message."""
+"""Class -> the attributes that cross besides the message, with their types."""
 
 Report = tuple[str, str, str | None, bool, dict[str, Any]]
-"""Name of the class, message, step, whether the device is spent, and the further attributes of the class by name."""
+"""Class name, message, step, whether the device is spent, and the further attributes of the class by name."""
 
 
 def reported(error: Exception) -> Report:
     """Return the message that the child sends for an exception.
 
-    A class that the other side does not know crosses as its nearest base that it knows. An unexpected exception crosses with its traceback,
-    and makes the device unusable.
+    A class that the parent does not know crosses as its nearest known base. An unexpected exception crosses with its traceback and makes
+    the device unusable.
     """
     if not isinstance(error, DeviceFailure | CtsError):
         trace = "".join(traceback.format_exception(error))
@@ -87,16 +87,16 @@ def rebuilt(report: object) -> Exception:
                 if issubclass(kind, DeviceFailure):
                     return kind(text, step=step_of(step), spent=spent, **further)
                 return kind(*further.values(), text)
-    raise NotAMessage(f"it reports a failure by {report!r:.100}")
+    raise NotAMessage(f"it reports a failure as {report!r:.100}")
 
 
 def step_of(name: Any) -> Step | None:
-    """Return the step of that name; None for None.
+    """Return the step with a name; None for None.
 
     Raises:
-        NotAMessage: there is none.
+        NotAMessage: no step has the name.
     """
     try:
         return None if name is None else Step(name)
     except ValueError:
-        raise NotAMessage(f"it names a step that there is not: {name!r:.100}") from None
+        raise NotAMessage(f"it names an unknown step: {name!r:.100}") from None

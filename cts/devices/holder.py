@@ -1,4 +1,4 @@
-"""The device or validator that a process judges with: opened when first asked for, and again after it was lost."""
+"""Holds the device or validator with which a process judges cases. Opens it on first use, and again after it was lost."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from threading import Thread
 from cts.devices.device import DeviceError, DeviceUnavailable, Finding, Judge
 
 LONGEST_PAUSE = 3600.0
-"""The longest pause."""
+"""The longest pause in seconds."""
 
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a device is tried that fails outside of any case, and how long in all.
+    """How often to try to open a device, and how long to wait.
 
     Attributes:
-        attempts: one at least.
-        pause: seconds before the second attempt; each further pause is twice as long, up to LONGEST_PAUSE.
+        attempts: at least one.
+        pause: seconds before the second attempt. Each further pause is twice as long, up to LONGEST_PAUSE.
         seconds: how long one attempt to open the device may take.
     """
 
@@ -35,7 +35,7 @@ class Retries:
         return [0.0, *(min(self.pause * 2.0**number, longest) for number in range(self.attempts - 1))]
 
     def begin(self, sleep: Callable[[float], None]) -> Iterator[None]:
-        """Yield as often as something may be tried, after the pause before each attempt."""
+        """Yield once for each attempt, after the pause before it."""
         for pause in self.pauses():
             if pause:
                 sleep(pause)
@@ -46,16 +46,16 @@ ONCE = Retries(attempts=1)
 
 
 class DeviceHolder:
-    """A device or validator that is opened when first asked for, and again after it was lost.
+    """A device or validator that is opened on first use, and again after it was lost.
 
     Args:
-        open_device: opens it, outside of any case.
-        retries: of a device that cannot be opened.
-        sleep: waits for some seconds.
-        findings: a list of the run, for what follows.
+        open_device: opens the device, outside of any case.
+        retries: how often to try to open it.
+        sleep: waits for a number of seconds.
+        findings: the list to which findings are added; a new one by default.
 
     Attributes:
-        findings: what went wrong while no case was judged, for example as the device was closed.
+        findings: problems that occurred while no case was judged, for example while the device was closed.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class DeviceHolder:
         """The open device.
 
         Raises:
-            DeviceUnavailable: it cannot be opened, however often that is tried.
+            DeviceUnavailable: no attempt to open it succeeded.
         """
         if self._device is None:
             begun, self._begun = self._begun, None
@@ -85,7 +85,7 @@ class DeviceHolder:
         return self._device
 
     def begin(self) -> None:
-        """Begin to open the device, in a separate thread; the first caller that needs the device waits for it, and gets its errors."""
+        """Begin to open the device in a separate thread. The first caller that needs the device waits for it and gets its errors."""
         if self._device is None and self._begun is None:
             self._begun = Future()
             Thread(target=self._open_into, args=(self._begun,), daemon=True, name="opens the device").start()
@@ -109,10 +109,10 @@ class DeviceHolder:
         raise DeviceUnavailable(what + tried + line_end + last_words, attempts=times) from last
 
     def discard(self) -> None:
-        """Let go of the device, whatever state it is in; the next use opens a fresh one."""
+        """Close the device, whatever its state, and ignore errors. The next use opens a fresh one."""
         device = self._taken()
         if device is not None:
-            # A lost device may fail to close in any way; the next one does not depend on it.
+            # A lost device may fail to close in any way. The next one does not depend on it.
             with suppress(Exception):
                 self._close(device)
 
@@ -123,7 +123,7 @@ class DeviceHolder:
             self._close(device)
 
     def _taken(self) -> Judge | None:
-        """Return the device if there is one, and give up its ownership."""
+        """Return the device, if any, and give up ownership of it."""
         begun, self._begun = self._begun, None
         if begun is not None:
             # The device was never used, so a failure to open it does not matter.

@@ -1,4 +1,4 @@
-"""A description of a device, indexed for the queries of kernels."""
+"""Indexes the description of a device for the checks of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPIRV_OF_VULKAN = {"1.0": (1, 0), "1.1": (1, 3), "1.2": (1, 5)}
 
 
 class _ByIdentity:
-    """Makes a description a cache key without hashing its rows."""
+    """A cache key for a description: hashing its rows would be slow."""
 
     def __init__(self, description: DeviceDescription) -> None:
         self.description = description
@@ -25,13 +25,13 @@ class _ByIdentity:
 
 
 class IndexedDescription:
-    """A description of a device, with its rows by type and by size.
+    """A description of a device, with its rows indexed by type and by size.
 
     Attributes:
-        description: all of it.
-        features: the names of those that it has.
-        extensions: the names of those that it has; None if it does not list them.
-        spirv_version: the newest one that its version of Vulkan takes.
+        description: the whole description.
+        features: names of the supported features.
+        extensions: names of the supported extensions; None if the device does not list them.
+        spirv_version: the newest SPIR-V version that its Vulkan version accepts.
     """
 
     def __init__(self, description: DeviceDescription) -> None:
@@ -45,12 +45,12 @@ class IndexedDescription:
 
     @property
     def rows(self) -> PropertyIndex:
-        """The rows that the commands without a subgroup size list."""
+        """The rows from the commands that do not take a subgroup size."""
         return self._index(None)
 
     def rows_of(self, subgroup_size: int, invocations: int) -> PropertyIndex:
-        """Return these rows, and those that vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists for a subgroup size (0: it varies) and
-        a number of invocations in the workgroup."""
+        """Return ``rows`` and the rows from vkGetPhysicalDeviceCooperativeMatrixProperties2EXT for a subgroup size (0: it varies) and a
+        number of invocations in the workgroup."""
         return self._index((subgroup_size, invocations))
 
     def _index(self, asked: tuple[int, int] | None) -> PropertyIndex:
@@ -62,12 +62,12 @@ class IndexedDescription:
         return self._indices[asked]
 
     def limit(self, name: str) -> int:
-        """Return a limit by Vulkan's name; one that the device does not state does not limit."""
+        """Return the limit with a Vulkan name; a huge number if the device does not state it."""
         return self.description.limits.get(name, _UNLIMITED)
 
 
 def _is_listed(row: MatrixRow, asked: tuple[int, int] | None) -> bool:
-    """Return whether a row is in the list for a subgroup size and a number of invocations."""
+    """Return whether a query with a subgroup size and a number of invocations lists a row."""
     return asked is not None and row.subgroup_size == asked[0] and row.invocations in (0, asked[1])
 
 
@@ -77,5 +77,5 @@ def _indexed(key: _ByIdentity) -> IndexedDescription:
 
 
 def indexed(description: DeviceDescription) -> IndexedDescription:
-    """Return a description with its rows indexed; the same object for the same description."""
+    """Return an indexed description; always the same object for the same description."""
     return _indexed(_ByIdentity(description))

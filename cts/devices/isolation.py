@@ -1,4 +1,4 @@
-"""A device behind a process boundary: whatever it does, this process survives and knows what happened."""
+"""Runs a device in a child process: whatever the device does, this process survives and knows what happened."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
 OPEN_SECONDS = 60.0
-"""How long starting Python and opening the driver may take, by default."""
+"""Default limit for starting Python and opening the driver."""
 
 
 class CannotOpen(DeviceError):
     """A device failed while it was opened.
 
     Attributes:
-        failure: what happened.
+        failure: the device's failure.
     """
 
     def __init__(self, failure: DeviceFailure) -> None:
@@ -34,23 +34,23 @@ class CannotOpen(DeviceError):
 
 
 class DoesNotStayOpen(DeviceError):
-    """A device dies whenever it has been opened."""
+    """A device died twice after it had been opened, before it read a request."""
 
 
 class IsolatedDevice:
     """A device held by a child process.
 
-    The child starts with ``open``, or with the first use. It is ended if it crashed, hung, sent invalid messages, or reported a failure
-    that makes its device unusable; the next use starts another one.
+    ``open`` or the first use starts the child. A child that crashes, hangs, sends an invalid message, or reports a failure that makes its
+    device unusable is ended; the next use starts another one.
 
     Args:
         spec: the device that the child opens.
-        timeout: seconds for each step.
+        timeout: seconds that each step may take.
         description: the device's description of itself, if it is already known.
-        open_timeout: seconds for opening it.
+        open_timeout: seconds that opening the device may take.
 
     Attributes:
-        last_steps: seconds by step, as the device told of its last run; ``open`` too, if it was opened since the run before.
+        last_steps: seconds that each step of the last run took; includes ``open`` if the device was opened since the run before.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class IsolatedDevice:
         """The device's description of itself.
 
         Raises:
-            DeviceError: it cannot be opened to ask it.
+            DeviceError: it cannot be opened.
         """
         if self._description is None:
             self.open()
@@ -78,10 +78,10 @@ class IsolatedDevice:
         return self._description
 
     def open(self) -> None:
-        """Open the device in a new child, unless one holds it already. One attempt.
+        """Open the device in a new child, unless a child holds it already. Try only once.
 
         Raises:
-            DeviceError: it refuses, crashes or hangs; the message says what happened.
+            DeviceError: the device refuses, crashes or hangs; the message says what happened.
         """
         if self._child is not None and not self._child.ended:
             return
@@ -100,7 +100,7 @@ class IsolatedDevice:
 
     @contextmanager
     def limited(self, seconds: float | None) -> Iterator[None]:
-        """Give each step at most ``seconds`` within the block, if that is less than its limit; None changes nothing."""
+        """Limit each step within the block to ``seconds``, if that is less than its usual limit; None changes nothing."""
         timeout = self._timeout
         self._timeout = timeout if seconds is None else min(timeout, seconds)
         try:
@@ -109,17 +109,17 @@ class IsolatedDevice:
             self._timeout = timeout
 
     def missing(self, kernel: Kernel) -> Reason | None:
-        """Return the first thing that the device lacks by its description; None if it lacks nothing.
+        """Return the first thing that the device lacks for ``kernel``, by its description; None if it lacks nothing.
 
-        No child is needed for that once the description is known.
+        Once the description is known, no child is needed.
 
         Raises:
-            DeviceError: it cannot be opened to ask for its description.
+            DeviceError: the device cannot be opened to get its description.
         """
         return missing(kernel, self.description)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """As the device does.
+        """Run all dispatches in the child; see Device.run.
 
         Raises:
             DeviceError: it cannot be opened.
@@ -133,7 +133,7 @@ class IsolatedDevice:
         return cast(list[Outcome], outcomes)
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """As the device does.
+        """Make a property query in the child; see AnswersQueries.ask.
 
         Raises:
             DeviceError: it cannot be opened.
@@ -142,7 +142,7 @@ class IsolatedDevice:
         return cast(PropertyAnswer, self._ask(("ask", call), "property query"))
 
     def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
-        """As the device does.
+        """Convert layouts in the child; see ConvertsLayouts.convert.
 
         Raises:
             DeviceError: it cannot be opened.
@@ -151,10 +151,10 @@ class IsolatedDevice:
         return cast(list[ConversionAnswer], self._ask(("convert", call), "layout conversion"))
 
     def close(self) -> tuple[Finding, ...]:
-        """End the child, and kill it if that takes too long.
+        """End the child; kill it if that takes too long.
 
-        Returns what has gone wrong since the last call while no case was judged: children that died between two requests, and what this one
-        did when its device was closed and when it ended.
+        Return the problems since the last call that occurred while no case was judged: children that died between two requests, and
+        problems while this child closed its device and ended.
         """
         child, self._child = self._child, None
         if child is not None:
@@ -166,7 +166,7 @@ class IsolatedDevice:
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:
-            # This request is not the cause, so it gets a new child.
+            # This request is not the cause, so try it with a new child.
             self._findings.append(Finding(None, f"after its last answer: {death.how}"))
         try:
             return self._ask_child(request, what)
@@ -183,7 +183,7 @@ class IsolatedDevice:
                 self._discard()
             raise
         except CtsError:
-            # The answer of a device that remains usable.
+            # The device reported this error and remains usable.
             raise
         except BaseException:
             self._discard()

@@ -1,4 +1,4 @@
-"""The child's side of isolation: ``python -m cts.devices.isolation_child FD`` answers requests on a socket until it is closed."""
+"""The child's side of isolation: ``python -m cts.devices.isolation_child FD`` answers requests on a socket until the socket is closed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconn
 from cts.devices.property_commands import AnswersQueries
 
 CUT_OFF = 70
-"""Exit status of a child whose channel is gone though its parent is not; EX_SOFTWARE."""
+"""Exit status of a child that lost its channel although its parent is alive; EX_SOFTWARE."""
 
 
 class _Requests:
     """The state of this process, with a method for each request.
 
     Args:
-        announce: tells the other side what the device does.
+        announce: tells the parent which step the device begins.
     """
 
     def __init__(self, announce: Callable[[Step | None], None]) -> None:
@@ -101,8 +101,9 @@ def _reply(requests: _Requests, request: tuple[Any, ...]) -> tuple[str, Any]:
 
 
 def _end_with_parent(channel: socket.socket) -> None:
-    """End this process, and all that a driver has started in it, as soon as the other side is gone, even in the middle of a call that never
-    returns. A separate thread does this, and a driver cannot stop it because cffi releases the interpreter's lock."""
+    """End this process, and all processes that a driver started, as soon as the parent is gone, even during a call that never returns.
+
+    A separate thread does this. A driver cannot block it because cffi releases the interpreter's lock during calls."""
 
     def watch() -> None:
         poll = select.poll()
@@ -123,11 +124,11 @@ class _Server:
         self._number = 0
 
     def serve(self) -> None:
-        """Answer until the other side is gone or asks to close.
+        """Answer requests until the parent asks to close.
 
         Raises:
-            Disconnected: the channel is gone.
-            NotAMessage: what comes is no request.
+            Disconnected: the channel is closed.
+            NotAMessage: the received bytes are not a message.
         """
         decoder = Decoder()
         requests = _Requests(lambda step: self._send((DOING, None if step is None else step.value)))
@@ -149,7 +150,7 @@ class _Server:
 def main() -> None:
     """Serve the socket whose descriptor is the first argument."""
     faulthandler.enable()
-    # They are the parent's to handle, which ends this process: where they are sent to every process of a job, this one would seem to crash.
+    # The parent handles these signals and ends this process. If a job's signal ended this process too, that would look like a crash.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
@@ -158,7 +159,7 @@ def main() -> None:
     try:
         _Server(channel).serve()
     except (Disconnected, NotAMessage) as error:
-        # The parent is there, or this process would have been ended: somebody in it closed the descriptor, or read from it.
+        # The parent is alive, or this process would have been ended. So code in this process closed the descriptor or read from it.
         print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)
         sys.exit(CUT_OFF)
 

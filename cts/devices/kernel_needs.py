@@ -1,6 +1,6 @@
-"""The needs of a kernel, in a form without ids that can be pinned, and checked without the module.
+"""The needs of a kernel without ids, so they can be stored, and checked without the module.
 
-Two kernels with equal needs are supported by the same devices, and lack the same first thing on all others.
+The same devices support two kernels with equal needs. On all other devices both lack the same first thing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from generators.stages import Draw, Stage
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 
 BY_SUBGROUP = 0
-"""In a local size: the specialization constant that a device sets by its subgroup size."""
+"""In a local size: the specialization constant that the device's subgroup size determines."""
 
 _SUBGROUP_SIZES = (4, 8, 64, 128)
 _LOCAL_SIZE_ID = 0
@@ -39,11 +39,11 @@ _BYTE = Scalar(8, 0)
 
 
 class DependsOnDevice(GeneratorError):
-    """Something other than the local size depends on the device, so the needs are not the same for every device."""
+    """The needs differ between devices in something other than the local size."""
 
 
 class MatrixNeed(NamedTuple):
-    """A type of cooperative matrices. All numbers are values, not ids."""
+    """A cooperative matrix type. All numbers are values, not ids."""
 
     component: Scalar
     scope: int
@@ -53,25 +53,25 @@ class MatrixNeed(NamedTuple):
 
 
 class VectorNeed(NamedTuple):
-    """A type of cooperative vectors, and how many components they have."""
+    """A cooperative vector type: its component type and its number of components."""
 
     component: Scalar
     length: int
 
 
 class Accumulation(NamedTuple):
-    """A training instruction: an outer product by its MatrixInterpretation, or a sum by the number of its vector's type."""
+    """A training instruction: an outer product has its MatrixInterpretation, a sum has the index of its vector type in Types.vectors."""
 
     interpretation: int | None
     vector: int | None = None
 
 
 class Environment(NamedTuple):
-    """Versions, features, properties, and how the pipeline is made.
+    """The version, the declared needs, and how the pipeline is made.
 
     Attributes:
         version, capabilities, extensions, float_modes, local_size_mode: see ModuleNeeds.
-        stage: that runs the kernel.
+        stage: the stage that runs the kernel.
         required_subgroup_size, full_subgroups, robust: see Kernel.
         shader_object: whether it is a shader object.
         maintenance1: see Kernel.
@@ -95,12 +95,15 @@ class Environment(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The needs that limits bound. Attributes:
-    local_size: in invocations along x, y, z; BY_SUBGROUP for ``invocations``, or else ``subgroups`` times the subgroup size; None
-        where there is none.
-    subgroups, invocations, push_constant_bytes: see Kernel.
-    shared: an upper bound of the workgroup memory in bytes.
-    descriptors: buffers with a binding; ``bytes`` of the largest.
+    """The needs that limits restrict.
+
+    Attributes:
+        local_size: invocations along x, y, z; None if the module has no local size. BY_SUBGROUP means ``invocations`` or, if that is
+            None, ``subgroups`` times the subgroup size.
+        subgroups, invocations, push_constant_bytes: see Kernel.
+        shared: an upper bound of the workgroup memory in bytes.
+        descriptors: number of buffers with a binding.
+        bytes: size of the largest one.
     """
 
     local_size: tuple[int, int, int] | None
@@ -117,10 +120,11 @@ class Types(NamedTuple):
 
     Attributes:
         matrices, vectors: the types.
-        muladds: result, A, B, C (numbers of types) and Cooperative Matrix Operands of each.
-        multiplies: result and input (numbers of types), the interpretations of input, matrix and bias, transpose, and the operands of each.
-        accumulations: training instructions.
-        sub_arrays: the lengths of source and result of each.
+        muladds: for each, Result, A, B, C (indices into ``matrices``) and the Cooperative Matrix Operands.
+        multiplies: for each, result and input (indices into ``vectors``), the interpretations of input, matrix and bias, transpose, and the
+            Cooperative Matrix Operands.
+        accumulations: the training instructions.
+        sub_arrays: for each OpExtractSubArrayQCOM, the lengths of source and result.
     """
 
     matrices: tuple[MatrixNeed, ...]
@@ -132,7 +136,7 @@ class Types(NamedTuple):
 
 
 class KernelNeeds(NamedTuple):
-    """Three parts, each the same for many kernels."""
+    """The needs of a kernel in three parts, each of which many kernels share."""
 
     environment: Environment
     sizes: Sizes
@@ -140,7 +144,7 @@ class KernelNeeds(NamedTuple):
 
     @property
     def kernel(self) -> Kernel:
-        """A kernel with these needs, without a module."""
+        """A kernel that has these needs but no module."""
         environment, sizes, _ = self
         opaque = None
         if environment.converts:
@@ -163,7 +167,7 @@ class KernelNeeds(NamedTuple):
 
     @property
     def module(self) -> ModuleNeeds:
-        """The declarations of a module with these needs."""
+        """The declarations of a module that has these needs."""
         environment, sizes, types = self
         ids = count(1)
         constants: dict[int, Constant] = {}
@@ -238,19 +242,19 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
     """Return the needs of ``kernel``.
 
     Raises:
-        DependsOnDevice: it is not the same for every subgroup size, or a buffer is so large that the memory it needs is not.
-        GeneratorError: the module has something that the suite knows no requirement of.
+        DependsOnDevice: the needs depend on the subgroup size, or on how a device allocates a large buffer.
+        GeneratorError: the module has something whose requirements the suite does not know.
     """
     if any(slot.windows is not None for slot in kernel.buffers):
-        raise DependsOnDevice(Rule.DEPENDS_ON_DEVICE, "what a large buffer needs depends on how a device gives memory to it")
+        raise DependsOnDevice(Rule.DEPENDS_ON_DEVICE, "the needs of a large buffer depend on how a device allocates its memory")
     first, *others = (_needs_of(kernel, size) for size in _SUBGROUP_SIZES)
     if any(other != first for other in others):
-        raise DependsOnDevice(Rule.DEPENDS_ON_DEVICE, "a kernel needs something else of devices with other subgroup sizes")
+        raise DependsOnDevice(Rule.DEPENDS_ON_DEVICE, "the needs of a kernel depend on the subgroup size")
     return first
 
 
 def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
-    """Return its needs if subgroups have that many invocations."""
+    """Return the kernel's needs for a subgroup size."""
     module = read_needs(kernel.spirv, kernel.entry_point)
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
     if kernel.local_size_constant_id is not None:

@@ -1,4 +1,4 @@
-"""Requests to a device to convert matrices: memory with room around each matrix goes in, and the same memory comes back."""
+"""Requests to convert matrix layouts: the device gets memory with room around each matrix and returns the same memory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Region:
     """Memory for a matrix.
 
     Attributes:
-        memory: all of it, uint8. It begins at an address that is a multiple of ALIGNMENT.
-        start: the byte of ``memory`` at which the command is told that the matrix begins.
-        size: how many bytes the command is told that there are from ``start``. There may be more.
+        memory: all bytes, as uint8. The address of the first one is a multiple of ALIGNMENT.
+        start: offset of the matrix in ``memory``, in bytes.
+        size: size that the command is given, in bytes from ``start``. ``memory`` may go on after that.
     """
 
     memory: np.ndarray
@@ -39,7 +39,7 @@ class ConversionInfo:
     Attributes:
         rows, columns: of the matrix.
         from_, to: its form before and after.
-        source, destination: memory; None for a null pointer. A host command without a destination asks for the size alone.
+        source, destination: memory; None for a null pointer. A host command without a destination asks only for the size.
     """
 
     rows: int
@@ -52,7 +52,7 @@ class ConversionInfo:
 
 @dataclass(frozen=True)
 class ConversionCall:
-    """One call of a command, with one info for the host command and at least one for the device command."""
+    """One call of a command. The host command has exactly one info, the device command at least one."""
 
     command: ConversionCommand
     infos: tuple[ConversionInfo, ...]
@@ -63,9 +63,9 @@ class ConversionAnswer:
     """The result of a call for one info.
 
     Attributes:
-        result: the VkResult; VK_SUCCESS for a device command, which has none.
-        size: what pDstSize points to afterwards.
-        source, destination: all memory of the regions afterwards; None where there was none.
+        result: the VkResult; VK_SUCCESS for a device command, which does not return one.
+        size: the value at pDstSize after the call.
+        source, destination: all memory of the regions after the call; None for a null pointer.
     """
 
     result: int
@@ -82,7 +82,7 @@ class ConvertsLayouts(Judge, Protocol):
         """Make the call, and return an answer for each info.
 
         Raises:
-            DeviceFailure: the device did not come back from it, or returned an error.
+            DeviceFailure: the device died, hung, or returned an error.
         """
         ...
 
@@ -92,8 +92,8 @@ def missing_for(description: DeviceDescription, forms: Iterable[MatrixForm], com
 
     Args:
         description: the device's.
-        forms: all forms that matrices have (VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10079, dstComponentType-10080).
-        commands: that convert them. The device command takes device addresses.
+        forms: every form that a matrix has (VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10079, dstComponentType-10080).
+        commands: the commands that convert them. The device command takes device addresses.
     """
     needed = ["cooperativeVector", *(["bufferDeviceAddress"] if "device" in set(commands) else [])]
     for feature in needed:

@@ -1,4 +1,4 @@
-"""The Vulkan devices of this machine, asked one by one: a driver that crashes, hangs or gives false answers hides no other."""
+"""Lists the Vulkan devices of this machine. Each is queried separately: a broken driver does not hide the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, No
 from cts.devices.spec import DeviceSpec
 
 ASKING_SECONDS = 60.0
-"""How long a device may take to describe itself, by default."""
+"""Default limit for a device to describe itself."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class DeviceListing:
     """A device that can be chosen.
 
     Attributes:
-        number: of a Vulkan device, as ``--device`` takes it and ``cts devices`` prints it; -1 for the others.
+        number: of a Vulkan device, for ``--device`` and in the output of ``cts devices``; -1 for other devices.
     """
 
     spec: DeviceSpec
@@ -34,9 +34,9 @@ class BrokenDevice:
     """A Vulkan device, or a whole driver, that could not be queried.
 
     Attributes:
-        number: as of DeviceListing; -1 where the driver did not even say how many devices it has.
-        driver: the manifest of its driver, or the empty string where all drivers were asked together.
-        why: what happened, one line.
+        number: see DeviceListing; -1 if the driver did not even return its number of devices.
+        driver: the manifest of its driver; empty if all drivers were loaded together.
+        why: what happened, in one line.
     """
 
     number: int
@@ -53,9 +53,9 @@ class VulkanDevices:
     """The devices found.
 
     Attributes:
-        devices: those that answered, by number.
-        broken: those that did not.
-        absent: why there is neither; empty where there is something.
+        devices: the devices that answered, by number.
+        broken: the devices and drivers that did not.
+        absent: why there are neither; otherwise empty.
     """
 
     devices: tuple[DeviceListing, ...] = ()
@@ -71,13 +71,13 @@ def _start(environment: Mapping[str, str]) -> ChildProcess:
 
 
 def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> VulkanDevices:
-    """List the loader's devices and query each device, in child processes.
+    """List the loader's devices and query each one, in child processes.
 
-    Where the drivers fail together, each is asked without the others.
+    If the drivers fail when loaded together, load each driver alone.
 
     Args:
-        seconds: how long each may take.
-        start: makes a child process with further environment variables.
+        seconds: how long each query may take.
+        start: starts a child process with additional environment variables.
     """
     try:
         _check_loader()
@@ -98,15 +98,15 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
             continue
         devices += found.devices
         broken += found.broken
-    # If each driver works alone but they fail together, the user must repair the machine or choose a device.
+    # If each driver works alone but they fail together, keep the failure: the user must repair the machine or choose a device.
     return VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices))
 
 
 def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> VulkanDevices:
-    """Return the devices of one driver, or with no ``driver`` of all, numbered from ``first`` on.
+    """Return the devices of one driver, or of all drivers if ``driver`` is empty, numbered from ``first``.
 
     Raises:
-        NoVulkan: there is none.
+        NoVulkan: there is no device.
     """
     environment = {driver_files.VARIABLE: driver} if driver else {}
     devices: list[DeviceListing] = []
@@ -148,7 +148,7 @@ def _check_loader() -> None:
     """Check cheaply whether there is a Vulkan loader.
 
     Raises:
-        NoVulkan: there is none.
+        NoVulkan: there is no loader.
     """
     from ctypes import CDLL
 

@@ -1,6 +1,6 @@
-"""Messages between a process and its child: numbered pickles over a socket, bounded in length, and checked before they are believed.
+"""Messages between a process and its child: numbered pickles over a socket, with a length limit and checksums.
 
-A driver shares the child's descriptors: it may write to the socket, or read what was meant for the child.
+A driver shares the child's descriptors: it may write to the socket, or read the messages to the child.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import zlib
 from typing import Any
 
 BEGIN = "begin"
-"""The child's message after it has read a request, before it acts on it: an earlier death has another cause."""
+"""The child's message when it has read a request, before it acts on it. A death before this message has another cause."""
 
 DOING = "doing"
-"""The child's messages between BEGIN and its answer, with the step that begins, or None if one is over."""
+"""The child's messages between BEGIN and its answer, with the step that begins, or None if a step is over."""
 
 ANSWER = "answer"
 """The child's last message, with the requested value."""
 
 FAILURE = "failure"
-"""The child's last message instead of ANSWER: name of the exception, message, step, and whether the device is unusable."""
+"""The child's last message instead of ANSWER, with a cts.devices.failures.Report."""
 
 LONGEST = 1 << 30
-"""Bytes of a message. Longer ones are refused on both sides."""
+"""The most bytes in a message. Both sides refuse longer ones."""
 
 _MAGIC = b"cts\x91"
 _FIELDS = struct.Struct("<4sIQI")
@@ -39,32 +39,32 @@ class Disconnected(Exception):
 
 
 class NotAMessage(Exception):
-    """The received bytes are not a message; says why."""
+    """The received bytes are not a message; the text says why."""
 
 
 class TooLong(Exception):
-    """A message of more than LONGEST bytes is to be sent; says how many."""
+    """A message to be sent has more than LONGEST bytes; the text says how many."""
 
 
 def frame(number: int, message: object) -> bytes:
     """Return the bytes of a message.
 
     Args:
-        number: of the request that the message is, or belongs to.
-        message: what pickle can hold.
+        number: of the request that the message is or answers.
+        message: anything that can be pickled.
 
     Raises:
-        TooLong: the other side would refuse it.
+        TooLong: the message has more than LONGEST bytes.
     """
     payload = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     if len(payload) > LONGEST:
-        raise TooLong(f"{len(payload):,} bytes, where {LONGEST:,} are the most")
+        raise TooLong(f"{len(payload):,} bytes; the limit is {LONGEST:,}")
     fields = _FIELDS.pack(_MAGIC, number, len(payload), zlib.crc32(payload))
     return fields + _CHECK.pack(zlib.crc32(fields)) + payload
 
 
 class Decoder:
-    """Takes bytes as they arrive, and gives the messages in them. Holds only the received bytes."""
+    """Takes bytes as they arrive and returns the messages in them. Allocates only for received bytes, not for stated lengths."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -74,10 +74,10 @@ class Decoder:
         self._bytes += data
 
     def next(self) -> tuple[int, Any] | None:
-        """Return number and contents of the next message, or None while it is not there as a whole.
+        """Return number and contents of the next message, or None while it is incomplete.
 
         Raises:
-            NotAMessage: the bytes are none.
+            NotAMessage: the bytes are not a message.
         """
         start = bytes(self._bytes[: len(_MAGIC)])
         if start != _MAGIC[: len(start)]:
@@ -87,15 +87,15 @@ class Decoder:
         fields = bytes(self._bytes[: _FIELDS.size])
         _, number, length, checksum = _FIELDS.unpack(fields)
         if _CHECK.unpack_from(self._bytes, _FIELDS.size) != (zlib.crc32(fields),):
-            raise NotAMessage("its header does not have the checksum that it states")
+            raise NotAMessage("its header has a wrong checksum")
         if length > LONGEST:
-            raise NotAMessage(f"it states {length:,} bytes, where {LONGEST:,} are the most")
+            raise NotAMessage(f"it states {length:,} bytes; the limit is {LONGEST:,}")
         end = _HEADER_BYTES + length
         if len(self._bytes) < end:
             return None
         with memoryview(self._bytes) as view, view[_HEADER_BYTES:end] as payload:
             if zlib.crc32(payload) != checksum:
-                raise NotAMessage("its contents do not have the checksum that it states")
+                raise NotAMessage("its contents have a wrong checksum")
             message = _unpickled(payload)
         del self._bytes[:end]
         return number, message
@@ -114,8 +114,8 @@ def send(channel: socket.socket, number: int, message: object) -> None:
     """Send a message, however long that takes.
 
     Raises:
-        Disconnected: nobody takes it.
-        TooLong: nobody would.
+        Disconnected: the other side is gone.
+        TooLong: the message has more than LONGEST bytes.
     """
     data = frame(number, message)
     try:
@@ -125,11 +125,11 @@ def send(channel: socket.socket, number: int, message: object) -> None:
 
 
 def receive(channel: socket.socket, decoder: Decoder) -> tuple[int, Any]:
-    """Return number and contents of the next message, however long it takes to come.
+    """Wait for the next message and return its number and contents.
 
     Raises:
-        Disconnected: there is none.
-        NotAMessage: something else came.
+        Disconnected: the other side is gone.
+        NotAMessage: the received bytes are not a message.
     """
     while (found := decoder.next()) is None:
         try:

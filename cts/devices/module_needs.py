@@ -1,6 +1,6 @@
 """The needs that a module declares: capabilities, extensions, local size, memory, cooperative types, multiplies and accumulations.
 
-Everything that specialization can change is kept as a constant's id and resolved for a kernel's values.
+A value that specialization can change is stored as the id of its constant, and evaluated with a kernel's values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Scalar(NamedTuple):
 
 
 class Composite(NamedTuple):
-    """A type made of other types: ``members`` are type ids; ``length`` a literal or, if ``length_is_id``, a constant's id."""
+    """A type made of other types. ``members`` are type ids. ``length`` is a literal or, if ``length_is_id``, a constant's id."""
 
     op: Op
     members: tuple[int, ...]
@@ -61,7 +61,8 @@ class VectorTypeIds(NamedTuple):
 
 class VectorMulIds(NamedTuple):
     """OpCooperativeVectorMatrixMulNV or OpCooperativeVectorMatrixMulAddNV: ids of the vector types, ids of constants, and the mask.
-    ``bias`` is None where there is none."""
+
+    ``bias`` is None for a multiply without bias."""
 
     result: int
     input: int
@@ -85,7 +86,7 @@ class ReduceSumIds(NamedTuple):
 
 
 class Default(NamedTuple):
-    """OpSpecConstant: its SpecId (None without one) and default."""
+    """OpSpecConstant: its SpecId, if any, and its default."""
 
     spec_id: int | None
     value: int
@@ -115,7 +116,7 @@ def _signed(value: int, width: int) -> int:
 
 
 def _divided(value: int, by: int, width: int) -> int:
-    """Return the quotient of signed integers, towards zero."""
+    """Divide signed integers, rounding towards zero."""
     one, other = _signed(value, width), _signed(by, width)
     quotient = abs(one) // abs(other)
     return quotient if (one < 0) == (other < 0) else -quotient
@@ -158,10 +159,10 @@ def _evaluated(expression: Expression, operands: list[int]) -> int:
 
 
 _OPERANDS = {int(op): sum(operand.kind == "id" for operand in GRAMMAR.instructions[op].operands) for op in _EXPRESSIONS}
-"""By opcode, how many operands an expression has."""
+"""Opcode -> the number of operands of an expression."""
 
 _MAX_DEPTH = 255
-"""Types in types (SPIR-V 2.17, Universal Limits)."""
+"""The nesting depth of types (SPIR-V 2.17, Universal Limits)."""
 
 
 @dataclass(frozen=True)
@@ -169,22 +170,22 @@ class ModuleNeeds:
     """The needs that a module declares.
 
     Attributes:
-        version: of SPIR-V, (major, minor).
+        version: SPIR-V version, (major, minor).
         capabilities, extensions: as declared, in order.
-        float_modes: (execution mode, width) of the modes that change float arithmetic.
+        float_modes: (execution mode, width) of each mode that changes float arithmetic.
         local_size: of the entry point: three literals, or three constants' ids if ``local_size_ids``; None if there is none.
-        local_size_mode: whether the execution mode LocalSizeId says it.
+        local_size_mode: whether the entry point has the execution mode LocalSizeId.
         matrices: type id -> OpTypeCooperativeMatrixKHR.
-        muladds: every multiply-add, without repetition.
+        muladds: the different multiply-adds.
         vectors: type id -> OpTypeCooperativeVectorNV.
-        multiplies: every matrix-vector multiply, without repetition.
-        accumulations: every training instruction, without repetition.
-        sub_arrays: the types of every extraction of a part of an array, without repetition.
-        scalars, composites: type id -> type, as far as it is needed to size memory and to name components.
-        workgroup: type ids of the entry point's variables in workgroup memory, each with whether a block shares its place with others.
+        multiplies: the different matrix-vector multiplies.
+        accumulations: the different training instructions.
+        sub_arrays: the different pairs of types of OpExtractSubArrayQCOM.
+        scalars, composites: type id -> type, for the types needed to size memory and to name components.
+        workgroup: the entry point's variables in workgroup memory: type id, and whether a block may share memory with other blocks.
         blocks: type ids that are decorated as Block.
-        constants: id -> what it stands for.
-        offsets: (type id of a structure, number of a member) -> its offset in bytes, where it is stated.
+        constants: id -> the constant.
+        offsets: (type id of a structure, number of a member) -> its stated offset in bytes.
     """
 
     version: tuple[int, int]
@@ -208,15 +209,15 @@ class ModuleNeeds:
     offsets: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     def value(self, constant: int, specialization: Mapping[int, int]) -> int:
-        """Return the value of a constant's id, where ``specialization`` gives the values of SpecIds.
+        """Return the value of the constant with an id. ``specialization`` maps SpecIds to values.
 
         Raises:
-            GeneratorError: it is none, or an expression that the suite does not evaluate.
+            GeneratorError: the id is not a constant, or an expression that the suite cannot evaluate.
         """
         known = self.constants.get(constant)
         if not isinstance(known, Expression):
             return self._number(constant, known, specialization)
-        # Not by recursion: how long a chain of expressions is, is the module's choice.
+        # Not recursive: a module may have a chain of expressions of any length.
         values: dict[int, int] = {}
         stack, opened = [constant], set()
         while stack:
@@ -245,11 +246,12 @@ class ModuleNeeds:
             return known
         if isinstance(known, Default):
             return known.value if known.spec_id is None else specialization.get(known.spec_id, known.value)
-        raise GeneratorError(Rule.MODULE, f"id {id_} is used where a module needs a scalar constant, and it is none")
+        raise GeneratorError(Rule.MODULE, f"id {id_} is used as a scalar constant, but is not one")
 
     def workgroup_bytes(self, specialization: Mapping[int, int]) -> int:
-        """Return an upper bound of the workgroup memory in bytes: variables one after the other at the offsets of Vulkan's standard
-        storage buffer layout; aliased blocks share their place, from the first byte on."""
+        """Return an upper bound of the workgroup memory in bytes.
+
+        Variables follow each other at the alignments of Vulkan's standard storage buffer layout. Aliased blocks share one address."""
         end = shared = 0
         known: dict[int, tuple[int, int]] = {}
         for type_id, is_aliased in self.workgroup:
@@ -263,21 +265,21 @@ class ModuleNeeds:
     def _layout(
         self, type_id: int, specialization: Mapping[int, int], known: dict[int, tuple[int, int]], depth: int = 0
     ) -> tuple[int, int]:
-        """Size and alignment in bytes.
+        """Return the size and alignment of a type, in bytes.
 
         Raises:
-            GeneratorError: types in types, too deep; so is one that contains itself.
+            GeneratorError: the type is nested too deeply, or contains itself.
         """
         if type_id in known:
             return known[type_id]
         if depth > _MAX_DEPTH:
-            raise GeneratorError(Rule.MODULE, f"the type {type_id} lies in more than {_MAX_DEPTH} others")
+            raise GeneratorError(Rule.MODULE, f"the type {type_id} is nested in more than {_MAX_DEPTH} others")
         scalar = self.scalars.get(type_id)
         composite = self.composites.get(type_id)
         if scalar is not None:
             found = max(scalar.width // 8, 1), max(scalar.width // 8, 1)
         elif composite is None:
-            # A pointer into physical storage, or a boolean: nothing in workgroup memory is wider.
+            # A pointer to physical storage, or a boolean: no other scalar in workgroup memory is wider.
             found = 8, 8
         elif composite.op == Op.TypeStruct:
             end, alignment = 0, 1

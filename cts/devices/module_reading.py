@@ -28,7 +28,7 @@ from generators.spirv.reader import NotSpirv, read_header, read_string, read_wor
 
 _TYPED = frozenset(opcode for opcode, instruction in GRAMMAR.instructions.items() if instruction.is_typed)
 _LEAST = {opcode: sum(not operand.quantifier for operand in instruction.operands) for opcode, instruction in GRAMMAR.instructions.items()}
-"""By opcode, how many operands it has at least."""
+"""Opcode -> the least number of operands."""
 
 _MAX_BITS = 64
 _FLOAT_MODES = (
@@ -42,22 +42,24 @@ _Operands = tuple[int, ...]
 
 
 class _Wrong(Exception):
-    """An invalid instruction; the message says why, and the caller says where."""
+    """An instruction is invalid. The message says why; the caller adds where."""
 
 
 @dataclass
 class _Found:
-    """The part of a module that has been read so far; the attributes of the same names are those of ModuleNeeds.
+    """The part of a module that has been read so far. Attributes that ModuleNeeds has too have the same meaning here.
 
     Attributes:
-        workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
+        workgroup_size: id of the constant that is decorated with BuiltIn WorkgroupSize.
         matrix_of: id of a cooperative matrix -> its type's id.
         vector_of: id of a cooperative vector -> its type's id.
         composite_of: id of an array, struct or vector -> its type's id.
-        pointers: type id of a pointer -> type id of what it points to.
-        entry: id of the function of the entry point; None before it is found, where any execution mode counts.
-        entry_point: its name. ``interface``: ids of its variables; ``other_interfaces``: of those of the other entry points.
-        shared: workgroup variables: id, and type id of its contents.
+        pointers: type id of a pointer -> type id of its pointee.
+        entry_point: name of the entry point.
+        entry: id of its function; None before it is found.
+        interface: ids of its variables.
+        other_interfaces: ids of the other entry points' variables.
+        shared: workgroup variables: id, and type id of the contents.
         aliased: ids that are decorated as Aliased.
         vectors_of_constants: id of a composite constant -> the ids of its constituents.
         spec_ids: id of a constant -> its SpecId.
@@ -86,7 +88,7 @@ class _Found:
     offsets: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def uses(self, variable: int) -> bool:
-        """Whether a variable may be the entry point's: it is in its interface, or in none."""
+        """Return whether the entry point may use a variable: it is in its interface, or in no interface."""
         return variable in self.interface or variable not in self.other_interfaces
 
     blocks: set[int] = field(default_factory=set)
@@ -110,13 +112,13 @@ def _extension(found: _Found, _: int, operands: _Operands) -> None:
 
 def _three(operands: _Operands) -> tuple[int, int, int]:
     if len(operands) != 3:
-        raise _Wrong(f"a local size of {len(operands)} numbers; it has three")
+        raise _Wrong(f"a local size of {len(operands)} numbers instead of three")
     return operands[0], operands[1], operands[2]
 
 
 def _one(operands: _Operands) -> int:
     if len(operands) != 1:
-        raise _Wrong(f"{len(operands)} operands where there is one")
+        raise _Wrong(f"{len(operands)} operands instead of one")
     return operands[0]
 
 
@@ -206,7 +208,7 @@ def _constant(found: _Found, op: int, operands: _Operands) -> None:
 def _variable(found: _Found, _: int, operands: _Operands) -> None:
     if operands[2] == StorageClass.Workgroup:
         if operands[0] not in found.pointers:
-            raise _Wrong(f"a variable of type %{operands[0]}, which is no pointer declared before")
+            raise _Wrong(f"a variable of type %{operands[0]}, which is not a pointer type declared before it")
         found.shared.append((operands[1], found.pointers[operands[0]]))
 
 
@@ -222,7 +224,7 @@ def _matrix_value(found: _Found, op: int, operands: _Operands) -> None:
     if op == Op.CooperativeMatrixMulAddKHR:
         unknown = next((operand for operand in operands[2:5] if operand not in found.matrix_of), None)
         if unknown is not None:
-            raise _Wrong(f"%{unknown} is an operand of a multiply-add, and it is no cooperative matrix")
+            raise _Wrong(f"%{unknown} is an operand of a multiply-add, but is not a cooperative matrix")
         a, b, c = (found.matrix_of[operand] for operand in operands[2:5])
         found.muladds[MulAddIds(operands[0], a, b, c, operands[5] if len(operands) > 5 else 0)] = None
 
@@ -242,9 +244,9 @@ def _vector_value(found: _Found, op: int, operands: _Operands) -> None:
 
 
 def _vector(found: _Found, id_: int) -> int:
-    """Return the type's id of a cooperative vector."""
+    """Return the type id of a cooperative vector."""
     if id_ not in found.vector_of:
-        raise _Wrong(f"%{id_} is an operand in place of a cooperative vector, and it is none")
+        raise _Wrong(f"%{id_} is used as a cooperative vector, but is not one")
     return found.vector_of[id_]
 
 
@@ -262,9 +264,9 @@ def _sub_array(found: _Found, _: int, operands: _Operands) -> None:
 
 
 def _array_type(found: _Found, type_id: int | None) -> int:
-    """Return ``type_id`` if it is an array's."""
+    """Return ``type_id`` if it is an array type; otherwise raise."""
     if type_id is None or type_id not in found.composites or found.composites[type_id].op != Op.TypeArray:
-        raise _Wrong("OpExtractSubArrayQCOM takes an array and makes one, and here one of them is none")
+        raise _Wrong("the source or result of OpExtractSubArrayQCOM is not an array")
     return type_id
 
 
@@ -307,10 +309,10 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
 
 @lru_cache(maxsize=512)
 def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
-    """Read the declarations of ``module`` and of its entry point of that name. Other instructions are skipped.
+    """Read the declarations of ``module`` and of the entry point with that name. Skip other instructions.
 
     Raises:
-        NotSpirv: it is no SPIR-V module, or an instruction that is asked is none.
+        NotSpirv: ``module`` is not SPIR-V, or an instruction that is read is invalid.
     """
     header = read_header(module)
     found = _Found(entry_point=entry_point)
@@ -329,11 +331,11 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
             elif opcode in _READERS:
                 _READERS[opcode](found, opcode, operands)
         if found.workgroup_size in found.vectors_of_constants:
-            # The decorated constant takes precedence over the execution mode.
+            # The constant decorated with WorkgroupSize takes precedence over the execution mode.
             found.local_size, found.local_size_ids = _three(found.vectors_of_constants[found.workgroup_size]), True
     except _Wrong as error:
         raise NotSpirv(position, str(error)) from None
-    # Without untyped pointers all blocks of workgroup memory must be aliased.
+    # Without untyped pointers, all blocks in workgroup memory must be aliased.
     untyped = Capability.UntypedPointersKHR in found.capabilities
     return ModuleNeeds(
         header.version,

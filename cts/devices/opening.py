@@ -16,10 +16,10 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
 
     Args:
         spec: the device.
-        watched: whether this process does nothing else, and another one ends it where a step takes too long.
+        watched: whether a parent process ends this one if a step takes too long. A Vulkan device then waits for a submission without limit.
 
     Raises:
-        DeviceError: it is not there or cannot be opened.
+        DeviceError: the device does not exist or cannot be opened.
     """
     if spec.kind == "vulkan":
         from cts.devices.vulkan.device import VulkanDevice
@@ -38,7 +38,7 @@ def _open_embedded(spec: DeviceSpec) -> Device:
 
     mapping, colon, seed = spec.mapping.partition(":")
     if colon and not seed.isdecimal():
-        raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': after ':' is a seed, a whole number")
+        raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': the seed after ':' must be a non-negative integer")
     return EmbeddedDevice(load_profile(spec.name), mapping=mapping or DEFAULT_MAPPING, choices=int(seed or 0))
 
 

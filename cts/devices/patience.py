@@ -1,4 +1,4 @@
-"""Decides how long to wait for a process: its limit, and additionally the time for which the machine had no CPU for it."""
+"""Decides how long to wait for a process: its limit, plus the time that it spent waiting for a CPU."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 Measure = Callable[[], Callable[[], float]]
-"""Begins to measure; what it returns tells the seconds, since then, for which a process could have run and no CPU was free."""
+"""Begins to measure. The returned function gives the seconds since then in which a process could have run but had no CPU."""
 
 MOST_TIMES = 20
-"""How many times its limit a step may take at most, however loaded the machine is."""
+"""The most time that a step may take, as a multiple of its limit, however loaded the machine is."""
 
 _UNMEASURED = 0.1
-"""Part of the limit after which measuring begins: most steps are over by then, and cost nothing."""
+"""Fraction of the limit after which measuring begins. Most steps are over by then and cost nothing."""
 
 _SHORTEST_WAIT = 0.01
-"""Part of the limit that is waited at least before the measure is read again."""
+"""Fraction of the limit to wait at least before the measure is read again."""
 
 
 class Late(Exception):
@@ -27,15 +27,15 @@ class Late(Exception):
 class Patience:
     """Decides when a step has taken too long.
 
-    A step that has had the CPU, or has slept, for ``seconds`` is late. While its process waits for a CPU, its time does not pass.
+    Only time in which the process runs or sleeps counts. Time in which it waits for a CPU does not, up to MOST_TIMES the limit.
 
     Args:
         seconds: the limit of each step.
         measure: see Measure.
-        clock: in seconds.
+        clock: returns the time in seconds.
 
     Attributes:
-        granted: seconds that the present step got beyond its limit.
+        granted: extra seconds that the present step got.
     """
 
     def __init__(self, seconds: float, measure: Measure, clock: Callable[[], float] = time.monotonic) -> None:
@@ -52,7 +52,7 @@ class Patience:
         self.granted = 0.0
 
     def remaining(self) -> float:
-        """Return for how many seconds to wait before this is asked again.
+        """Return how many seconds to wait before calling this again.
 
         Raises:
             Late: the step has taken too long.
@@ -62,7 +62,7 @@ class Patience:
             quiet = self._seconds * _UNMEASURED
             if passed < quiet:
                 return quiet - passed
-            # This process was to be here earlier. Where it was not, it got no CPU itself, and the other one probably none either.
+            # If this process comes here late, it had no CPU itself, and the other process probably had none either.
             self._overslept = passed - quiet
             self._waited = self._measure()
         if passed < self._seconds:
@@ -75,7 +75,7 @@ class Patience:
 
 
 def waiting_for_cpu(pid: int) -> Callable[[], float]:
-    """Begin to measure how long the most starved thread of a process, or of one that it started, waits for a CPU; see Measure."""
+    """Begin to measure how long a process waits for a CPU: the longest wait of any thread of it or of its descendants. See Measure."""
     before = _waited_by_thread(pid)
     if not before:
         return _by_load()
@@ -88,7 +88,7 @@ def waiting_for_cpu(pid: int) -> Callable[[], float]:
 
 
 def _waited_by_thread(pid: int) -> dict[str, float]:
-    """Return, by path of each thread, the seconds for which it was runnable and did not run. Empty where the kernel does not count them."""
+    """Return the seconds that each thread, by path, was runnable but did not run. Empty if the kernel does not count them."""
     found: dict[str, float] = {}
     processes = [str(pid)]
     while processes:
@@ -103,14 +103,13 @@ def _waited_by_thread(pid: int) -> dict[str, float]:
                     found[str(thread)] = int(waited) / 1e9
                 processes += (thread / "children").read_text().split()
             except (OSError, ValueError):
-                # It has just ended, or the kernel was built without this.
+                # The thread has just ended, or the kernel was built without these statistics.
                 continue
     return found
 
 
 def _by_load() -> Callable[[], float]:
-    """Measure as waiting_for_cpu, where only the machine's load is known: of L threads that want one of C CPUs, each waits 1 - C/L of the
-    time."""
+    """Estimate the wait for a CPU from the machine's load: of L threads that share C CPUs, each waits 1 - C/L of the time."""
     begin = time.monotonic()
 
     def waited() -> float:

@@ -1,4 +1,4 @@
-"""Vulkan's property commands as they are called: an array with room for some structures goes in, a result and bytes come back."""
+"""Calls of Vulkan's property commands: each takes an array of structures, and returns a result and the array's bytes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ class PropertyCommand:
     """A command that lists structures.
 
     Attributes:
-        structure: name of the structure. ``structure_type``: its VkStructureType.
+        structure: name of the structure.
+        structure_type: its VkStructureType.
         dtype: its layout on 64-bit machines; sType and pNext come first.
-        extension: Vulkan's name of the extension that has the command.
-        feature: what must be supported for the command to list anything.
-        lists_something: whether it must list something then.
-        asked_with: the feature without which it is not asked.
+        extension: name of the Vulkan extension that defines the command.
+        feature: the feature without which the command lists nothing.
+        lists_something: whether the command must list something if the feature is supported.
+        asked_with: the feature without which the suite does not call the command.
     """
 
     structure: str
@@ -95,12 +96,12 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
         ),
     }
 )
-"""By name of the command; structure types as in vulkan_core.h."""
+"""Name of the command -> its description; structure types as in vulkan_core.h."""
 
 
 @dataclass(frozen=True)
 class AskedFor:
-    """The members of VkPhysicalDeviceCooperativeMatrixInfo2EXT, by Vulkan's numbers."""
+    """The members of VkPhysicalDeviceCooperativeMatrixInfo2EXT, with Vulkan's numbers."""
 
     scope: int
     invocations: int
@@ -117,9 +118,9 @@ class PropertyCall:
     """One call of ``command``.
 
     Attributes:
-        info: what is asked for, where the command takes it.
-        capacity: what the count says before; None for a call without an array, which asks for the count alone.
-        slots: structures that the array really has; no fewer than ``capacity``, so a write beyond it is seen and harms nobody.
+        info: the command's input structure, if it takes one.
+        capacity: the count before the call; None for a call without an array, which asks only for the count.
+        slots: structures that the array really has, at least ``capacity``: a write beyond ``capacity`` is detected and does no harm.
     """
 
     command: str
@@ -130,14 +131,14 @@ class PropertyCall:
 
 @dataclass(frozen=True)
 class PropertyAnswer:
-    """What a call gave: the VkResult, the count afterwards, and the array (bytes of ``slots`` structures)."""
+    """The result of a call: the VkResult, the count after the call, and the array (the bytes of ``slots`` structures)."""
 
     result: int
     count: int
     array: bytes = b""
 
     def structures(self, command: str) -> np.ndarray:
-        """Return the structures by field."""
+        """Return the array as structures with named fields."""
         return np.frombuffer(self.array, COMMANDS[command].dtype)
 
 
@@ -149,25 +150,23 @@ class AnswersQueries(Judge, Protocol):
         """Make the call.
 
         Raises:
-            DeviceFailure: the device did not come back from it.
+            DeviceFailure: the device died or hung.
         """
         ...
 
 
 MOST_SLOTS = 1 << 16
-"""Structures that an array may have: no driver has a hundredth of that, and they fit in memory."""
+"""The most structures in an array. No driver has a hundredth of that, and they fit in memory."""
 
 
 def fresh(call: PropertyCall) -> np.ndarray:
-    """Return the array of a call before it is made: poison, with sType set and pNext null.
+    """Return the array for a call: poison, with sType set and pNext null.
 
     Raises:
-        DriverRefused: there are more structures than a driver can have. Whoever asks for so many has been told so by the command.
+        DriverRefused: the call has more than MOST_SLOTS structures: the command itself returned such a count before.
     """
     if call.slots > MOST_SLOTS:
-        raise DriverRefused(
-            f"{call.command} says that there are about {call.slots:,} structures: more than {MOST_SLOTS:,} are not believed"
-        )
+        raise DriverRefused(f"{call.command} claims to have about {call.slots:,} structures; the suite accepts at most {MOST_SLOTS:,}")
     command = COMMANDS[call.command]
     array = np.full(call.slots * command.dtype.itemsize, POISON, np.uint8).view(command.dtype)
     array["sType"] = command.structure_type

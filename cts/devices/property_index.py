@@ -1,4 +1,4 @@
-"""A device's property rows, indexed for the two questions that Vulkan asks: may this type exist, and may this multiply-add?"""
+"""Indexes a device's property rows: do they allow a matrix type, a size, or a multiply-add?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PropertyIndex:
     """Looks up rows by the types and sizes that they allow.
 
     Args:
-        rows: of the device.
+        rows: the device's.
         largest: cooperativeMatrixFlexibleDimensionsMaxDimension.
     """
 
@@ -51,12 +51,12 @@ class PropertyIndex:
                     self._types[component, int(use), row.scope].add((rows_, columns))
 
     def has_type(self, key: TypeKey, rows: int, columns: int, invocations: int) -> bool:
-        """Tell whether a matrix type occurs in a row (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
+        """Return whether a row has a matrix type (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
         VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165).
 
         Args:
             key: component, use and scope.
-            rows, columns: of the type.
+            rows, columns: of the matrix.
             invocations: in the workgroup.
         """
         if (rows, columns) in self._types.get(key, ()):
@@ -67,14 +67,14 @@ class PropertyIndex:
         )
 
     def has_size(self, name: str, size: int) -> bool:
-        """Tell whether a row has a size, M, N or K, whatever its types are (VUID-RuntimeSpirv-NSize-12352, VUID-RuntimeSpirv-KSize-12353).
-        Where sizes are flexible, it is a multiple of a granularity."""
+        """Return whether a row of any types has a size; ``name`` is M, N or K (VUID-RuntimeSpirv-NSize-12352,
+        VUID-RuntimeSpirv-KSize-12353). A flexible row has every multiple of its granularity."""
         if size in self._exact.get(name, ()):
             return True
         return size <= self._largest and any(size % step == 0 for step in self._steps.get(name, ()))
 
     def has_muladd(self, key: MulAddKey, m: int, n: int, k: int, invocations: int) -> bool:
-        """Tell whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
+        """Return whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
         VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10166)."""
         if (m, n, k) in self._muladds.get(key, ()):
             return True

@@ -1,6 +1,6 @@
-"""The needs of a kernel that a device lacks: derived from the module's own capabilities, extensions and types after specialization.
+"""Finds what a device lacks for a kernel, from the module's own capabilities, extensions and types after specialization.
 
-The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 has them in short).
+The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 summarizes them).
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ _MAINTENANCE1 = "VK_EXT_cooperative_matrix_maintenance1"
 _COMPUTE = STAGE_BITS["compute"]
 
 _INDEPENDENCE_32_BIT_ONLY, _INDEPENDENCE_NONE = 0, 2
-"""Of VkShaderFloatControlsIndependence."""
+"""Values of VkShaderFloatControlsIndependence."""
 
 
 def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
     """Return the first thing that the device lacks for ``kernel``: a feature, an extension, a limit or a property row; None if it lacks
     nothing.
 
-    Features come before rows: where a feature is missing, rows are missing because of it.
+    Features come before rows, because a missing feature causes missing rows.
 
     Raises:
-        GeneratorError: the module has something that the suite knows no requirement of.
+        GeneratorError: the module has something whose requirements the suite does not know.
     """
     return next(_lacking(kernel, read_needs(kernel.spirv, kernel.entry_point), indexed(description)), None)
 
 
 def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
-    """Return what ``missing`` returns for every kernel with these needs.
+    """Return the result of ``missing`` for every kernel with these needs.
 
     Raises:
         GeneratorError: see ``missing``.
@@ -62,7 +62,7 @@ def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | 
 
 
 def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
-    """Return what ``missing_for`` returns where a feature or VK_EXT_cooperative_matrix_maintenance1 is missing, and None where none is.
+    """Return the first missing feature, or VK_EXT_cooperative_matrix_maintenance1 if it is missing; None if the device has all.
 
     All kernels with the same ``feature_key`` lack the same features.
     """
@@ -74,8 +74,7 @@ def missing_features_for(needs: KernelNeeds, description: DeviceDescription) -> 
 
 
 def missing_limits_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
-    """Return what ``missing_for`` returns where no feature is missing, but a version, an extension or a limit; None where none of these
-    is.
+    """Return the first missing version, extension or limit; None if the device has all. Assume that no feature is missing.
 
     All kernels with the same ``limit_key`` lack the same ones.
 
@@ -86,7 +85,7 @@ def missing_limits_for(needs: KernelNeeds, description: DeviceDescription) -> Re
 
 
 def missing_rows_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
-    """Return what ``missing_for`` returns where no feature, version, extension and limit is missing.
+    """Return the first missing property row; None if the device has all. Assume that no feature, version, extension or limit is missing.
 
     All kernels with the same ``row_key`` lack the same rows.
 
@@ -97,25 +96,25 @@ def missing_rows_for(needs: KernelNeeds, description: DeviceDescription) -> Reas
 
 
 def feature_key(needs: KernelNeeds) -> tuple[int, bool, bool]:
-    """Return the needs that decide features: the environment, by identity, whether there are matrices, and any of a workgroup."""
+    """Return the needs that decide features: the id of the environment, whether there are matrices, and whether any has workgroup scope."""
     matrices = needs.types.matrices
     return id(needs.environment), bool(matrices), any(matrix.scope == Scope.WORKGROUP for matrix in matrices)
 
 
 def limit_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
-    """Return the needs on which versions, extensions and limits depend: the ``feature_key``, and the sizes, by identity."""
+    """Return the needs that decide versions, extensions and limits: the ``feature_key`` and the id of the sizes."""
     return *feature_key(needs), id(needs.sizes)
 
 
 def row_key(needs: KernelNeeds) -> tuple[Hashable, ...]:
-    """Return the needs on which property rows depend: the types, by identity, and what says for which workgroups a device lists rows."""
+    """Return the needs that decide property rows: the id of the types, and the values that select which rows a device lists."""
     environment, sizes, types = needs
     workgroup = sizes.local_size, sizes.subgroups, sizes.invocations
     return id(types), environment.version, environment.required_subgroup_size, environment.stage, *workgroup
 
 
 def _lacking(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """Yield everything that is missing, the most telling first."""
+    """Yield everything that is missing, the most informative first."""
     if extension := _lacking_maintenance1(kernel, needs, device):
         yield extension
     if features := _lacking_features(kernel, needs, device, _has_workgroup_scope(needs, _specialization(kernel, device))):
@@ -129,7 +128,7 @@ def _subgroup_size(kernel: Kernel, device: IndexedDescription) -> int:
 
 
 def _specialization(kernel: Kernel, device: IndexedDescription) -> dict[int, int]:
-    """Return the values of the specialization constants that are set, by their ids."""
+    """Return SpecId -> value of the specialization constants that are set."""
     found: dict[int, int] = {constant.constant_id: constant.value for constant in kernel.specialization}
     if kernel.local_size_constant_id is not None:
         found[kernel.local_size_constant_id] = kernel.local_size_x(_subgroup_size(kernel, device))
@@ -155,7 +154,7 @@ def _lacking_limits(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescripti
 
 
 def _lacking_rows(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """Yield the property rows that are missing, and what else types need."""
+    """Yield the missing property rows, and other missing things that cooperative types require."""
     specialization = _specialization(kernel, device)
     stage: Stage = "compute" if kernel.draw is None else kernel.draw.stage
     invocations = math.prod(_local_size(needs, specialization)) if kernel.draw is None else 0
@@ -166,9 +165,9 @@ def _lacking_rows(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription
 
 
 def _lacking_maintenance1(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Reason | None:
-    """Return VK_EXT_cooperative_matrix_maintenance1 where it is missing.
+    """Return VK_EXT_cooperative_matrix_maintenance1 if it is missing.
 
-    It comes before the features: it shares the names of its own with VK_NV_cooperative_matrix2, so no missing feature tells of it.
+    It comes before the features: VK_NV_cooperative_matrix2 has features with the same names, so no missing feature would name it.
     """
     needed = kernel.maintenance1 or any(SPIRV_EXTENSIONS.get(extension) == _MAINTENANCE1 for extension in needs.extensions)
     if not needed or device.extensions is None or _MAINTENANCE1 in device.extensions:
@@ -185,12 +184,13 @@ def _lacking_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescrip
 
 
 def queried_subgroup_size(description: DeviceDescription, version: tuple[int, int] = LATEST, required: int | None = None) -> int:
-    """Return the subgroupSize for which a device lists the rows of a kernel (VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382): the
-    size that its pipeline requires; 0, a size that varies, where it requires none and the module has SPIR-V 1.6; the device's own one
+    """Return the subgroupSize with which to query a kernel's rows (VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382).
+
+    It is the size that the pipeline requires, if any. Otherwise it is 0 (a varying size) from SPIR-V 1.6 on, and the device's own size
     before.
 
     Args:
-        version: of the module.
+        version: SPIR-V version of the module.
         required: the subgroup size that the kernel requires, if any.
     """
     if required is not None:
@@ -199,7 +199,7 @@ def queried_subgroup_size(description: DeviceDescription, version: tuple[int, in
 
 
 def _varies(description: DeviceDescription) -> bool:
-    """Return whether subgroup sizes vary. Where they do, every pipeline requires the device's own one (_required_size)."""
+    """Return whether subgroup sizes vary. If so, every pipeline requires the device's own size (_required_size)."""
     own = description.subgroup_size
     least, most = (description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
     return least != most
@@ -215,7 +215,7 @@ def _local_size(needs: ModuleNeeds, specialization: Mapping[int, int]) -> tuple[
 
 
 def _draw(draw: Draw, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """Yield what is missing for a draw: a queue, and cooperative matrices in its stage (VUID 08985 of RuntimeSpirv)."""
+    """Yield what is missing for a draw: a graphics queue, or cooperative matrices in its stage (VUID 08985 of RuntimeSpirv)."""
     if not device.limit("queueFlags") & QUEUE_GRAPHICS:
         yield Reason(Code.MISSING_PROPERTY.of("queueFlags"), "a queue that computes and draws")
     name = "cooperativeMatrixSupportedStages"
@@ -231,7 +231,7 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
     yield from _independence(needs, device)
     for capability in needs.capabilities:
         if needs.float_modes and capability in FLOAT_CAPABILITIES:
-            # The modes that it is declared for name the properties exactly.
+            # The modes themselves name the required properties more exactly than their capabilities do.
             continue
         if capability in SUBGROUP_OPERATIONS:
             bit, name = SUBGROUP_OPERATIONS[capability]
@@ -240,7 +240,7 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
             continue
         clauses = CAPABILITY_FEATURES.get(capability)
         if clauses is None:
-            raise GeneratorError(Rule.CAPABILITY, f"what capability {capability} needs is not known; add it to cts.devices.capabilities")
+            raise GeneratorError(Rule.CAPABILITY, f"capability {capability} has unknown requirements; add it to cts.devices.capabilities")
         for alternatives in clauses:
             if device.features.isdisjoint(alternatives):
                 yield Reason(Code.MISSING_FEATURE.of(alternatives[0]), " or ".join(alternatives))
@@ -251,7 +251,7 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
 
 
 def _independence(needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have separate modes. A width without a mode does not differ (F-KHR-34)."""
+    """Check VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have different modes. A width without a mode is free (F-KHR-34)."""
     for property_, modes in INDEPENDENT_MODES.items():
         by_width = {width: mode for mode, width in needs.float_modes if mode in modes}
         bound = {_INDEPENDENCE_32_BIT_ONLY: (16, 64), _INDEPENDENCE_NONE: (16, 32, 64)}.get(device.limit(property_), ())
@@ -277,11 +277,11 @@ def _environment(needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Rea
 
 
 def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    # Before SPIR-V 1.6 subgroups are full only where the pipeline asks, which it must for matrices (VUID 10770).
+    # Before SPIR-V 1.6, subgroups are full only if the pipeline asks, which it must for matrices (VUID 10770).
     full = kernel.full_subgroups or (needs.version < LATEST and bool(needs.matrices) and kernel.full_subgroups is None)
     wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": full}
     wanted["shaderObject"] = kernel.shader_object is not None
-    # The commands that convert a matrix to a layout of the device's take device addresses.
+    # The commands that convert a matrix to one of the device's own layouts take device addresses.
     wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
     if kernel.draw is not None:
         wanted[STORES_IN_STAGE[kernel.draw.stage]] = any(slot.written for slot in kernel.buffers)
@@ -290,8 +290,9 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescri
 
 
 def _required_size(kernel: Kernel, device: IndexedDescription) -> Iterator[Reason]:
-    """VUIDs 02755, 02760 and 02761 of VkPipelineShaderStageRequiredSubgroupSizeCreateInfo. Where sizes vary, every pipeline requires
-    the device's own one: local sizes are multiples of it."""
+    """Check VUIDs 02755, 02760 and 02761 of VkPipelineShaderStageRequiredSubgroupSizeCreateInfo.
+
+    If sizes vary, every pipeline requires the device's own size, because local sizes are multiples of it."""
     size = kernel.required_subgroup_size
     own = device.description.subgroup_size
     least, most = (device.description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
@@ -301,7 +302,7 @@ def _required_size(kernel: Kernel, device: IndexedDescription) -> Iterator[Reaso
             return
         requirable = "subgroupSizeControl" in device.features and device.limit("requiredSubgroupSizeStages") & _COMPUTE
         if _varies(device.description) and not requirable:
-            text = f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"
+            text = f"a known subgroup size (it varies from {least} to {most}, and compute pipelines cannot require one)"
             yield Reason(Code.MISSING_PROPERTY.of("requiredSubgroupSizeStages"), text)
         return
     if not least <= size <= most:
@@ -321,7 +322,7 @@ def _limits(kernel: Kernel, device: IndexedDescription) -> Iterator[Reason]:
 
 
 def _memory(kernel: Kernel, device: IndexedDescription) -> Iterator[tuple[str, int]]:
-    """Yield the limits of memory, each with the bytes that the kernel needs."""
+    """Yield each memory limit with the bytes that the kernel needs."""
     large = [slot.span for slot in kernel.buffers if slot.windows is not None]
     if large:
         yield "maxBufferSize", max(large)
@@ -331,7 +332,7 @@ def _memory(kernel: Kernel, device: IndexedDescription) -> Iterator[tuple[str, i
             yield "maxMemoryAllocationSize", max(large)
             yield "memoryHeapSize", sum(large)
     if "shader64BitIndexing" not in device.features:
-        # Where the feature is enabled the limit does not apply (VK_EXT_shader_64bit_indexing).
+        # With the feature enabled, the limit does not apply (VK_EXT_shader_64bit_indexing).
         yield "maxStorageBufferRange", max((slot.span for slot in kernel.buffers if slot.binding is not None), default=0)
 
 
@@ -368,5 +369,5 @@ def _workgroup_limits(
             yield _beyond(name, need, limit)
     subgroups, rest = divmod(invocations, subgroup_size)
     if workgroup_scope and (rest or subgroups & (subgroups - 1)):
-        text = f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {subgroup_size})"
+        text = f"{invocations} invocations at workgroup scope (not a power-of-two multiple of the subgroup size {subgroup_size})"
         yield Reason(Code.MISSING_PROPERTY.of("subgroupSize"), text)

@@ -1,4 +1,4 @@
-"""The information needed to open a device, in this process or another."""
+"""Describes how to open a device, in this process or another."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 EMBEDDED = "embedded"
-"""How ``--device`` names the embedded device."""
+"""The embedded device's name for ``--device``."""
 
 DEFAULT_PROFILE = "universal"
-"""Of the embedded device."""
+"""The embedded device's default profile."""
 
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """How to open a device, in this process or another one.
+    """Tells how to open a device, in this process or another.
 
     Attributes:
         kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).
-        name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory.
-        index: of a Vulkan device in the loader's order, in case several have the UUID.
-        mapping: of the embedded device, ``NAME:SEED``; empty for its default.
+        name: UUID of a Vulkan device; name or path of the embedded device's profile; ``module:function`` of a factory.
+        index: of a Vulkan device in the loader's order, in case several have the same UUID.
+        mapping: the embedded device's mapping, ``NAME:SEED``; empty for the default.
         validation: whether to load the validation layer.
-        submission_seconds: how long a Vulkan device may take for one submission. Some drivers compile in it.
-        driver_files: the manifests of the drivers that a Vulkan loader is to load, as VK_DRIVER_FILES has them; empty for all that there
-            are.
+        submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
+        driver_files: value of VK_DRIVER_FILES, the manifests of the drivers that the Vulkan loader loads; empty for all drivers.
     """
 
     kind: Literal["vulkan", "embedded", "factory"]

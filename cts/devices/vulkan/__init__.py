@@ -1,1 +1,1 @@
-"""Real drivers, by the Vulkan API. Nothing here is imported where the embedded device is used."""
+"""Real drivers, through the Vulkan API. The embedded device does not import this package."""

@@ -1,7 +1,7 @@
-"""The Vulkan API: the ``vulkan`` package's types, constants and library, and results turned into errors.
+"""The Vulkan API: the ``vulkan`` package's types, constants and library, and errors for results.
 
-The package's Python wrappers are not used: their raw functions take the same C data, and a result that is not an error (VK_TIMEOUT,
-VK_INCOMPLETE) comes back as it is.
+This suite calls the package's raw functions, not its Python wrappers: they take the same C data, and return VK_TIMEOUT and VK_INCOMPLETE
+instead of raising.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from cts.devices.device import CallFailed, DeviceError, DeviceLost, DriverRefused, NoVulkan, OutOfMemory
 
 CData = Any
-"""A value of cffi."""
+"""A cffi value."""
 
 SUCCESS = 0
 TIMEOUT = 2
 INCOMPLETE = 5
 ERROR_DEVICE_LOST = -4
 ERROR_INCOMPATIBLE_DRIVER = -9
-"""Of vkCreateInstance: the loader has found no driver that it can use."""
+"""A result of vkCreateInstance: the loader found no usable driver."""
 
 _OUT_OF_MEMORY = frozenset({-1, -2})
 """VK_ERROR_OUT_OF_HOST_MEMORY and VK_ERROR_OUT_OF_DEVICE_MEMORY."""
@@ -33,7 +33,7 @@ def load() -> Any:
 
     Raises:
         NoVulkan: the Vulkan loader is not installed.
-        DeviceError: the package is not.
+        DeviceError: the package cannot be imported.
     """
     try:
         import vulkan
@@ -50,7 +50,7 @@ def _result_names() -> dict[int, str]:
 
 
 def result_name(result: int) -> str:
-    """Return the constant's name, or the number where the package does not know it."""
+    """Return the name of a VkResult, or its number if the package does not know it."""
     return _result_names().get(result, f"VkResult {result}")
 
 
@@ -58,12 +58,12 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
     """Return ``result`` if it is VK_SUCCESS, or one that the specification permits this call.
 
     Args:
-        call: whose result it is.
-        permitted: results besides VK_SUCCESS.
-        spent: whether the device is unusable after another result; None where the result decides.
+        call: name of the command that returned it.
+        permitted: permitted results besides VK_SUCCESS.
+        spent: whether any other result makes the device unusable; None if that depends on the result.
 
     Raises:
-        DeviceLost, OutOfMemory, DriverRefused: it is another one.
+        DeviceLost, OutOfMemory, DriverRefused: the result is not permitted.
     """
     if result == SUCCESS or result in permitted:
         return result
@@ -77,10 +77,10 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
 
 
 def made(call: str, result: int, handle: CData) -> CData:
-    """Return the object that a call has made, from the place where it was written.
+    """Return the object that a call created, from the pointer through which the call wrote it.
 
     Raises:
-        DeviceLost, OutOfMemory, DriverRefused: it did not return VK_SUCCESS, or wrote a null handle.
+        DeviceLost, OutOfMemory, DriverRefused: the call did not return VK_SUCCESS, or wrote a null handle.
     """
     check(call, result)
     if not handle[0]:
@@ -89,7 +89,7 @@ def made(call: str, result: int, handle: CData) -> CData:
 
 
 def text(characters: CData) -> str:
-    """Return the text that a driver has written into an array of characters, with bytes that are not UTF-8 as their values."""
+    """Return the text in an array of characters from a driver. Escape bytes that are not UTF-8."""
     return str(load().ffi.string(characters).decode(errors="backslashreplace"))
 
 

@@ -1,4 +1,4 @@
-"""Buffers and the memory that they are bound to: the calls that make them, with what a driver says checked."""
+"""Creates buffers and allocates their memory, and checks the driver's answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MemoryType:
 
     Attributes:
         flags: VkMemoryPropertyFlags.
-        heap: bytes of its heap.
+        heap: size of its heap in bytes.
     """
 
     flags: int
@@ -32,20 +32,20 @@ def memory_types(physical: CData) -> tuple[MemoryType, ...]:
     """Return the memory types of a VkPhysicalDevice.
 
     Raises:
-        DriverRefused: the driver names more types than there can be, or a heap that there cannot be.
+        DriverRefused: the driver states too many types, or the index of an impossible heap.
     """
     vulkan = load()
     properties = vulkan.ffi.new("VkPhysicalDeviceMemoryProperties*")
     vulkan.lib.vkGetPhysicalDeviceMemoryProperties(physical, properties)
     call, count = "vkGetPhysicalDeviceMemoryProperties", properties.memoryTypeCount
     if count > _MOST_TYPES:
-        raise DriverRefused(f"{call} says that there are {count:,} memory types, of {_MOST_TYPES} at most", call=call)
+        raise DriverRefused(f"{call} states {count:,} memory types; at most {_MOST_TYPES} are possible", call=call)
     found = []
     for number in range(count):
         type_ = properties.memoryTypes[number]
         if type_.heapIndex >= _MOST_HEAPS:
             raise DriverRefused(
-                f"{call} says that memory type {number} is of heap {type_.heapIndex:,}, of {_MOST_HEAPS} at most", call=call
+                f"{call} states that memory type {number} has heap {type_.heapIndex:,}; at most {_MOST_HEAPS} heaps are possible", call=call
             )
         found.append(MemoryType(int(type_.propertyFlags), int(properties.memoryHeaps[type_.heapIndex].size)))
     return tuple(found)
@@ -68,7 +68,7 @@ class Buffers:
 
         Args:
             size: bytes.
-            usage: VkBufferUsageFlags; the device address is added to them.
+            usage: VkBufferUsageFlags. The bit for device addresses is added if needed.
             flags: VkBufferCreateFlags.
 
         Raises:
@@ -91,7 +91,7 @@ class Buffers:
         """Return new VkDeviceMemory of ``size`` bytes.
 
         Raises:
-            OutOfMemory: there is not so much memory.
+            OutOfMemory: there is not enough memory.
             DeviceFailure: the call fails.
         """
         vulkan = self._vulkan
@@ -116,10 +116,10 @@ class Buffers:
         return made("vkAllocateMemory", vulkan.lib.vkAllocateMemory(self._device, allocation, ffi.NULL, out), out)
 
     def address(self, buffer: CData) -> int:
-        """Return the device address of a buffer with memory; 0 where buffers get none.
+        """Return the device address of a buffer that has memory; 0 if buffers have no addresses.
 
         Raises:
-            DriverRefused: the driver gives the null address.
+            DriverRefused: the driver returns a null address.
         """
         if not self._addressable:
             return 0
@@ -127,5 +127,5 @@ class Buffers:
         structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": buffer}
         address = int(vulkan.lib.vkGetBufferDeviceAddress(self._device, vulkan.ffi.new("VkBufferDeviceAddressInfo*", structure)))
         if not address:
-            raise DriverRefused("vkGetBufferDeviceAddress gave the null address", call="vkGetBufferDeviceAddress")
+            raise DriverRefused("vkGetBufferDeviceAddress returned a null address", call="vkGetBufferDeviceAddress")
         return address

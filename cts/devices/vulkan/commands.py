@@ -1,4 +1,4 @@
-"""Recording, submitting and awaiting dispatches: one command buffer, one fence, one pool of descriptor sets."""
+"""Records, submits and awaits dispatches with one command buffer, one fence and one descriptor pool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from generators.kernel import Dispatch
 _SETS = 64
 _DESCRIPTORS = 1024
 _FOREVER = 2**64 - 1
-"""Nanoseconds that vkWaitForFences takes to mean: until the fence is signaled."""
+"""Nanoseconds for which vkWaitForFences waits without limit."""
 
 
 class Commands:
@@ -26,7 +26,7 @@ class Commands:
 
     Args:
         device: the device.
-        fence_seconds: how long a submission may take; None for as long as it takes.
+        fence_seconds: how long a submission may take; None for no limit.
     """
 
     def __init__(self, device: LogicalDevice, fence_seconds: float | None) -> None:
@@ -73,15 +73,19 @@ class Commands:
         around: tuple[Record, Record] | None = None,
         large: Sequence[LargeBuffer] = (),
     ) -> None:
-        """Run the dispatches in one submission and wait for them. The n-th finds its buffers n pitches after the arena's first byte.
+        """Run the dispatches in one submission and wait for them. The buffers of dispatch n begin n pitches after ``arena.start``.
 
         Args:
-            executable, layouts, layout, arena, dispatches: what runs, and in which memory.
-            around: records commands before the dispatches, and after them; None where there are none. They are done one after another.
-            large: buffers that slots are connected to in place of the arena.
+            executable: the kernel.
+            layouts: its descriptor and pipeline layouts.
+            layout: where its buffers are in a dispatch's range.
+            arena: the memory.
+            dispatches: the dispatches.
+            around: record commands before and after the dispatches, if any. Barriers separate them from the dispatches.
+            large: buffers that some slots use instead of the arena.
 
         Raises:
-            DeviceTimeout: they take longer than the fence may.
+            DeviceTimeout: the submission takes longer than ``fence_seconds``.
             DeviceFailure: a call fails.
         """
         elsewhere = {buffer.place: buffer for buffer in large}
@@ -111,14 +115,14 @@ class Commands:
         self.execute(record, executable.wrote)
 
     def _wait_for_all(self, command_buffer: CData) -> None:
-        """Record that whatever follows waits for whatever was before, and sees it."""
+        """Record a barrier: all later commands, and the host, wait for all earlier commands and see their writes."""
         vulkan = self._vulkan
         access = vulkan.VK_ACCESS_MEMORY_READ_BIT | vulkan.VK_ACCESS_MEMORY_WRITE_BIT
         everything = vulkan.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
         self._barrier(command_buffer, (everything, access), (everything | vulkan.VK_PIPELINE_STAGE_HOST_BIT, access))
 
     def _barrier(self, command_buffer: CData, from_: tuple[int, int], to: tuple[int, int]) -> None:
-        """Record a memory barrier between stages with their accesses."""
+        """Record a memory barrier between two pairs of stages and accesses."""
         vulkan = self._vulkan
         ffi = vulkan.ffi
         structure = {"sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_BARRIER, "srcAccessMask": from_[1], "dstAccessMask": to[1]}
@@ -126,11 +130,14 @@ class Commands:
         vulkan.lib.vkCmdPipelineBarrier(command_buffer, from_[0], to[0], 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
 
     def execute(self, record: Record, wrote: int | None = None) -> None:
-        """Run the commands that ``record`` puts into a command buffer, in one submission, and wait for it. The host sees what the stage
-        ``wrote`` writes, a VkPipelineStageFlagBits; None for compute shaders.
+        """Run the commands that ``record`` records in one submission, and wait for it.
+
+        Args:
+            record: records the commands.
+            wrote: the VkPipelineStageFlagBits of the shader whose writes the host then sees; None for compute.
 
         Raises:
-            DeviceTimeout: it takes longer than the fence may.
+            DeviceTimeout: the submission takes longer than ``fence_seconds``.
             DeviceFailure: a call fails.
         """
         vulkan = self._vulkan
@@ -143,10 +150,10 @@ class Commands:
                 "flags": vulkan.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
             },
         )
-        # After any failure from here on, nobody knows in which state queue, fence and command buffer are: they are not used again.
+        # A failure from here on leaves queue, fence and command buffer in an unknown state, so they are not used again.
         check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin), spent=True)
         record(command_buffer)
-        # The submission makes the host's writes visible to the device; the way back needs saying.
+        # The submission makes the host's writes visible to the device. The other direction needs a barrier.
         shader = wrote or vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
         self._barrier(command_buffer, shader, (vulkan.VK_PIPELINE_STAGE_HOST_BIT, vulkan.VK_ACCESS_HOST_READ_BIT))
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer), spent=True)
@@ -159,13 +166,13 @@ class Commands:
         result = lib.vkWaitForFences(self._device.handle, 1, self._fences, 1, self._nanoseconds)
         if check("vkWaitForFences", result, TIMEOUT, spent=True) == TIMEOUT:
             seconds = None if self._nanoseconds == _FOREVER else self._nanoseconds / 1e9
-            limit = "" if seconds is None else f", where it was given {seconds:g} s"
+            limit = "" if seconds is None else f" (its limit was {seconds:g} s)"
             text = f"vkWaitForFences returned VK_TIMEOUT after {time.perf_counter() - since:.3g} s{limit}"
             raise DeviceTimeout(text, limit=seconds)
         check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences), spent=True)
 
     def convert(self, record: Record) -> None:
-        """Run conversions as ``execute`` does; the host sees what they write.
+        """Run conversions as ``execute`` does. The host sees their writes.
 
         Raises:
             DeviceTimeout, DeviceFailure: see execute.
@@ -232,7 +239,7 @@ class Commands:
         return sets
 
     def _make_room(self, sets: int, descriptors: int) -> None:
-        """Empty the pool, and make a larger one where it is too small."""
+        """Reset the descriptor pool, or create a larger one if it is too small."""
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         if self._descriptor_pool is not None and sets <= self._pool_room[0] and descriptors <= self._pool_room[1]:

@@ -1,4 +1,4 @@
-"""The device: one VkDevice, mapped memory reused across cases, all dispatches of a case in one submission."""
+"""The Vulkan device: one VkDevice whose mapped memory all cases reuse. Each submission has as many of a case's dispatches as fit."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from generators.kernel import Dispatch, Kernel, Outcome
 FENCE_SECONDS = 60.0
 
 _SUBMISSION_BYTES = 1 << 28
-"""Memory that the dispatches of one submission may take together, unless one alone needs more."""
+"""The most bytes of memory for the dispatches of one submission, unless a single dispatch needs more."""
 
 
 class VulkanDevice:
     """Runs kernels on a Vulkan driver, in this process.
 
     Args:
-        uuid: of the device, hexadecimal; the empty string for the one at ``index``.
-        index: in the loader's order; where several devices have the UUID, the one that is meant.
-        validation: load the validation layer; whatever it says is raised.
-        fence_seconds: how long one submission may take; None where another process watches this one, and ends it.
+        uuid: of the device, hexadecimal; empty to choose the device by ``index`` alone.
+        index: of the device in the loader's order, in case several have the UUID.
+        validation: whether to load the validation layer. Any message from it is raised as an exception.
+        fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
 
     Attributes:
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
@@ -105,12 +105,12 @@ class VulkanDevice:
 
         Raises:
             DriverRefused: a call failed; the message names call and result.
-            DeviceLost, OutOfMemory, DeviceTimeout: as they say; this object is unusable.
-            ValidationMessage: the validation layer said something.
-            DeviceFailure: the driver changed the floating-point mode of this process.
+            DeviceLost, OutOfMemory, DeviceTimeout: see there; this object is then unusable.
+            ValidationMessage: the validation layer reported something.
+            FloatingPointChanged: the driver changed the floating-point mode of this process.
         """
         if self._unusable:
-            raise DeviceLost(f"the device could not be created again after: {self._unusable}")
+            raise DeviceLost(f"the device is unusable after: {self._unusable}")
         self.last_steps = {}
         try:
             outcomes = self._run(kernel, dispatches)
@@ -118,7 +118,7 @@ class VulkanDevice:
             if failure.spent:
                 self._unusable = str(failure)
             if not isinstance(failure, DeviceLost | DeviceTimeout):
-                # The layer knows better than the driver why a call failed.
+                # The layer's message explains a failed call better than the driver's result.
                 self._raise_messages(failure)
             self._restore_mode()
             raise
@@ -129,10 +129,10 @@ class VulkanDevice:
         return outcomes
 
     def _restore_mode(self) -> str:
-        """Return the driver's changes to the floating-point mode, and restore the mode.
+        """Restore the floating-point mode, and return how the driver had changed it; empty if it had not.
 
-        Whoever computes expected results in this process needs the mode. A process that holds the device for another one computes none:
-        inputs and outputs are bytes to it, and compared as such; there it does not matter what a driver sets.
+        A process that computes expected results needs the default mode. A child that only holds the device does not: it handles inputs and
+        outputs as bytes.
         """
         what = "" if self._watched else floating_point.changed()
         if what:
@@ -143,7 +143,7 @@ class VulkanDevice:
         """Call a property command.
 
         Raises:
-            ValidationMessage: the validation layer said something.
+            ValidationMessage: the validation layer reported something.
         """
         answer = ask(self._instance, self._physical, call)
         self._raise_messages()
@@ -153,11 +153,10 @@ class VulkanDevice:
         """Convert matrices of cooperative vectors; see cts.devices.layout_conversion.ConvertsLayouts.
 
         Raises:
-            DriverRefused, DeviceLost, OutOfMemory, DeviceTimeout: as ``run``.
-            ValidationMessage: the validation layer said something.
+            DriverRefused, DeviceLost, OutOfMemory, DeviceTimeout, ValidationMessage, FloatingPointChanged: see ``run``.
         """
         if self._unusable:
-            raise DeviceLost(f"the device could not be created again after: {self._unusable}")
+            raise DeviceLost(f"the device is unusable after: {self._unusable}")
         self.last_steps = {}
         try:
             if call.command == "host":
@@ -184,11 +183,11 @@ class VulkanDevice:
         with self._step(Step.PIPELINE):
             executable = self._pipelines.create(kernel)
         try:
-            # A pipeline that the layer objects to is not run: what that would do is undefined.
+            # Do not run a pipeline to which the layer objects: its behaviour is undefined.
             self._raise_messages(step=Step.PIPELINE)
             outcomes = self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:
-            # Objects that a running dispatch may use must not be destroyed. It goes with the process.
+            # A dispatch that may still run uses the executable. It ends with the process.
             if not self._pending:
                 executable.destroy()
             raise
@@ -204,7 +203,7 @@ class VulkanDevice:
         try:
             return self._dispatch(kernel, executable, dispatches, large)
         finally:
-            # A dispatch that may still run keeps its memory. It goes with the process.
+            # A dispatch that may still run uses this memory. It is freed with the process.
             if not self._pending:
                 large.close()
 
@@ -214,7 +213,7 @@ class VulkanDevice:
         opaque = OpaqueBuffers(kernel, self._conversions) if any(slot.opaque is not None for slot in kernel.buffers) else None
         layout = lay_out(kernel.buffers if opaque is None else opaque.slots)
         layouts = self._pipelines.layouts(shape_of(kernel))
-        # Dispatches that share a large buffer come one after the other.
+        # Dispatches share the large buffers, so each needs its own submission.
         at_once = 1 if large is not None else max(1, _SUBMISSION_BYTES // layout.pitch)
         outcomes: list[Outcome] = []
         for first in range(0, len(dispatches), at_once):
@@ -285,7 +284,7 @@ class VulkanDevice:
         load().lib.vkDestroyDevice(self._device.handle, load().ffi.NULL)
 
     def close(self) -> tuple[Finding, ...]:
-        """Destroy the device. Where something may still run on it nothing may be destroyed: it goes with the process."""
+        """Destroy the device. If a dispatch may still run on it, destroy nothing: the device then ends with the process."""
         opened, self._opened = self._opened, ExitStack()
         self._unusable = self._unusable or "close()"
         if not self._pending:
@@ -296,9 +295,9 @@ class VulkanDevice:
 
 
 def _find(instance: Instance, uuid: str, index: int) -> PhysicalDevice:
-    """Return the device of that index, if it has the UUID; else the first one that has it.
+    """Return the device with the index if it has the UUID, otherwise the first device with the UUID.
 
-    No other device is asked for anything without need: its driver may crash.
+    Query no device without need: its driver may crash.
     """
     handles = instance.physical_devices()
     others = [number for number in range(len(handles)) if number != index]

@@ -1,4 +1,4 @@
-"""Graphics pipelines one stage of which is a kernel: draws without attachments, and without a window."""
+"""Graphics pipelines that run a kernel in one stage. They draw without attachments and without a window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generators.stages import Draw
 
 
 class Draws:
-    """Makes pipelines that draw; keeps what they share.
+    """Makes graphics pipelines, and keeps the objects that they share.
 
     Args:
         device: VkDevice.
@@ -28,14 +28,14 @@ class Draws:
         """Return a pipeline.
 
         Args:
-            draw: what runs the kernel.
+            draw: the draw that runs the kernel.
             stage: VkPipelineShaderStageCreateInfo of the kernel.
             layout: VkPipelineLayout.
-            following: the pNext of the pipeline.
+            following: pNext of the pipeline's create info.
             cache: VkPipelineCache, or null.
 
         Raises:
-            DeviceFailure: the driver does not make it.
+            DeviceFailure: the driver fails to create it.
         """
         vulkan, device = self._vulkan, self._device
         ffi, lib = vulkan.ffi, vulkan.lib
@@ -184,7 +184,7 @@ class Draws:
         return self._framebuffers[key]
 
     def close(self) -> None:
-        """Destroy what pipelines shared. No pipeline is left."""
+        """Destroy the shared objects. No pipeline may exist any more."""
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         for framebuffer in self._framebuffers.values():
             lib.vkDestroyFramebuffer(self._device, framebuffer, ffi.NULL)
@@ -197,5 +197,5 @@ class Draws:
 
 
 def _extent(draw: Draw) -> dict[str, int]:
-    """Return the size of the viewport; where nothing is rasterized, the least."""
+    """Return the size of the viewport: the least size if nothing is rasterized."""
     return {"width": draw.width, "height": draw.height} if draw.stage == "fragment" else {"width": 1, "height": 1}

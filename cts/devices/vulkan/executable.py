@@ -1,4 +1,4 @@
-"""A kernel on a device: objects that run its dispatches."""
+"""A kernel that is ready to run on a Vulkan device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cts.devices.vulkan.api import CData
 from generators.kernel import Dispatch
 
 Record = Callable[[CData], None]
-"""Puts commands into a VkCommandBuffer."""
+"""Records commands into a VkCommandBuffer."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Executable:
     Attributes:
         bind_point: the VkPipelineBindPoint of its descriptor sets.
         stage: the VkShaderStageFlagBits of its stage.
-        wrote: the VkPipelineStageFlagBits that the host waits for.
-        begin, end: record what comes before all dispatches, and after them.
-        dispatch: records one dispatch, whose descriptors and push constants are set.
-        destroy: destroys it. No dispatch of it may be pending.
+        wrote: the VkPipelineStageFlagBits for which the host waits.
+        begin, end: record the commands before and after all dispatches.
+        dispatch: records one dispatch, after its descriptors and push constants.
+        destroy: destroys the kernel. No dispatch of it may be pending.
     """
 
     bind_point: int

@@ -1,6 +1,6 @@
-"""Buffers laid out in one range of memory with guard zones between them, and the stray writes of a kernel.
+"""Lays out buffers in one range of memory with guard zones between them, and finds the stray writes of a kernel.
 
-Nothing here knows Vulkan: it makes the bytes that memory holds before a dispatch, and judges those that it holds after.
+This module is independent of Vulkan: it makes the bytes in memory before a dispatch, and judges the bytes after it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cts.devices.vulkan.poisoned import MARGIN, Around, Spoiled, poison
 from generators.kernel import BufferSlot, Dispatch, Outcome, StrayWrite, Where
 
 ALIGNMENT = 256
-"""Of every buffer, in bytes: the most that minStorageBufferOffsetAlignment may ask for, and more than any access needs."""
+"""Alignment of every buffer in bytes: the largest possible minStorageBufferOffsetAlignment, and more than any access needs."""
 
 GUARD = 256
 """Least size of a guard zone, in bytes."""
@@ -29,8 +29,8 @@ class Layout:
 
     Attributes:
         slots: the buffers.
-        offsets: of their first bytes, from the start of the dispatch's range.
-        pitch: size of the range, a multiple of ALIGNMENT; it begins and ends with a guard zone.
+        offsets: of the buffers in the dispatch's range, in bytes.
+        pitch: size of the range in bytes, a multiple of ALIGNMENT. The range begins and ends with a guard zone.
     """
 
     slots: tuple[BufferSlot, ...]
@@ -49,7 +49,7 @@ def lay_out(slots: Sequence[BufferSlot]) -> Layout:
 
 
 def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
-    """Return what memory holds before the dispatches run: uint8 of shape (dispatches, pitch)."""
+    """Return the contents of memory before the dispatches run: uint8 of shape (dispatches, pitch)."""
     image = np.empty((len(dispatches), layout.pitch), np.uint8)
     image[:] = poison(layout.pitch)
     for row, dispatch in zip(image, dispatches, strict=True):
@@ -59,7 +59,7 @@ def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
 
 
 def write_addresses(layout: Layout, image: np.ndarray, base: int) -> None:
-    """Write the addresses that buffers hold of others into what ``fill`` made; ``base``: the address of its first byte."""
+    """Write the addresses that buffers contain of other buffers into the result of ``fill``. ``base`` is the address of its first byte."""
     offsets = {slot.name: offset for slot, offset in zip(layout.slots, layout.offsets, strict=True)}
     for slot, offset in zip(layout.slots, layout.offsets, strict=True):
         for at, name in slot.addresses:
@@ -73,10 +73,10 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
 
     Args:
         layout: of the buffers.
-        before: as made by ``fill``.
-        after: what memory holds after the run, of the same shape. Outputs are views of it.
-        around: what was written outside of all ranges, by positions of a memory in which they begin at MARGIN: told of the first dispatch,
-            or of the last.
+        before: the result of ``fill``.
+        after: the contents of memory after the run, of the same shape. Outputs are views of it.
+        around: writes outside of all ranges, in a memory in which the ranges begin at MARGIN. Writes before them are reported for the
+            first dispatch, writes after them for the last.
     """
     changed = before != after
     written = [(slot, offset) for slot, offset in zip(layout.slots, layout.offsets, strict=True) if slot.written]
@@ -102,8 +102,8 @@ class Round:
 
     Attributes:
         number: from 1.
-        after: what memory holds.
-        around: what was written outside of all ranges.
+        after: the contents of memory after the run.
+        around: writes outside of all ranges.
     """
 
     number: int
@@ -112,11 +112,11 @@ class Round:
 
 
 def judged_rounds(layout: Layout, before: np.ndarray, rounds: Sequence[Round]) -> list[Outcome]:
-    """Return the outcome of each dispatch in the first of some rounds, with those of later rounds that left something else.
+    """Return the outcome of each dispatch in the first round, with the outcomes of later rounds that differ from it.
 
     Args:
-        layout, before: as for ``judge``, the same in each round.
-        rounds: the first, and those that differ from it anywhere.
+        layout, before: see ``judge``; the same in each round.
+        rounds: the first round, and the rounds that differ from it anywhere.
     """
     one, *later = rounds
     first = judge(layout, before, one.after, one.around)
@@ -129,7 +129,7 @@ def judged_rounds(layout: Layout, before: np.ndarray, rounds: Sequence[Round]) -
 
 
 def _stray(layout: Layout, positions: np.ndarray) -> list[StrayWrite]:
-    """Return what the changed bytes at ``positions`` of a dispatch's range are, each told of the buffer nearest to it."""
+    """Describe the changed bytes at ``positions`` of a dispatch's range, each by its nearest buffer."""
     slots, offsets = _told_of(layout)
     starts = np.array(offsets)
     ends = starts + np.array([slot.bytes for slot in slots])
@@ -157,12 +157,12 @@ def _far(layout: Layout, spoiled: Spoiled, start: int, where: Where) -> StrayWri
 
 
 def _told_of(layout: Layout) -> tuple[tuple[BufferSlot, ...], tuple[int, ...]]:
-    """Return the buffers that writes are told of, and their offsets; an empty one at the start where a kernel has none."""
+    """Return the buffers by which to describe writes, and their offsets. A kernel without buffers gets an empty one at offset 0."""
     return (layout.slots, layout.offsets) if layout.slots else ((BufferSlot("no buffer", 0, False, None),), (0,))
 
 
 def _merged(strays: list[StrayWrite]) -> tuple[StrayWrite, ...]:
-    """Merge writes to one record for each buffer and place."""
+    """Merge writes into one record for each buffer and ``where``."""
     found: dict[tuple[str, Where], StrayWrite] = {}
     for stray in strays:
         known = found.get((stray.buffer, stray.where))

@@ -11,7 +11,7 @@ from cts.devices.vulkan.lists import enumerate_all
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
 API_VERSION = (1, 3)
-"""The version that the instance asks for. Newer features are requested as extensions."""
+"""The Vulkan version that the instance requests. Newer features are used as extensions."""
 
 
 def make_version(major: int, minor: int, patch: int = 0) -> int:
@@ -28,11 +28,11 @@ class Instance:
     """A VkInstance.
 
     Args:
-        validation: load the validation layer and collect what it says in ``messages``.
+        validation: whether to load the validation layer and collect its texts in ``messages``.
 
     Raises:
         NoVulkan: there is no loader or no driver.
-        DeviceError: a driver fails, or there is no validation layer where it is asked for.
+        DeviceError: a driver fails, or the requested validation layer is not installed.
     """
 
     def __init__(self, validation: bool = False) -> None:
@@ -50,7 +50,7 @@ class Instance:
             )
             names = {text(properties.layerName) for properties in layer_properties}
             if VALIDATION_LAYER not in names:
-                raise DeviceError(f"--validation needs {VALIDATION_LAYER}: install the Vulkan validation layers, or leave the option out")
+                raise DeviceError(f"--validation needs {VALIDATION_LAYER}: install the Vulkan validation layers, or omit the option")
             layers.append(ffi.new("char[]", VALIDATION_LAYER.encode()))
             extensions.append(ffi.new("char[]", _DEBUG_UTILS.encode()))
         application_name = ffi.new("char[]", b"vulkan-cooperative-cts")
@@ -84,7 +84,7 @@ class Instance:
         try:
             self.handle: CData = made("vkCreateInstance", result, handle)
         except DeviceFailure as failure:
-            raise DeviceError(f"the Vulkan driver fails: {failure}; mend its installation, or use --device embedded") from failure
+            raise DeviceError(f"the Vulkan driver fails: {failure}; repair its installation, or use --device embedded") from failure
         if messenger is not None:
             created = ffi.new("VkDebugUtilsMessengerEXT*")
             create = self.function("vkCreateDebugUtilsMessengerEXT")
@@ -106,25 +106,25 @@ class Instance:
             {
                 "sType": vulkan.VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
                 "messageSeverity": severities,
-                # Messages of type GENERAL are the loader's, about other drivers and layers.
+                # Without the type GENERAL: the loader sends such messages about other drivers and layers.
                 "messageType": vulkan.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
                 "pfnUserCallback": self._callback,
             },
         )
 
     def function(self, name: str) -> Any:
-        """Return an extension's function by vkGetInstanceProcAddr, of the package's type.
+        """Return an extension's function from vkGetInstanceProcAddr, with the package's type.
 
         Raises:
-            DeviceError: the driver does not have it though it has the extension.
+            DeviceError: the driver lacks the function although it has the extension.
         """
         return self._vulkan.ffi.cast(f"PFN_{name}", self.address(name))
 
     def address(self, name: str) -> CData:
-        """Return the function as ``function`` does, untyped."""
+        """Return the untyped address of an extension's function; see ``function``."""
         found = self._vulkan.lib.vkGetInstanceProcAddr(self.handle, name.encode())
         if found == self._vulkan.ffi.NULL:
-            raise DeviceError(f"the Vulkan driver has no {name}, though it has the extension: its installation is broken")
+            raise DeviceError(f"the Vulkan driver has no {name}, although it has the extension: its installation is broken")
         return found
 
     def physical_devices(self) -> list[CData]:

@@ -1,10 +1,9 @@
-"""Large buffers, where a dispatch passes and receives only windows: device memory that the host neither maps nor reads as a whole.
+"""Large buffers in device memory. A dispatch passes and receives only windows of them; the host neither maps nor reads the rest.
 
-The windows of a buffer are one after the other in the arena, as the bytes of any other buffer are. Commands copy them to the buffer before
-the dispatch and back after it. The contents of the buffer between its windows are unknown.
+The arena has the windows of a buffer one after the other, like the bytes of any other buffer. Commands copy them to the buffer before the
+dispatch and back after it. The contents of the buffer between its windows are unknown.
 
-Where the device has sparse residency, only what windows touch has memory, so gigabytes of addresses take some megabytes. Elsewhere a buffer
-has memory as a whole.
+With sparse residency, only the windows have memory, so gigabytes of addresses take some megabytes. Otherwise the whole buffer has memory.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class LargeBuffer:
     """A separate buffer, with its own memory.
 
     Attributes:
-        place: number of the kernel's slot.
-        slot: of the kernel; it has windows.
+        place: index of the kernel's slot.
+        slot: the kernel's slot, which has windows.
         buffer: VkBuffer.
         address: its device address, 0 if it has none.
     """
@@ -41,12 +40,12 @@ class LargeBuffer:
 
 
 def resident_ranges(windows: Windows, alignment: int, size: int) -> list[tuple[int, int]]:
-    """Return the ranges of a sparse buffer that need memory for its windows: first byte and bytes of each, ascending and apart.
+    """Return the ranges of a sparse buffer that need memory for its windows: (first byte, bytes) of each, ascending and disjoint.
 
     Args:
         windows: of the buffer.
         alignment: the unit in which memory is bound, in bytes.
-        size: bytes of the buffer as the driver has it, a multiple of the unit.
+        size: the driver's size of the buffer in bytes, a multiple of the unit.
     """
     found: list[tuple[int, int]] = []
     for part in windows.parts:
@@ -65,11 +64,11 @@ class LargeBuffers:
         physical: VkPhysicalDevice.
         device: the device.
         addressable: whether buffers get a device address (feature bufferDeviceAddress).
-        sparse: whether memory is bound to windows alone (feature sparseResidencyBuffer, and a queue that binds).
-        slots: all of the kernel's.
+        sparse: whether to bind memory only to windows (needs the feature sparseResidencyBuffer and a queue that can bind).
+        slots: all slots of the kernel.
 
     Raises:
-        OutOfMemory: there is not so much memory.
+        OutOfMemory: there is not enough memory.
         DeviceFailure: a call fails.
     """
 
@@ -107,13 +106,13 @@ class LargeBuffers:
         return LargeBuffer(place, slot, buffer, self._calls.address(buffer))
 
     def _allocate(self, size: int, allowed: int) -> CData:
-        """Allocate ``size`` bytes of memory of one of the types ``allowed``."""
+        """Allocate ``size`` bytes of memory. ``allowed`` is a mask of memory types."""
         memory = self._calls.allocate(size, self._memory_type(allowed, size))
         self._memories.append(memory)
         return memory
 
     def _bind_windows(self, buffer: CData, ranges: Sequence[tuple[int, int]], allowed: int) -> None:
-        """Bind one piece of memory to ranges of a sparse buffer: first byte and bytes of each."""
+        """Allocate memory and bind it to ``ranges`` of a sparse buffer: (first byte, bytes) of each."""
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         memory = self._allocate(sum(count for _, count in ranges), allowed)
@@ -131,15 +130,15 @@ class LargeBuffers:
         check("vkQueueWaitIdle", lib.vkQueueWaitIdle(self._queue), spent=True)
 
     def _memory_type(self, allowed: int, size: int) -> int:
-        """Choose memory of the device's own, else any, whose heap is large enough."""
+        """Choose a memory type whose heap is large enough, preferably device-local."""
         for wanted in (self._vulkan.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0):
             for index, type_ in enumerate(self._types):
                 if allowed >> index & 1 and type_.flags & wanted == wanted and type_.heap >= size:
                     return index
-        raise OutOfMemory(f"no memory heap of the device has the {size:,} bytes of a large buffer")
+        raise OutOfMemory(f"no memory heap of the device has {size:,} bytes for a large buffer")
 
     def copies(self, layout: Layout, arena: Arena) -> tuple[Record, Record]:
-        """Return a function that records the copies of all windows to the buffers, and back. ``layout`` is of one dispatch in ``arena``."""
+        """Return functions that record the copies of all windows to the buffers, and back. ``layout`` is the layout of one dispatch."""
         return self._recorder(layout, arena, there=True), self._recorder(layout, arena, there=False)
 
     def _recorder(self, layout: Layout, arena: Arena, there: bool) -> Record:

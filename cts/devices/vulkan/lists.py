@@ -1,4 +1,4 @@
-"""Lists that a driver tells in two calls, one for the count and one for the entries; a driver that lies is told so."""
+"""Reads lists that a driver returns in two calls, one for the count and one for the entries, and rejects impossible answers."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from cts.devices.device import DriverRefused
 from cts.devices.vulkan.api import INCOMPLETE, SUCCESS, CData, check, load
 
 MOST_ENTRIES = 1 << 16
-"""Entries that a list may have: no driver has a hundredth of that, and they fit in memory."""
+"""The most entries in a list. No driver has a hundredth of that, and they fit in memory."""
 
 _TRIES = 10
-"""How often a list is asked for that has become longer each time."""
+"""How often to query a list that grows each time."""
 
 
 def bounded(call: str, count: int) -> int:
-    """Return the count that a call has told.
+    """Return a count that a call returned.
 
     Raises:
-        DriverRefused: it cannot be true.
+        DriverRefused: the count is above MOST_ENTRIES.
     """
     if count > MOST_ENTRIES:
-        raise DriverRefused(f"{call} says that there are {count:,} entries: more than {MOST_ENTRIES:,} are not believed", call=call)
+        raise DriverRefused(f"{call} claims to have {count:,} entries; the suite accepts at most {MOST_ENTRIES:,}", call=call)
     return count
 
 
 def enumerate_all(call: str, function: Any, type_: str, *arguments: CData) -> list[CData]:
-    """Return everything that ``function(*arguments, &count, array)`` tells; see told."""
+    """Return all entries of ``function(*arguments, &count, array)``; see told."""
     return told(call, lambda count, array: function(*arguments, count, array) or SUCCESS, load().ffi, type_)
 
 
 def told(
     call: str, ask: Callable[[CData, CData], int], ffi: Any, type_: str, prepare: Callable[[CData], None] | None = None
 ) -> list[CData]:
-    """Return the entries of a list, asked for again while they become more.
+    """Return the entries of a list. Query it again while it grows.
 
     Args:
         call: name of the command.
-        ask: calls it with a pointer to the count and an array, or null for the count alone; returns the VkResult.
-        ffi: which declares ``type_``, the type of an entry.
-        type_: of the entries.
-        prepare: makes an entry ready to be filled in; None where nothing is to be done.
+        ask: calls the command with pointers to the count and an array (null to get only the count); returns the VkResult.
+        ffi: the cffi instance that declares ``type_``.
+        type_: C type of an entry.
+        prepare: initializes an entry before the call; None if it needs no initialization.
 
     Raises:
-        DeviceLost, OutOfMemory, DriverRefused: the command fails, or what it says cannot be true.
+        DeviceLost, OutOfMemory, DriverRefused: the command fails, or returns an impossible count.
     """
     count = ffi.new("uint32_t*")
     for _ in range(_TRIES):
@@ -56,17 +56,15 @@ def told(
                 prepare(entry)
         result = check(call, ask(count, array), INCOMPLETE)
         if count[0] > room:
-            raise DriverRefused(
-                f"{call} says that it wrote {count[0]:,} entries where there was room for {room:,}", call=call, result=result
-            )
+            raise DriverRefused(f"{call} claims to have written {count[0]:,} entries to an array of {room:,}", call=call, result=result)
         if result == SUCCESS:
             return _kept(ffi, type_, array[0 : count[0]])
-    text = f"{call} returned VK_INCOMPLETE {_TRIES} times, always with room for as many entries as it had told just before"
+    text = f"{call} returned VK_INCOMPLETE {_TRIES} times, each time for an array of the count that it had just returned"
     raise DriverRefused(text, call=call, result=INCOMPLETE)
 
 
 def _kept(ffi: Any, type_: str, entries: CData) -> list[CData]:
-    """Return the entries, which cffi frees with the array where they are structures."""
+    """Return the entries. Copy structures, because cffi frees them with the array."""
     if ffi.typeof(type_).kind != "struct":
         return list(entries)
     return [ffi.new(f"{type_}*", entry)[0] for entry in entries]

@@ -1,4 +1,4 @@
-"""Creating a VkDevice with every feature enabled that kernels may ask for."""
+"""Creates a VkDevice with every feature enabled that kernels may need."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
     """Open a device.
 
     Raises:
-        DeviceError: it has no queue that computes.
-        DeviceFailure: the driver refuses.
+        DeviceError: it has no compute queue.
+        DeviceFailure: the driver fails to create it.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
     if physical.queue_family is None:
-        raise DeviceError(f"{physical.description.name} has no queue that computes: choose another --device")
+        raise DeviceError(f"{physical.description.name} has no compute queue: choose another --device")
     family = physical.queue_family.index
     chain = Chain(physical.features.nodes)
     enabled = enabled_features(physical.description.features)
@@ -67,5 +67,5 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
     queue = ffi.new("VkQueue*")
     lib.vkGetDeviceQueue(device, family, 0, queue)
     if not queue[0]:
-        raise DriverRefused("vkGetDeviceQueue gave a null handle", call="vkGetDeviceQueue")
+        raise DriverRefused("vkGetDeviceQueue returned a null handle", call="vkGetDeviceQueue")
     return LogicalDevice(device, queue[0], family)

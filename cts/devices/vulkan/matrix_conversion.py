@@ -1,4 +1,4 @@
-"""The commands of VK_NV_cooperative_vector that convert matrices, and ask for their size."""
+"""Calls the commands of VK_NV_cooperative_vector that convert matrices and return their size."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from generators.layout_conversion import DEVICE_COMMAND, HOST_COMMAND, MatrixFor
 _STRUCTURE = "VkConvertCooperativeVectorMatrixInfoNV"
 
 _LARGEST = 1 << 28
-"""Bytes of a matrix beyond which a size is not believed."""
+"""The largest plausible size of a matrix in bytes."""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """One conversion by address, on the host or on the device.
+    """One conversion between addresses, on the host or on the device.
 
     Attributes:
-        rows, columns, from_, to: as in ConversionInfo.
+        rows, columns, from_, to: see ConversionInfo.
         source, destination: addresses; 0 for a null pointer.
-        source_size, destination_size: bytes that the command is told of.
+        source_size, destination_size: sizes that the command is given, in bytes.
     """
 
     rows: int
@@ -47,7 +47,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Packed:
-    """An array of VkConvertCooperativeVectorMatrixInfoNV, and the sizes that they point to, which live as long as this object."""
+    """An array of VkConvertCooperativeVectorMatrixInfoNV, and the sizes to which they point. Both live as long as this object."""
 
     infos: CData
     sizes: CData
@@ -55,7 +55,7 @@ class Packed:
 
 
 def packed(conversions: Sequence[Conversion], host: bool) -> Packed:
-    """Return the structures of conversions, whose addresses are the host's or the device's."""
+    """Return the structures for conversions between host addresses (``host``) or device addresses."""
     ffi = supplement()
     infos = ffi.new(f"{_STRUCTURE}[]", len(conversions))
     sizes = ffi.new("size_t[]", len(conversions))
@@ -77,7 +77,7 @@ def packed(conversions: Sequence[Conversion], host: bool) -> Packed:
 
 
 class MatrixConversions:
-    """The commands of one device. Their addresses are asked for when they are first needed."""
+    """The conversion commands of one device."""
 
     def __init__(self, instance: Instance, device: LogicalDevice) -> None:
         self._instance = instance
@@ -88,7 +88,7 @@ class MatrixConversions:
         """Return the bytes that the device needs for a matrix.
 
         Raises:
-            DeviceFailure: the command fails, or what it says cannot be true.
+            DeviceFailure: the command fails, or returns an impossible size.
         """
         known = self._sizes.get((rows, columns, form))
         if known is None:
@@ -96,7 +96,7 @@ class MatrixConversions:
             check(HOST_COMMAND, answer.result)
             if not rows * columns * form.component.bytes <= answer.size <= _LARGEST:
                 raise DriverRefused(
-                    f"{HOST_COMMAND} says that a matrix of {rows}x{columns} {form} has {answer.size:,} bytes",
+                    f"{HOST_COMMAND} claims that a matrix of {rows}x{columns} {form} has {answer.size:,} bytes",
                     call=HOST_COMMAND,
                     result=answer.result,
                 )
@@ -107,7 +107,7 @@ class MatrixConversions:
         """Call the host command.
 
         Raises:
-            DeviceFailure: it returns an error.
+            DeviceFailure: the command returns an error.
         """
         source, destination = _aligned(info.source), _aligned(info.destination)
         call = packed([_conversion(info, _address_of(info.source, source), _address_of(info.destination, destination))], host=True)
@@ -131,7 +131,7 @@ class MatrixConversions:
         memory = arena.reserve(image.size)
         mapped = memory.place(image[None])
         if not arena.address:
-            raise DriverRefused("the device has no addresses of buffers")
+            raise DriverRefused("the device has no buffer addresses")
         places = iter(starts)
         conversions = [_conversion(info, arena.address + next(places), arena.address + next(places)) for info in infos]
         commands.convert(self.recorder(conversions))
@@ -145,7 +145,7 @@ class MatrixConversions:
         return [ConversionAnswer(SUCCESS, one.destination_size, next(memories), next(memories)) for one in conversions]
 
     def recorder(self, conversions: Sequence[Conversion]) -> Record:
-        """Return a function that records conversions, between device addresses, as one command."""
+        """Return a function that records conversions between device addresses as one command."""
         call = packed(conversions, host=False)
 
         def record(command_buffer: CData) -> None:
@@ -157,7 +157,7 @@ class MatrixConversions:
 
 
 def arranged(regions: Sequence[Region]) -> tuple[np.ndarray, list[int]]:
-    """Return one range of memory with all regions, each at a multiple of ALIGNMENT, and where in it each matrix begins."""
+    """Return one range of memory with all regions, each at a multiple of ALIGNMENT, and the offset of each matrix in it."""
     parts: list[np.ndarray] = []
     starts: list[int] = []
     at = 0
@@ -176,7 +176,7 @@ def _conversion(info: ConversionInfo, source: int, destination: int) -> Conversi
 
 
 def _aligned(region: Region | None) -> Any:
-    """Return a copy of the memory of a region at an address that is a multiple of ALIGNMENT; None if there is none."""
+    """Return a copy of a region's memory at a multiple of ALIGNMENT; None without a region."""
     if region is None:
         return None
     room = np.empty(len(region.memory) + ALIGNMENT, np.uint8)

@@ -1,4 +1,4 @@
-"""One buffer in host-visible memory, mapped for good and reused by every case."""
+"""One permanently mapped buffer in host-visible memory, which every case reuses."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from cts.devices.vulkan.buffers import Buffers, memory_types
 from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 
 _STEP = 1 << 20
-"""Sizes are multiples of this: with both margins, almost all cases fit in the smallest."""
+"""The size is a multiple of this. The smallest size fits almost all cases with both margins."""
 
 _LARGE = 4
-"""How many times as large as a case needs it the buffer may be: all of it is compared after each run."""
+"""How much larger than needed the buffer may be, as a factor: all of it is compared after each run."""
 
 
 class Arena:
-    """A VkBuffer that grows when a case needs more than it has, and shrinks when it is much too large.
+    """A VkBuffer that grows when it is too small for a case, and shrinks when it is much too large.
 
     Args:
         physical: VkPhysicalDevice.
@@ -26,8 +26,8 @@ class Arena:
 
     Attributes:
         buffer: VkBuffer.
-        address: of the first byte that dispatches may have, 0 if the buffer has no device address.
-        start: that byte's offset in the buffer.
+        address: device address of the first byte that dispatches may use; 0 if the buffer has no device address.
+        start: offset of that byte in the buffer.
         memory: the mapped bytes of the buffer.
     """
 
@@ -44,10 +44,10 @@ class Arena:
         self._types = memory_types(physical)
 
     def reserve(self, count: int) -> PoisonedMemory:
-        """Make room for ``count`` bytes, and as much again on both sides as may not be written. What the buffer held is gone if it changes.
+        """Make room for ``count`` bytes and a margin of MARGIN bytes on both sides. A new buffer loses the old contents.
 
         Raises:
-            OutOfMemory: there is not so much memory.
+            OutOfMemory: there is not enough memory.
             DeviceFailure: a call fails.
         """
         size = -(-(count + 2 * MARGIN) // _STEP) * _STEP
@@ -75,14 +75,14 @@ class Arena:
         return self.memory
 
     def _memory_type(self, allowed: int) -> int:
-        """Choose coherent memory that the host reads fast, else any coherent memory."""
+        """Choose a coherent memory type, preferably a cached one, which the host reads fast."""
         vulkan = self._vulkan
         coherent = vulkan.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vulkan.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
         for wanted in (coherent | vulkan.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, coherent):
             for index, type_ in enumerate(self._types):
                 if allowed >> index & 1 and type_.flags & wanted == wanted:
                     return index
-        raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, which every driver has to")
+        raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, but must")
 
     def close(self) -> None:
         """Free buffer and memory. No dispatch may be pending."""

@@ -1,8 +1,8 @@
-"""Buffers with matrices in a layout that the device decides: how big they are, and the conversions before and after each dispatch.
+"""Buffers of matrices in a layout that the device chooses: their sizes, and the conversions before and after each dispatch.
 
-Where the device converts, each such buffer has a second one, which holds the elements row-major; commands convert from it before the
-dispatches and to it after them. Where the host converts, it does so before the dispatches are submitted and after they are done.
-An 8-bit float cannot be converted to row-major, so its elements are f16 there, which has all of its values.
+If the device converts, each such buffer has a second buffer with the row-major elements. Commands convert from it before the dispatches
+and to it after them. If the host converts, it does so before the submission and after it.
+8-bit floats cannot be converted to row-major, so they become f16, which has all of their values.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from generators.numerics.formats import is_nan
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 
 _ALIGNMENT = 64
-"""Bytes of which addresses of matrices are multiples (VUIDs 10084, 10085, RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
+"""Alignment of matrices in bytes (VUIDs 10084, 10085, RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
 
 _STRIDE_ALIGNMENT = 16
 _POISON = 0xA5
 
 
 class HostConversions(Protocol):
-    """The host command of a device."""
+    """The host command that converts matrices."""
 
     def size(self, rows: int, columns: int, form: MatrixForm) -> int:
         """Return the bytes that the device needs for a matrix."""
@@ -41,15 +41,18 @@ class HostConversions(Protocol):
 
 @dataclass(frozen=True)
 class OpaqueBuffer:
-    """A buffer with matrices in the device's layout, and the one with their elements if the device converts them.
+    """A buffer of matrices in the device's layout and, if the device converts them, the buffer with their elements.
 
     Attributes:
-        slot: of the kernel.
-        opaque: what is in it.
-        place: number of the slot. ``elements``: number of the slot with the elements; None if the host converts them.
-        inner, outer: forms of a matrix in both.
-        size: bytes of a matrix in the device's layout. ``pitch``: from one to the next.
-        outer_pitch: bytes from the first element of a matrix to the first element of the next.
+        slot: the kernel's slot.
+        opaque: describes its matrices.
+        place: index of the slot.
+        elements: index of the slot with the elements; None if the host converts them.
+        inner: form of a matrix in the device's layout.
+        outer: form of a matrix with row-major elements.
+        size: bytes of a matrix in the device's layout.
+        pitch: bytes from one such matrix to the next.
+        outer_pitch: bytes from one row-major matrix to the next.
     """
 
     slot: BufferSlot
@@ -64,20 +67,20 @@ class OpaqueBuffer:
 
     @property
     def slots(self) -> tuple[BufferSlot, BufferSlot]:
-        """Return both buffers as the device has them. Commands write both."""
+        """Return the slots of both buffers on the device. Commands write both."""
         return self.inner_slot, BufferSlot(f"elements of {self.slot.name}", self.opaque.count * self.outer_pitch, written=True)
 
     @property
     def inner_slot(self) -> BufferSlot:
-        """The buffer with matrices in the device's layout. What a command of the host has put there only a shader may write."""
+        """The buffer in the device's layout. It is written if the shader writes it or the device converts it."""
         written = self.slot.written or self.elements is not None
         return replace(self.slot, bytes=self.opaque.count * self.pitch, written=written, opaque=None)
 
     def put_in(self, contents: np.ndarray) -> np.ndarray:
-        """Return the bytes of row-major matrices with room around them.
+        """Return the bytes of row-major matrices, with padding.
 
         Args:
-            contents: elements row-major, each matrix tight, one after another.
+            contents: row-major elements of all matrices without padding.
         """
         bits = contents.view(self.opaque.component.bits_dtype).reshape(self.opaque.count, self.opaque.rows, self.opaque.columns)
         if self.outer.component is not self.opaque.component:
@@ -88,7 +91,7 @@ class OpaqueBuffer:
         return memory
 
     def taken_out(self, memory: np.ndarray) -> np.ndarray:
-        """Return elements as ``put_in`` takes them."""
+        """Return the elements in ``memory``: the inverse of ``put_in``."""
         bits = np.ascontiguousarray(memory[self._places()]).view(self.outer.component.bits_dtype)[..., 0]
         if self.outer.component is not self.opaque.component:
             with np.errstate(all="ignore"):
@@ -96,7 +99,7 @@ class OpaqueBuffer:
         return np.ascontiguousarray(bits).view(np.uint8).reshape(-1)
 
     def by_host(self, memory: np.ndarray, conversions: HostConversions, *, back: bool = False) -> np.ndarray:
-        """Return the bytes of all matrices in the device's layout for row-major ones, as ``put_in`` returns them; or ``back``.
+        """Convert all matrices on the host, from the result of ``put_in`` to the device's layout, or ``back``.
 
         Raises:
             DeviceFailure: the command fails.
@@ -114,7 +117,7 @@ class OpaqueBuffer:
         return np.concatenate(found)
 
     def _places(self) -> np.ndarray:
-        """Return the places of all bytes, (matrices, rows, columns, bytes of an element)."""
+        """Return the offsets of all bytes, with shape (matrices, rows, columns, bytes of an element)."""
         first = np.arange(self.opaque.count)[:, None, None] * self.outer_pitch
         offsets = first + self.outer.offsets(self.opaque.rows, self.opaque.columns)
         return np.asarray(offsets[..., None] + np.arange(self.outer.component.bytes))
@@ -128,7 +131,7 @@ class OpaqueBuffers:
         conversions: the host command of the device.
 
     Attributes:
-        slots: all buffers as the device has them: the kernel's, and then those with elements.
+        slots: all buffers on the device: the kernel's, then the buffers with elements.
     """
 
     def __init__(self, kernel: Kernel, conversions: HostConversions) -> None:
@@ -146,10 +149,10 @@ class OpaqueBuffers:
         self.slots = tuple(slots)
 
     def prepared(self, dispatch: Dispatch) -> Dispatch:
-        """Return a dispatch with contents for all buffers, and pitches in its push constants.
+        """Return a dispatch with contents for all buffers, and with pitches in its push constants.
 
         Raises:
-            DeviceFailure: a command of the host fails.
+            DeviceFailure: a host command fails.
         """
         contents = list(dispatch.contents)
         push_constants = bytearray(dispatch.push_constants)
@@ -190,19 +193,19 @@ class OpaqueBuffers:
         return there, back
 
     def with_repeats(self, dispatch: Dispatch, outcome: Outcome) -> Outcome:
-        """Return ``outcome`` of an outcome and of its repeats."""
+        """Apply ``outcome`` to an outcome and its repeats."""
         repeats = tuple((number, self.outcome(dispatch, other)) for number, other in outcome.repeats)
         return replace(self.outcome(dispatch, outcome), repeats=repeats)
 
     def outcome(self, dispatch: Dispatch, outcome: Outcome) -> Outcome:
-        """Return an outcome in which matrices are their elements.
+        """Return an outcome for the kernel's buffers, with row-major elements. Report a changed read-only matrix as a stray write.
 
         Args:
-            dispatch: as the kernel has it. A read-only matrix that has changed is told of as a stray write.
-            outcome: of the device's buffers.
+            dispatch: the kernel's dispatch.
+            outcome: for the device's buffers.
 
         Raises:
-            DeviceFailure: a command of the host fails.
+            DeviceFailure: a host command fails.
         """
         outputs, stray = dict(outcome.outputs), list(outcome.stray)
         for buffer in self._buffers:
@@ -224,7 +227,7 @@ class OpaqueBuffers:
 def _buffer(slot: BufferSlot, opaque: OpaqueSlot, place: int, elements: int | None, conversions: HostConversions) -> OpaqueBuffer:
     component = COMPONENT_TYPES["f16"] if opaque.component.name in FLOAT8 else opaque.component
     line = opaque.columns * component.bytes
-    # Longer than a row, as the valid usage of a stride has it (F-CV-6).
+    # Longer than a row, as the stride's valid usage requires (F-CV-6).
     stride = (line // _STRIDE_ALIGNMENT + 1) * _STRIDE_ALIGNMENT
     inner = MatrixForm(opaque.component, opaque.layout)
     size = conversions.size(opaque.rows, opaque.columns, inner)
@@ -246,7 +249,7 @@ def _aligned(count: int) -> int:
 
 
 def _changed(buffer: OpaqueBuffer, before: np.ndarray, after: np.ndarray) -> StrayWrite | None:
-    """Return the elements of a read-only matrix that are others now; any NaN is as good as another one."""
+    """Describe the changed elements of a read-only matrix; None if there are none. All NaNs are equal."""
     component = buffer.opaque.component
     old, new = before.view(component.bits_dtype), after.view(component.bits_dtype)
     different = np.flatnonzero((old != new) & ~(is_nan(old, component) & is_nan(new, component)))

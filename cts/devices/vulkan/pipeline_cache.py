@@ -1,4 +1,4 @@
-"""Pipeline caches, and their data as an application stores them."""
+"""Pipeline caches and their data, which applications store."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from cts.devices.device import DriverRefused
 from cts.devices.vulkan.api import INCOMPLETE, CData, check, load, made
 
 _MOST_BYTES = 1 << 28
-"""Of the data of a cache with one pipeline."""
+"""The most plausible bytes for a cache with one pipeline."""
 
 
 @contextmanager
 def pipeline_cache(device: CData, data: bytes = b"") -> Iterator[CData]:
-    """Yield a VkPipelineCache that begins with ``data``; destroyed at the end of the block, as pipelines made with it allow.
+    """Yield a VkPipelineCache with ``data``. It is destroyed at the end of the block; pipelines made with it may live on.
 
     Raises:
-        DeviceFailure: the driver does not make it.
+        DeviceFailure: the driver fails to create it.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
@@ -42,7 +42,7 @@ def cache_data(device: CData, cache: CData) -> bytes:
     """Return the contents of a cache.
 
     Raises:
-        DeviceFailure: the driver does not give them.
+        DeviceFailure: the driver does not return them.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
@@ -51,10 +51,10 @@ def cache_data(device: CData, cache: CData) -> bytes:
     check(call, lib.vkGetPipelineCacheData(device, cache, size, ffi.NULL))
     room = int(size[0])
     if room > _MOST_BYTES:
-        raise DriverRefused(f"{call} says that there are {room:,} bytes: more than {_MOST_BYTES:,} are not believed", call=call)
+        raise DriverRefused(f"{call} claims to have {room:,} bytes; the suite accepts at most {_MOST_BYTES:,}", call=call)
     data = ffi.new("char[]", max(1, room))
     check(call, lib.vkGetPipelineCacheData(device, cache, size, data), INCOMPLETE)
     if size[0] > room:
-        raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes where there was room for {room:,}", call=call)
-    # What did not fit is left out: a cache may be cut anywhere.
+        raise DriverRefused(f"{call} claims to have written {size[0]:,} bytes to an array of {room:,}", call=call)
+    # The driver omits data that does not fit: a shorter cache is valid too.
     return bytes(ffi.buffer(data, size[0]))

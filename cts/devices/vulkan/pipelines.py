@@ -22,8 +22,13 @@ from generators.stages import Stage
 
 @dataclass(frozen=True)
 class Shape:
-    """The properties that two kernels must have in common to share their layouts: the bindings, each with its set, its number of
-    descriptors and whether they are of uniform buffers, the push constants' bytes, and the stage."""
+    """The properties that two kernels must have in common to share their layouts.
+
+    Attributes:
+        bindings: (set, binding, number of descriptors, whether they are uniform buffers) of each.
+        push_constant_bytes: size of the push constants, a multiple of 4.
+        stage: the kernel's stage.
+    """
 
     bindings: tuple[tuple[int, int, int, bool], ...]
     push_constant_bytes: int
@@ -31,7 +36,7 @@ class Shape:
 
     @property
     def sets(self) -> int:
-        """How many descriptor sets there are; some may have no binding."""
+        """The number of descriptor sets; some may have no binding."""
         return max((place[0] + 1 for place in self.bindings), default=0)
 
 
@@ -63,12 +68,12 @@ def _stage(kernel: Kernel) -> Stage:
 
 
 class Pipelines:
-    """Makes pipelines; keeps layouts.
+    """Makes pipelines, and keeps their layouts.
 
     Args:
         device: VkDevice.
         description: of the device.
-        instance: gives the functions of extensions.
+        instance: has the functions of extensions.
     """
 
     def __init__(self, device: CData, description: DeviceDescription, instance: Instance) -> None:
@@ -87,7 +92,7 @@ class Pipelines:
         self._stage_flags = full if features.get("computeFullSubgroups", False) else 0
 
     def layouts(self, shape: Shape) -> Layouts:
-        """Return the layouts for a shape, made once."""
+        """Return the layouts for a shape. Create them only once."""
         known = self._layouts.get(shape)
         if known is None:
             known = self._layouts[shape] = self._make_layouts(shape)
@@ -145,7 +150,7 @@ class Pipelines:
         """Return a pipeline of the kernel, or a shader object.
 
         Raises:
-            DeviceFailure: the driver does not make it.
+            DeviceFailure: the driver fails to create it.
         """
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
@@ -185,7 +190,7 @@ class Pipelines:
             return self._shader_objects.make(stage, kernel.spirv, layout, kernel.shader_object == "binary")
 
     def _through_cache(self, kernel: Kernel, module: CData) -> Executable:
-        """Return the pipeline made with a cache of the data that making it the first time left in another one."""
+        """Create the pipeline twice and return the second one, whose cache begins with the data of the first one's cache."""
         with pipeline_cache(self._device) as first:
             self._compile(kernel, module, first).destroy()
             data = cache_data(self._device, first)
@@ -195,7 +200,7 @@ class Pipelines:
     def _compile(self, kernel: Kernel, module: CData, cache: CData = None) -> Executable:
         vulkan = self._vulkan
         ffi = vulkan.ffi
-        # Only for the pipelines that need it: it would hide stray writes.
+        # Only for the pipelines that need robust access: it would hide stray writes.
         robustness = ffi.new(
             "VkPipelineRobustnessCreateInfoEXT*",
             {
@@ -215,7 +220,7 @@ class Pipelines:
 
     @contextmanager
     def _stage_of(self, kernel: Kernel) -> Iterator[CData]:
-        """Yield the kernel's VkPipelineShaderStageCreateInfo, without a module; valid in the block."""
+        """Yield the kernel's VkPipelineShaderStageCreateInfo, without a module. It is valid only in the block."""
         vulkan = self._vulkan
         ffi = vulkan.ffi
         entries, data = self._specialization(kernel)
@@ -275,7 +280,7 @@ class Pipelines:
         return entries, bytes(data)
 
     def close(self) -> None:
-        """Destroys the layouts."""
+        """Destroy the layouts."""
         self._draws.close()
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         for layouts in self._layouts.values():

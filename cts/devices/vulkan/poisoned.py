@@ -1,6 +1,6 @@
-"""Memory that is poison outside the buffers of cases, also far before and after them, and the writes to it.
+"""Memory with poison around the buffers of cases, and far before and after them, and detection of writes to the poison.
 
-Nothing here knows Vulkan.
+This module is independent of Vulkan.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 
 MARGIN = 1 << 20
-"""Bytes of poison before the buffers of all dispatches, and at least as many after them."""
+"""Bytes of poison before the buffers of all dispatches, and the least bytes after them."""
 
 TILE = 1 << 16
-"""Bytes after which poison repeats."""
+"""Period of the poison in bytes."""
 
 
 @cache
@@ -32,11 +32,11 @@ def poison(count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Spoiled:
-    """Bytes that are poison no more.
+    """Bytes of poison that were overwritten.
 
     Attributes:
-        first: the lowest of them, from the start of the memory.
-        count: how many.
+        first: offset of the first one in the memory.
+        count: number of bytes.
     """
 
     first: int
@@ -45,7 +45,7 @@ class Spoiled:
 
 @dataclass(frozen=True)
 class Around:
-    """What was written before the first dispatch's range, and after the last one's; None where nothing was."""
+    """The writes before the first dispatch's range and after the last one's, if any."""
 
     before: Spoiled | None = None
     after: Spoiled | None = None
@@ -54,10 +54,10 @@ class Around:
 class PoisonedMemory:
     """Memory with poison around the ranges of the dispatches.
 
-    What the dispatches leave in their own ranges becomes poison again when the next ones need less room.
+    If the next dispatches need less room, the rest of the old ranges becomes poison again.
 
     Args:
-        memory: uint8, a multiple of TILE bytes; kept.
+        memory: uint8, a multiple of TILE bytes; used in place.
     """
 
     def __init__(self, memory: np.ndarray) -> None:
@@ -66,7 +66,7 @@ class PoisonedMemory:
         self._refill(0, memory.size)
 
     def place(self, image: np.ndarray) -> np.ndarray:
-        """Write the ranges of some dispatches, at MARGIN. Returns the memory that they take, in the image's shape."""
+        """Write the ranges of some dispatches at MARGIN. Return their memory in the image's shape."""
         end = MARGIN + image.size
         assert end + MARGIN <= self._memory.size, "reserve comes first"
         ranges = self._memory[MARGIN:end].reshape(image.shape)
@@ -76,7 +76,7 @@ class PoisonedMemory:
         return ranges
 
     def around(self) -> Around:
-        """Return the writes around the ranges, and make the memory poison again."""
+        """Return the writes around the ranges, and restore the poison."""
         found = Around(self._spoiled(0, MARGIN), self._spoiled(self._end, self._memory.size))
         if found.before is not None:
             self._refill(0, MARGIN)
@@ -85,7 +85,7 @@ class PoisonedMemory:
         return found
 
     def _pieces(self, start: int, end: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Return where each piece of a range begins, the piece, and its poison; the whole tiles in one piece of two dimensions."""
+        """Split a range at tiles. Return (offset, memory, poison) of each piece. All whole tiles are one piece, (tiles, TILE)."""
         inner, last = min(end, -(-start // TILE) * TILE), end // TILE * TILE
         pieces = [(start, self._memory[start:inner], tile()[start % TILE :][: inner - start])] if start < inner else []
         if inner < last:
@@ -105,7 +105,7 @@ class PoisonedMemory:
 
 
 def _differences(begin: int, piece: np.ndarray, clean: np.ndarray) -> list[Spoiled]:
-    # Eight bytes at a time where they allow it: in all but a few runs nothing differs, and this is all that is paid.
+    # Compare eight bytes at a time first, if the size allows: in most runs nothing differs.
     if piece.shape[-1] % 8 == 0 and not (piece.view(np.uint64) != clean.view(np.uint64)).any():
         return []
     found = []

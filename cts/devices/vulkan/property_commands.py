@@ -1,4 +1,4 @@
-"""A property command, called with an array that the caller chose."""
+"""Calls a property command with an array of the caller's size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 
 
 def ask(instance: Instance, physical_device: CData, call: PropertyCall) -> PropertyAnswer:
-    """Make the call; the array has ``call.slots`` structures, of which the command is told ``call.capacity``."""
+    """Make the call. The array has ``call.slots`` structures; the command gets the count ``call.capacity``."""
     ffi = supplement()
     command = _command(instance, call)
     device = ffi.cast("void*", address(physical_device))

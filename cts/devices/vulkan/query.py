@@ -1,4 +1,4 @@
-"""A physical device's description of itself."""
+"""Queries a physical device's description of itself."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class PhysicalDevice:
     Attributes:
         handle: VkPhysicalDevice.
         index: in the loader's order.
-        extensions: that it supports.
-        version: of Vulkan that can be used: the lesser of the device's and the instance's.
-        features: the structures that it was asked for, filled in.
+        extensions: names of the supported extensions.
+        version: the usable Vulkan version: the lower of the device's and the instance's.
+        features: the feature structures, filled in.
         core_features: VkPhysicalDeviceFeatures.
-        queue_family: of the queue that kernels run on; None where no family computes.
+        queue_family: family of the queue on which kernels run; None if no family can compute.
     """
 
     handle: CData
@@ -73,10 +73,10 @@ class PhysicalDevice:
 
 
 def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
-    """Asks a physical device for everything that kernels may need.
+    """Query everything about a physical device that kernels may need.
 
     Raises:
-        DeviceFailure: a query fails, or what it says cannot be true.
+        DeviceFailure: a query fails, or returns an impossible answer.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
@@ -101,7 +101,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     subgroup_size = limits.get("subgroupSize", 1)
     if subgroup_size.bit_count() != 1:
         raise DriverRefused(
-            f"vkGetPhysicalDeviceProperties2 says that subgroupSize is {subgroup_size}, which is no power of two",
+            f"vkGetPhysicalDeviceProperties2 returned the subgroupSize {subgroup_size}, which is not a power of two",
             call="vkGetPhysicalDeviceProperties2",
         )
     uuid, driver = _identity(basic, properties)
@@ -132,12 +132,12 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
 
 
 def _largest_heap(handle: CData) -> int:
-    """Return the bytes of the largest heap that a memory type has."""
+    """Return the size in bytes of the largest heap that a memory type has."""
     return max((type_.heap for type_ in memory_types(handle)), default=0)
 
 
 def _filled(handle: CData, version: tuple[int, int], features: Chain, properties: Chain) -> tuple[CData, CData]:
-    """VkPhysicalDeviceFeatures and VkPhysicalDeviceLimits; both chains are filled in."""
+    """Fill in both chains. Return VkPhysicalDeviceFeatures and VkPhysicalDeviceLimits."""
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
     all_features = ffi.new(
@@ -152,22 +152,22 @@ def _filled(handle: CData, version: tuple[int, int], features: Chain, properties
     else:
         lib.vkGetPhysicalDeviceFeatures(handle, ffi.addressof(all_features, "features"))
         lib.vkGetPhysicalDeviceProperties(handle, ffi.addressof(all_properties, "properties"))
-    # Copies: the structures are freed here, and their parts with them.
+    # Copy them: the structures that contain them are freed here.
     core = ffi.new("VkPhysicalDeviceFeatures*", all_features.features)
     limits = ffi.new("VkPhysicalDeviceLimits*", all_properties.properties.limits)
     return core[0], limits[0]
 
 
 def _stated(core: CData, features: Chain, further: dict[str, int]) -> dict[str, bool]:
-    """By name, whether the device has a feature."""
+    """Return name -> whether the device has the feature."""
     flags = {name: getattr(core, name) for name, _ in load().ffi.typeof("VkPhysicalDeviceFeatures").fields} | features.read()
     stated = {name: bool(value) for name, value in flags.items() if name in STATED_FEATURES or name.startswith("cooperative")}
-    # Some properties state permitted actions of shaders, and are VkBool32 like features.
+    # Some VkBool32 properties state what shaders may do, like features.
     return stated | {name: bool(value) for name, value in further.items() if name in STATED_FEATURES or name.endswith("Accumulation")}
 
 
 def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> dict[str, int]:
-    """Limits by Vulkan's names."""
+    """Return Vulkan's name -> limit."""
     limits = {name: int(getattr(core, name)) for name in _CORE_LIMITS}
     limits |= {f"maxComputeWorkGroupSize[{axis}]": int(core.maxComputeWorkGroupSize[axis]) for axis in range(3)}
     limits["maxComputeWorkGroupCount[0]"] = int(core.maxComputeWorkGroupCount[0])
@@ -177,7 +177,7 @@ def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> di
 
 
 def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
-    """Return the UUID and the driver in words, as far as the device's version tells them."""
+    """Return the UUID, and the name and version of the driver, as well as the device's Vulkan version allows."""
     nodes = {structure.name: node for structure, node in properties.nodes.items()}
     identity, driver = (nodes.get(f"VkPhysicalDeviceVulkan{version}Properties") for version in (11, 12))
     uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
@@ -241,10 +241,10 @@ def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) 
 
 
 def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any, s_type: int) -> list[CData]:
-    """Return the entries that a property query of the device tells; ask again while they become more.
+    """Return the entries of a property query. Query again while the list grows.
 
     Raises:
-        DeviceFailure: the query fails; that is not a device without entries.
+        DeviceFailure: the query fails, which differs from a device without entries.
     """
     query_rows = supplement().cast("QueryRows", address(instance.address(function)))
     device = supplement().cast("void*", address(handle))
@@ -262,13 +262,13 @@ def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any,
 
 
 def describe(instance: Instance, index: int) -> DeviceDescription:
-    """Return the description of one Vulkan device; no other one is asked for anything.
+    """Return the description of one Vulkan device. Query no other device.
 
     Raises:
-        NoSuchDevice: there is none of that index.
+        NoSuchDevice: no device has the index.
         DeviceFailure: a query fails.
     """
     handles = instance.physical_devices()
     if index >= len(handles):
-        raise NoSuchDevice(f"no Vulkan device {index}: there are {len(handles)} of them now")
+        raise NoSuchDevice(f"no Vulkan device {index}: there are {len(handles)} now")
     return query(instance, handles[index], index).description

@@ -1,4 +1,4 @@
-"""The queue that a device's kernels run on."""
+"""Chooses the queue on which a device's kernels run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from cts.devices.vulkan.lists import bounded
 
 @dataclass(frozen=True)
 class QueueFamily:
-    """A family of queues: its ``index``, and its VkQueueFlags."""
+    """A family of queues: its ``index`` and VkQueueFlags."""
 
     index: int
     flags: int
 
 
 def compute_family(physical: CData) -> QueueFamily | None:
-    """Return the first family that computes and draws; where there is none, the first that computes; None where none does.
+    """Return the first queue family for compute and graphics, otherwise the first for compute, otherwise None.
 
     Raises:
-        DeviceFailure: the driver says that there are more than can be.
+        DeviceFailure: the driver states too many families.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib

@@ -2,7 +2,7 @@
 
     python -m cts.devices.vulkan.registry [vk.xml]
 
-Without a file it takes the one of the package ``vulkan-object``. No run needs either: they read ``supplement.json``.
+The default file is the one in the package ``vulkan-object``. Runs need neither: they read ``supplement.json``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STRUCTURES = (
     "VkPhysicalDeviceShaderFloatControls2FeaturesKHR",
     "VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV",
 )
-"""What is newer than the package, or missing in it. Add a name here, and run this module."""
+"""Structures that are newer than the package or missing in it. To extend it, add a name here and run this module."""
 
 COMMANDS: Mapping[str, str] = {
     "ConvertMatrix": "vkConvertCooperativeVectorMatrixNV",
@@ -49,8 +49,8 @@ COMMANDS: Mapping[str, str] = {
     "QueryRows": "vkGetPhysicalDeviceCooperativeVectorPropertiesNV",
     "QueryRowsOf": "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT",
 }
-"""The type of a function pointer -> a command that has it. Arrays of structures that a command fills are ``void*``, because commands
-with entries of different structures share a type."""
+"""Type of a function pointer -> a command of that type. An array of structures is ``void*``, because commands with different structures
+share a type."""
 
 CONSTANTS = (
     "VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT",
@@ -59,7 +59,7 @@ CONSTANTS = (
     "VK_COMPONENT_TYPE_SINT8_PACKED_NV",
     "VK_COMPONENT_TYPE_UINT8_PACKED_NV",
 )
-"""Values that the package lacks, or has lost."""
+"""Constants that the package lacks, or for which it has None."""
 
 _BASE = {"int32_t", "int64_t", "size_t", "uint32_t", "uint64_t", "void"}
 _FIRST_OF_EXTENSIONS = 1_000_000_000
@@ -67,22 +67,22 @@ _OF_EACH_EXTENSION = 1_000
 
 
 class RegistryError(CtsError):
-    """The registry has not what is asked of it; the message names it."""
+    """The registry lacks something; the message names it."""
 
 
 class NotInRegistry(RegistryError):
-    """The registry has no type, command or value of that name."""
+    """The registry has no type, command or value with a name."""
 
 
 class NotTranslated(RegistryError):
-    """The registry has it in a form that this module does not translate."""
+    """The registry has something in a form that this module cannot translate."""
 
 
 class Registry:
-    """What a ``vk.xml`` says of types, commands and values.
+    """The types, commands and values in a ``vk.xml``.
 
     Args:
-        root: of the document.
+        root: root element of the document.
     """
 
     def __init__(self, root: ET.Element) -> None:
@@ -101,7 +101,7 @@ class Registry:
 
     @property
     def version(self) -> str:
-        """The version of the headers that are made from it, for example ``"1.4.304"``."""
+        """The version of the headers that it generates, for example ``"1.4.304"``."""
         complete = "".join(self._type("VK_HEADER_VERSION_COMPLETE").itertext())
         numbers = re.findall(r"\d+", complete.partition("(")[2])
         last = re.findall(r"\d+", "".join(self._type("VK_HEADER_VERSION").itertext()))
@@ -111,7 +111,7 @@ class Registry:
         """Return a constant's value.
 
         Raises:
-            NotInRegistry: there is none of that name.
+            NotInRegistry: no constant has the name.
         """
         if name not in self._values:
             raise NotInRegistry(f"the registry has no value {name}")
@@ -126,7 +126,7 @@ class Registry:
         return -number if element.get("dir") == "-" else number
 
     def structure(self, name: str) -> tuple[list[str], int | None]:
-        """Return the C declaration of a structure or union, those that it contains before it, and its VkStructureType if it has one."""
+        """Return the C declarations of a structure or union, those of its contents first, and its VkStructureType, if any."""
         element = self._type(name)
         while alias := element.get("alias"):
             element = self._type(alias)
@@ -145,7 +145,7 @@ class Registry:
         return [*before, f"typedef {element.get('category')} {{", *members, f"}} {name};"], type_
 
     def pointer(self, type_: str, command: str) -> str:
-        """Return the C declaration of the type of pointers to a command."""
+        """Return the C declaration of the function pointer type ``type_`` for a command."""
         element = self._commands.get(command)
         if element is None:
             raise NotInRegistry(f"the registry has no command {command}")
@@ -167,7 +167,7 @@ class Registry:
         return "" if name in _BASE else self._type(name).get("category", "")
 
     def _plain(self, name: str) -> str:
-        """Return a type that cffi knows without further declarations; structures are declared under their name."""
+        """Return an equivalent type that cffi knows. Structures keep their names, because they are declared."""
         if name in _BASE:
             return name
         category = self._category(name)
@@ -182,7 +182,7 @@ class Registry:
         raise NotTranslated(f"{name} is of the category '{category}', which this module does not translate")
 
     def _declared(self, element: ET.Element, opaque: bool = False) -> str:
-        """Return a member or parameter as C declares it; with ``opaque`` a pointer to a structure is ``void*``."""
+        """Return the C declaration of a member or parameter. With ``opaque``, a pointer to a structure becomes ``void*``."""
         inner = element.find("type")
         assert inner is not None
         plain = "void" if opaque and self._category(inner.text or "") == "struct" else self._plain(inner.text or "")
@@ -194,12 +194,12 @@ class Registry:
 
 
 def _is_vulkan(element: ET.Element) -> bool:
-    """Tell whether an element is of Vulkan itself; the registry has other interfaces too."""
+    """Return whether an element belongs to Vulkan; the registry has other APIs too."""
     return "vulkan" in element.get("api", "vulkan").split(",")
 
 
 def supplement_of(registry: Registry) -> dict[str, Any]:
-    """Return what ``supplement.json`` has."""
+    """Return the contents of ``supplement.json``."""
     lines: list[str] = []
     types: dict[str, int] = {}
     for name in STRUCTURES:
@@ -213,24 +213,24 @@ def supplement_of(registry: Registry) -> dict[str, Any]:
 
 
 def text_of(root: ET.Element) -> str:
-    """Return the file."""
+    """Return the text of ``supplement.json`` for a registry."""
     return json.dumps(supplement_of(Registry(root)), indent=1) + "\n"
 
 
 def packaged() -> Path:
-    """Return the registry of the package ``vulkan-object``.
+    """Return the path of the registry in the package ``vulkan-object``.
 
     Raises:
-        RegistryError: it is not installed.
+        RegistryError: the package is not installed.
     """
     spec = importlib.util.find_spec("vulkan_object")
     if spec is None or spec.origin is None:
-        raise RegistryError("no registry: name a vk.xml, or install what has one: pip install vulkan-object")
+        raise RegistryError("no registry: name a vk.xml, or install a package that has one: pip install vulkan-object")
     return Path(spec.origin).with_name("vk.xml")
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file; return the exit code."""
+    """Write ``supplement.json``; return the exit code."""
     try:
         path = Path(arguments[0]) if arguments else packaged()
         FILE.write_text(text_of(ET.parse(path).getroot()), encoding="utf-8")

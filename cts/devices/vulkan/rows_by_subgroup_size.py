@@ -1,4 +1,4 @@
-"""Property rows that vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists and no other command."""
+"""Queries the property rows that only vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Ask = Callable[[PropertyCall], PropertyAnswer]
 
 
 def rows_by_subgroup_size(ask: Ask, description: DeviceDescription) -> tuple[MatrixRow, ...]:
-    """Return the rows that the command lists for matrices of a subgroup, by subgroup size, without those of the description.
+    """Return the rows at subgroup scope that the command lists for each subgroup size and the description does not have.
 
-    Each size that a pipeline may require is asked for, and 0. Nothing is asked where the device does not enable the feature.
+    Query each size that a pipeline may require, and 0. Query nothing if the suite does not enable the feature on the device.
 
     Args:
-        ask: makes a call of a property command.
+        ask: calls a property command.
         description: of the device, with the rows of the other commands.
 
     Raises:
-        DeviceFailure: a call fails, or what it says cannot be true.
+        DeviceFailure: a call fails, or returns an impossible answer.
     """
     if not description.features.get(_FEATURE) or _FEATURE not in enabled_features(description.features):
         return ()
@@ -43,7 +43,7 @@ def rows_by_subgroup_size(ask: Ask, description: DeviceDescription) -> tuple[Mat
 
 
 def _sizes(description: DeviceDescription) -> Iterator[int]:
-    """Yield the subgroup sizes that may be asked for (VUIDs 13374 to 13377 of VkPhysicalDeviceCooperativeMatrixInfo2EXT)."""
+    """Yield the subgroup sizes that a query may have (VUIDs 13374 to 13377 of VkPhysicalDeviceCooperativeMatrixInfo2EXT)."""
     own, limits = description.subgroup_size, description.limits
     size, most = own, own
     if description.features.get("subgroupSizeControl"):
@@ -54,15 +54,13 @@ def _sizes(description: DeviceDescription) -> Iterator[int]:
 
 
 def _listed(ask: Ask, info: AskedFor) -> Iterator[tuple[int, int, int, str, str, str, str]]:
-    """Yield the sizes and the component types of what the command lists."""
+    """Yield the sizes (M, N, K) and component types (A, B, C, Result) of each row that the command lists."""
     available = ask(PropertyCall(_COMMAND, info=info))
     check(_COMMAND, available.result)
     answer = ask(PropertyCall(_COMMAND, available.count, available.count, info))
     check(_COMMAND, answer.result, INCOMPLETE)
     if answer.count > available.count:
-        raise DriverRefused(
-            f"{_COMMAND} says that it wrote {answer.count:,} entries where there was room for {available.count:,}", call=_COMMAND
-        )
+        raise DriverRefused(f"{_COMMAND} claims to have written {answer.count:,} entries to an array of {available.count:,}", call=_COMMAND)
     for entry in answer.structures(_COMMAND)[: answer.count]:
         m, n, k = (int(entry[f"{name}Granularity"]) for name in "MNK")
         a, b, c, result = (_name(int(entry[f"{name}Type"])) for name in ("A", "B", "C", "Result"))

@@ -1,4 +1,4 @@
-"""Compute kernels as shader objects (VK_EXT_shader_object) in place of pipelines."""
+"""Compute kernels as shader objects (VK_EXT_shader_object) instead of pipelines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_F
 from generators.kernel import Dispatch
 
 _MOST_BYTES = 1 << 28
-"""Of the binary code of a shader."""
+"""The most plausible bytes for the binary code of a shader."""
 
 _ALIGNMENT = 16
-"""Of binary code (VUID 08492 of VkShaderCreateInfoEXT)."""
+"""Alignment of binary code in bytes (VUID 08492 of VkShaderCreateInfoEXT)."""
 
 
 class ShaderObjects:
     """Makes shader objects.
 
     Args:
-        instance: gives the functions.
+        instance: has the functions of the extension.
         device: VkDevice, with the feature shaderObject.
     """
 
@@ -47,10 +47,10 @@ class ShaderObjects:
             stage: VkPipelineShaderStageCreateInfo, without a module.
             spirv: the module.
             layout: VkShaderCreateInfoEXT with the layouts of descriptors and push constants.
-            through_binary: whether it is made from the binary code of another one.
+            through_binary: whether to make it from the binary code of another shader object.
 
         Raises:
-            DeviceFailure: the driver does not make it.
+            DeviceFailure: the driver fails to create it.
         """
         vulkan, device = self._vulkan, self._device
         ffi = vulkan.ffi
@@ -92,23 +92,23 @@ class ShaderObjects:
 
     @contextmanager
     def _binary(self, shader: CData) -> Iterator[tuple[CData, int]]:
-        """Yield the binary code of a shader, aligned as it must be, and its bytes."""
+        """Yield a pointer to the aligned binary code of a shader, and its size in bytes."""
         ffi, call = self._vulkan.ffi, "vkGetShaderBinaryDataEXT"
         get, size = self._function(call), ffi.new("size_t*")
         check(call, get(self._device, shader, size, ffi.NULL))
         room = int(size[0])
         if not 0 < room <= _MOST_BYTES:
-            raise DriverRefused(f"{call} says that there are {room:,} bytes: 1 to {_MOST_BYTES:,} are believed", call=call)
+            raise DriverRefused(f"{call} claims to have {room:,} bytes; the suite accepts 1 to {_MOST_BYTES:,}", call=call)
         memory = ffi.new("char[]", room + _ALIGNMENT)
         data = memory + -int(ffi.cast("uintptr_t", memory)) % _ALIGNMENT
         check(call, get(self._device, shader, size, data))
         if size[0] != room:
-            raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes of {room:,}", call=call)
+            raise DriverRefused(f"{call} claims to have written {size[0]:,} bytes of {room:,}", call=call)
         yield ffi.cast("void*", data), room
 
 
 def in_turn(one: Executable, other: Executable) -> Executable:
-    """Return an executable that runs dispatches alternately by ``one`` and ``other``, beginning with ``one``. Both are of one stage."""
+    """Return an executable that alternates between ``one`` and ``other`` for each dispatch. Both have the same stage."""
 
     turns = cycle((one, other))
 

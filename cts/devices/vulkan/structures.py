@@ -1,4 +1,4 @@
-"""Chains of structures: made by name, whichever cffi instance declares them, and read into dictionaries."""
+"""Chains of structures from either cffi instance: created by name, and read into dictionaries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 
 @dataclass(frozen=True)
 class FeatureStructure:
-    """A structure of features (or properties) that a device may be asked for.
+    """A structure for a query of features or properties.
 
     Attributes:
-        name: of the structure.
-        extension: that must be supported; empty for a core structure.
+        name: C name of the structure.
+        extension: the extension that must be supported; empty for a core structure.
         version: (major, minor) of Vulkan that must be supported.
-        constant: name of the VkStructureType in the ``vulkan`` package; empty where the supplement has it.
+        constant: name of the VkStructureType in the ``vulkan`` package; empty if only the supplement has it.
     """
 
     name: str
@@ -80,7 +80,7 @@ FEATURES = (
     FeatureStructure("VkPhysicalDeviceShaderFloatControls2FeaturesKHR", "VK_KHR_shader_float_controls2"),
     FeatureStructure("VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV", "VK_NV_shader_atomic_float16_vector"),
 )
-"""Everything that a feature of cts.devices.capabilities may be found in."""
+"""All structures that have a feature of cts.devices.capabilities."""
 
 PROPERTIES = (
     FeatureStructure("VkPhysicalDeviceVulkan11Properties", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES"),
@@ -97,12 +97,12 @@ PROPERTIES = (
 
 
 def supported(structures: Iterable[FeatureStructure], version: tuple[int, int], extensions: frozenset[str]) -> tuple[FeatureStructure, ...]:
-    """Return the structures that a device of this version with these extensions may be asked for."""
+    """Return the structures that a query of a device with this version and these extensions may contain."""
     return tuple(s for s in structures if version >= s.version and (not s.extension or s.extension in extensions))
 
 
 class Chain:
-    """Structures linked by pNext in their order. Keeps them alive."""
+    """Structures linked by pNext, in order. Keeps them alive."""
 
     def __init__(self, structures: Iterable[FeatureStructure]) -> None:
         vulkan = load()
@@ -123,7 +123,7 @@ class Chain:
         return [name for name, _ in ffi.typeof(structure.name).fields if name not in ("sType", "pNext")]
 
     def read(self) -> dict[str, int]:
-        """Return every scalar member by its name; a name that several structures have is true where any of them is."""
+        """Return every scalar member by name. If several structures have a name, return the bitwise or of their values."""
         values: dict[str, int] = {}
         for structure, node in self.nodes.items():
             for name in self.fields(structure):
@@ -133,7 +133,7 @@ class Chain:
         return values
 
     def enable(self, wanted: frozenset[str], offered: Chain) -> None:
-        """Set each feature that is wanted and that the same structure of ``offered`` has."""
+        """Set each wanted feature that is set in the same structure of ``offered``."""
         for structure, node in self.nodes.items():
             for name in self.fields(structure):
                 if name in wanted and getattr(offered.nodes[structure], name):

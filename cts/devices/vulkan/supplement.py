@@ -1,6 +1,6 @@
-"""Parts of Vulkan that the ``vulkan`` package does not have yet: structures newer than Vulkan 1.3.275, declared for cffi.
+"""Parts of Vulkan that the ``vulkan`` package lacks, declared for cffi: structures newer than Vulkan 1.3.275.
 
-``supplement.json`` has them, which cts.devices.vulkan.registry writes from Khronos' registry.
+cts.devices.vulkan.registry writes them to ``supplement.json`` from Khronos' registry.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ STRUCTURE_TYPES: Mapping[str, int] = MappingProxyType(_CONTENT["structure_types"
 BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT = _CONSTANTS["VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT"]
 MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT = _CONSTANTS["VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT"]
 PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT = _CONSTANTS["VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT"]
-"""Bits whose value the package has lost (it has None under the names of the extensions that they came from)."""
+"""Bits for whose original extension names the package has None."""
 
 PACKED_COMPONENT_TYPES: Mapping[int, str] = MappingProxyType(
     {_CONSTANTS["VK_COMPONENT_TYPE_SINT8_PACKED_NV"]: "s8packed", _CONSTANTS["VK_COMPONENT_TYPE_UINT8_PACKED_NV"]: "u8packed"}
 )
-"""VkComponentTypeKHR that only a cooperative vector's input interpretation can be."""
+"""The values of VkComponentTypeKHR that only the input interpretation of a cooperative vector may have."""
 
 
 @cache

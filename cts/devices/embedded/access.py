@@ -1,4 +1,4 @@
-"""Scalars, vectors, arrays and structs read from and written to bytes, for all invocations at once."""
+"""Reads and writes scalars, vectors, arrays and structs as bytes, for all invocations at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CALLBACK_STORE = "a function that is called for elements writes memory, but how 
 
 
 def member_offset(type_: Type, index: int) -> int:
-    """Return the bytes from the start of a composite to its constituent ``index``."""
+    """Return the byte offset of constituent ``index`` in a composite."""
     match type_:
         case StridedVector():
             return index * type_.stride
@@ -74,7 +74,7 @@ def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, acc
 
 
 def load_parts(machine: Machine, pointer: Value, type_: Type, access: Access, space: AddressSpace) -> Value:
-    """Return the values at a pointer that may lead each invocation into another memory; see ``load``."""
+    """Return the values at a pointer that may point into a different memory for each invocation; see ``load``."""
     if pointer.__class__ is BytePointer:
         return load(machine, pointer, type_, access, space)
     parts: list[Part] = pointer.parts(machine)
@@ -88,7 +88,7 @@ def load_parts(machine: Machine, pointer: Value, type_: Type, access: Access, sp
 
 
 def store_parts(machine: Machine, pointer: Value, type_: Type, value: Value, access: Access) -> None:
-    """Write to a pointer that may lead each invocation into another memory; see ``store``."""
+    """Write to a pointer that may point into a different memory for each invocation; see ``store``."""
     if pointer.__class__ is BytePointer:
         store(machine, pointer, type_, value, access)
         return
@@ -148,7 +148,7 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
 
 
 def _store_undefined(machine: Machine, pointer: BytePointer, type_: Number, value: Undefined, manner: Manner) -> None:
-    """Store a value to memory of the workgroup, where it may stay undefined until someone uses it."""
+    """Store an undefined value to workgroup memory, where it may stay undefined until it is used."""
     is_partly = isinstance(value, Partly)
     contents = value.value.astype(type_.dtype) if is_partly else type_.dtype.type(0)
     store_number(machine, pointer, type_, contents, manner)
@@ -214,7 +214,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
 
 
 def _partly_loaded(machine: Machine, found: np.ndarray, defined: np.ndarray) -> Value:
-    """Return the values that the active invocations have read, undefined except where ``defined``."""
+    """Return the values that the active invocations read, undefined except where ``defined``."""
     result, known = np.zeros(machine.lanes, found.dtype), np.zeros(machine.lanes, bool)
     result[machine.mask], known[machine.mask] = found, defined
     return partly(result, known)

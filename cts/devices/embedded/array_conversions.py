@@ -1,7 +1,7 @@
 """Instructions of SPV_QCOM_cooperative_matrix_conversion (3.56.11 and 3.56.12).
 
-A device that multiplies matrices in the registers of its invocations moves each array to the lanes of the matrix. This one has
-matrices as whole arrays: it puts the arrays of the invocations of a subgroup below each other, and reads bytes as components.
+A device that multiplies matrices in the registers of its invocations moves each array to the lanes of the matrix. This device stores
+matrices as whole arrays: it stacks the arrays of a subgroup's invocations, and reads bytes as components.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LINE_BITS = 256
 
 @dataclass(frozen=True)
 class Lanes:
-    """An array in every invocation: ``value`` and where it is ``defined``, (invocations, length)."""
+    """An array in every invocation: ``value``, and where it is ``defined``, both of shape (invocations, length)."""
 
     value: np.ndarray
     defined: np.ndarray
@@ -39,14 +39,14 @@ def _demand(translation: Translation, op: str) -> None:
 
 
 def _array(type_: Type, rule: str, what: str) -> tuple[Number, int]:
-    """Return element type and length of an array of numbers."""
+    """Return the element type and length of an array of numbers."""
     if not isinstance(type_, Array) or type_.length is None or not isinstance(type_.element, Number):
         raise Violation(rule, f"{what} is a {type_text(type_)}, not an array of numbers")
     return type_.element, type_.length
 
 
 def _plain(type_: Type, rule: str, what: str) -> tuple[Number, int]:
-    """Return element type and length of an array whose elements are 32-bit integers, binary32 or binary16."""
+    """Return the element type and length of an array of 32-bit integers, binary32 or binary16."""
     element, length = _array(type_, rule, what)
     if element.component.name not in ("u32", "s32", "f32", "f16"):
         raise Violation(rule, f"{what} has elements of {element.component}")
@@ -54,7 +54,7 @@ def _plain(type_: Type, rule: str, what: str) -> tuple[Number, int]:
 
 
 def spread_out(machine: Machine, element: Number, length: int, value: Value) -> Lanes:
-    """Return an array of the invocations, each element of which may be uniform or undefined."""
+    """Return an array value as lanes. Each of its elements may be uniform or undefined."""
     whole = np.zeros((machine.lanes, length), element.dtype)
     defined = np.ones(whole.shape, bool)
     for i, part in enumerate(expand(settle(value, machine.mask), length)):
@@ -68,13 +68,13 @@ def spread_out(machine: Machine, element: Number, length: int, value: Value) -> 
 
 
 def gathered(lanes: Lanes) -> Value:
-    """Return the value of an array of the invocations."""
+    """Return lanes as an array value."""
     return tuple(partly(np.ascontiguousarray(value), defined) for value, defined in zip(lanes.value.T, lanes.defined.T, strict=True))
 
 
 @replaceable
 def read_as(lanes: Lanes, to: Number) -> Lanes:
-    """Return the bytes of each array as elements of another type, first bytes first."""
+    """Reinterpret the bytes of each array as elements of another type, in order."""
     size = lanes.value.dtype.itemsize
     value = np.ascontiguousarray(lanes.value).view(to.dtype)
     pieces = np.repeat(lanes.defined, size, axis=1).reshape(*value.shape, to.bytes)
@@ -127,8 +127,11 @@ class _Exchange:
     """The static side of a conversion between a matrix and arrays.
 
     Attributes:
-        matrix: its type. ``element``: of the arrays. ``length``: of each array.
-        lines: how many invocations have an array of the matrix. ``line``: components of each.
+        matrix: type of the matrix.
+        element: element type of the arrays.
+        length: length of each array.
+        lines: number of rows (columns of B), each of which is one invocation's array.
+        line: components of a row (column of B).
     """
 
     matrix: MatrixType
@@ -142,10 +145,10 @@ def _exchange(translation: Translation, matrix: Type, array: Type, op: str, rule
     """Check the types.
 
     Args:
-        rules: by what is wrong, the requirement.
+        rules: kind of mistake -> the broken requirement.
 
     Raises:
-        Violation: the document does not allow them.
+        Violation: the extension does not allow the types.
     """
     _demand(translation, op)
     if not isinstance(matrix, MatrixType) or matrix.use is None:
@@ -191,11 +194,11 @@ def _construct(translation: Translation, words: Words) -> Run:
 
 @replaceable
 def placed(type_: MatrixType, lines: int, arrays: np.ndarray) -> np.ndarray:
-    """Return the matrices whose rows, or columns of B, are the first arrays of each subgroup.
+    """Return the matrices whose rows (columns of B) are the first arrays of each subgroup.
 
     Args:
         type_: of a matrix.
-        lines: how many arrays it has.
+        lines: number of arrays in a matrix.
         arrays: the components, (subgroups, invocations, components).
     """
     taken = arrays[:, :lines]
@@ -204,9 +207,9 @@ def placed(type_: MatrixType, lines: int, arrays: np.ndarray) -> np.ndarray:
 
 @replaceable
 def taken_apart(type_: MatrixType, size: int, matrices: np.ndarray) -> np.ndarray:
-    """Return the arrays that the rows of matrices, or the columns of B, are: (subgroups, ``size`` invocations, components).
+    """Return the rows of matrices (columns of B) as arrays: (subgroups, ``size`` invocations, components).
 
-    Arrays of further invocations are zero.
+    The arrays of further invocations are zero.
     """
     rows = matrices.swapaxes(1, 2) if type_.use is Use.B else matrices
     arrays = np.zeros((rows.shape[0], size, rows.shape[2]), rows.dtype)
@@ -232,7 +235,7 @@ def _extract(translation: Translation, words: Words) -> Run:
         if isinstance(found, Partly):
             found, known = found.value, found.defined
         arrays = take(types.matrix, size, np.broadcast_to(found, shape)).reshape(machine.lanes, -1)
-        # Where there is no row there is nothing defined, unless undefined values are taken as zero.
+        # Invocations without a row get an undefined array, or zero on a device that is not strict.
         defined = taken_apart(types.matrix, size, known).reshape(arrays.shape) if machine.strict else np.ones(arrays.shape, bool)
         return gathered(cast(Lanes(arrays, defined), types.element))
 

@@ -1,4 +1,4 @@
-"""Atomic instructions on integers in memory: the invocations take their turns in order."""
+"""Atomic instructions on numbers in memory. The invocations execute them one after another, in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cts.devices.embedded.variables import not_writable
 from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
 
 _Update = Callable[[Value, Value, Number], Value]
-"""From the old value, the operand and their type to the new value."""
+"""Computes the new value from the old value, the operand and their type."""
 
 
 def _minimum(choose: Callable[[Value, Value], Value], signed: bool) -> _Update:
@@ -57,7 +57,7 @@ _UPDATES: Mapping[Op, _Update] = MappingProxyType(
 )
 
 _REPEATABLE = frozenset({Op.AtomicAnd, Op.AtomicOr, Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax})
-"""Updates that commute, and that leave the same if they are repeated: what functions of operations on elements may do (F-CM2-10)."""
+"""Updates that commute and are idempotent. Functions of per-element operations may use only these (F-CM2-10)."""
 
 
 def _atomic(op: Op, update: _Update) -> Handler:
@@ -84,8 +84,13 @@ def _compare_exchange(translation: Translation, words: Words) -> Run:
 
 @dataclass(frozen=True)
 class _Order:
-    """Whether an atomic orders accesses of different workgroups to buffers, and makes them available and visible beyond; ``wide``: whether
-    its scope is wider than the workgroup, where a memory barrier may order them in its place."""
+    """How an atomic orders accesses of different workgroups to buffers.
+
+    Attributes:
+        acquires, releases: whether the atomic itself orders them.
+        available, visible: whether it makes writes available and visible beyond the workgroup.
+        wide: whether its scope is wider than the workgroup, so a memory barrier may order them instead.
+    """
 
     acquires: bool
     releases: bool
@@ -170,7 +175,7 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
                 elif order.wide and writes and not machine.callback:
                     machine.clock.pass_on(location, lane)
                 contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
-        # Which of the calls comes first, and how often each is made, is not specified.
+        # The order of the calls, and how often each one occurs, are not specified.
         return UNDEFINED if repeatable else result
 
     return run

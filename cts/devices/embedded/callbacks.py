@@ -1,9 +1,9 @@
 """Functions that an instruction calls for elements: Func, CombineFunc and DecodeFunc of SPV_NV_cooperative_matrix2.
 
-The text says for which elements such a function is called, and that it may be called more than once in any order, but not by which
-invocation. So each element is a lane of its own, and this device calls the function once for each. Anything that would depend on the
+The specification says for which elements such a function is called, and that calls may be repeated and have no order. It does not say
+which invocation calls. So each element is a lane of its own, and this device calls the function once for each. Anything that depends on the
 invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
-writes to variables other than the function's own, except writes of operations on elements that a repeated call repeats
+writes to any variable that is not the function's own. Per-element operations may do writes that a repeated call does not change
 (cts.devices.embedded.element_accesses). Tangled instructions are not allowed (CM2-TGL-02).
 """
 
@@ -48,11 +48,11 @@ _TANGLED_ON_MATRICES = (
 
 @dataclass(frozen=True)
 class Lanes:
-    """The elements that a function is called for.
+    """The elements for which a function is called.
 
     Attributes:
         scope: of the matrix.
-        instances: for each element, the scope instance that it belongs to: int64 of shape (elements,).
+        instances: the scope instance of each element: int64 of shape (elements,).
     """
 
     scope: Scope
@@ -63,12 +63,13 @@ class Callback:
     """A function operand of a matrix instruction.
 
     Attributes:
-        op: the instruction. ``matrix``: type of the matrix whose elements it calls the function for.
+        op: the instruction.
+        matrix: type of the matrix for whose elements it calls the function.
         type: of the function.
-        what: the operand, for messages.
+        what: the name of the operand, for messages.
 
     Raises:
-        Violation: it is not a function (``rule``), or it contains a tangled instruction.
+        Violation: the operand is not a function (``rule``), or the function contains a tangled instruction.
     """
 
     def __init__(self, translation: Translation, op: Op, matrix: MatrixType, id_: int, rule: str, what: str) -> None:
@@ -89,11 +90,11 @@ class Callback:
         self._ids, self._cells = _reach(translation, bodies, id_, what)
 
     def call(self, lanes: Lanes, arguments: Sequence[Value]) -> Value:
-        """Return the function's value for each element: an array of shape (elements,), a scalar where all agree, or undefined.
+        """Return the function's value for each element: an array of shape (elements,), a scalar if all agree, or undefined.
 
         Args:
             lanes: the elements.
-            arguments: made by ``per_element`` where they are values of invocations.
+            arguments: scalars or arrays of shape (elements,). ``per_element`` makes them from values of invocations.
 
         Raises:
             Violation: undefined behaviour.
@@ -118,10 +119,10 @@ class Callback:
         return result
 
     def per_element(self, lanes: Lanes, type_: Type, value: Value, what: str) -> Value:
-        """Return a value of the invocations as the calls for their elements get it.
+        """Return a value of the invocations as an argument of the calls for elements.
 
         Raises:
-            Violation: it differs between the invocations of a scope instance, so the result would depend on which of them calls.
+            Violation: the value differs between the invocations of a scope instance, so the result would depend on which of them calls.
         """
         machine = self._translation.machine
         match type_:
@@ -159,16 +160,16 @@ class Callback:
         raise Unsupported(f"{what} is a pointer of a kind that functions called for elements do not get")
 
     def _forget(self) -> None:
-        """Forget the values of the function's last call, which belong to other lanes."""
+        """Forget the values of the function's last call, because they belong to other lanes."""
         values = self._translation.values
         for id_ in self._ids:
             values[id_] = None
 
 
 class _CallersCell(Cell):
-    """A variable of the invocations, as the calls for elements see it.
+    """A variable of the invocations, as calls for elements see it.
 
-    It can be read if its value does not depend on which invocation calls.
+    Calls can read it if its value does not depend on which invocation calls.
     """
 
     __slots__ = ("_found",)
@@ -180,10 +181,10 @@ class _CallersCell(Cell):
 
     @property
     def value(self) -> Value:
-        """The value that all invocations hold.
+        """The value that all invocations have in the variable.
 
         Raises:
-            Violation: they differ.
+            Violation: the values differ.
         """
         if isinstance(self._found, Violation | Unsupported):
             raise self._found
@@ -204,16 +205,16 @@ def call(callback: Callback, lanes: Lanes, arguments: Sequence[Value]) -> Value:
 
 @replaceable
 def of_instances(value: Value, lanes: Lanes) -> Value:
-    """Return for each element the value that its scope instance has."""
+    """Return the value of each element's scope instance."""
     return value[lanes.instances] if varies(value) else value
 
 
 _Body = list[tuple[int, Words, Op]]
-"""The instructions of a function, each with its number and operands."""
+"""The instructions of a function: number, operands and opcode of each."""
 
 
 def _bodies(translation: Translation) -> dict[int, list[tuple[int, Words, Op]]]:
-    """Return the instructions of each function, by its id: number, operands, opcode."""
+    """Return function id -> instructions."""
     bodies: dict[int, _Body] = {}
     body: _Body = []
     for number, (op, words, _) in enumerate(translation.function_instructions, translation.first_function):
@@ -224,7 +225,7 @@ def _bodies(translation: Translation) -> dict[int, list[tuple[int, Words, Op]]]:
 
 
 def _reach(translation: Translation, bodies: dict[int, _Body], first: int, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the results of a function and of those that it calls, and the variables of the invocation that they mention.
+    """Return the results of a function and of the functions that it calls, and the variables of the invocation that they mention.
 
     Raises:
         Violation: a tangled instruction; ``translation.index`` is its number.

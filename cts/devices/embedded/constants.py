@@ -33,9 +33,9 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
     """Return the value of a constant, or of an undefined value of the module.
 
     Raises:
-        Malformed: its type has no such value.
-        Violation: it breaks a static rule.
-        Unsupported: the interpreter does not have it.
+        Malformed: the type has no such value.
+        Violation: the constant breaks a static rule.
+        Unsupported: the interpreter cannot evaluate it.
     """
     type_, operands = translation.types[words[0]], words[2:]
     if op in _NUMBERS:
@@ -59,7 +59,7 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
         try:
             return compute()
         except Violation:
-            # As 64 / N with N = 0: wrong where it is used, which code that tests N may prevent.
+            # For example 64 / N with N = 0. Only a use of the constant is wrong, and code that tests N may prevent the use.
             return UNDEFINED
     raise Unsupported(f"Op{op.name} outside of a function")
 

@@ -1,4 +1,4 @@
-"""Functions, blocks and calls: makes of instructions what the machine runs."""
+"""Functions, blocks and calls: translates instructions into what the machine runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prepare_functions(translation: Translation) -> None:
 
     Raises:
         Violation: a static rule is broken; ``translation.index`` is the instruction.
-        Unsupported: an instruction that the interpreter does not have.
+        Unsupported: the interpreter lacks an instruction.
     """
     bodies: list[tuple[int, list[Instruction]]] = []
     for number, instruction in enumerate(translation.function_instructions, translation.first_function):
@@ -142,10 +142,12 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
 
 
 def _prepared(translation: Translation, op: Op, words: Words) -> Run:
-    """Return a function that executes an instruction. Where a device collects what is wrong, one that breaks a static rule gives zero.
+    """Return a function that executes an instruction.
+
+    On a device that collects mistakes, an instruction that breaks a static rule gives zero.
 
     Raises:
-        Violation: it breaks a static rule, and the device stops there, or has no zero of its type.
+        Violation: the instruction breaks a static rule, and the device stops at it or has no zero of its type.
     """
     try:
         return translation.prepare(op, words)
@@ -213,7 +215,7 @@ _ENDS: Mapping[Op, Callable[[Translation, Words], Branch | Return | Unreachable]
     Op.ReturnValue: lambda _, words: Return(words[0]),
     Op.Unreachable: lambda _, __: Unreachable(),
 }
-"""From the opcode of a terminator to the function that makes the end of a block of it."""
+"""Opcode of a terminator -> the function that translates it into the end of a block."""
 
 
 def _function_call(translation: Translation, words: Words) -> Run:

@@ -61,7 +61,7 @@ def _int_to_float(signed: bool, op: Op) -> Handler:
 
 
 def _saturation(translation: Translation, words: Words, to: Number) -> float | None:
-    """Return the largest value of an 8-bit float result if the instruction is decorated to saturate there (KHR-CVT-06), else None."""
+    """Return the largest finite value of an 8-bit float result if the instruction is decorated to saturate (KHR-CVT-06), else None."""
     saturated = Decoration.SaturatedToLargestFloat8NormalConversionEXT in translation.decorations.get(words[1], {})
     return _LARGEST_FLOAT8.get(to.component.name) if saturated else None
 
@@ -115,7 +115,7 @@ def to_bits(type_: Number, value: Value) -> Value:
 
 
 def from_bits(type_: Number, bits: Value) -> Value:
-    """Return the number that has these bits."""
+    """Return the number with these bits."""
     if not type_.is_float:
         return bits
     return np.asarray(bits, type_.component.bits_dtype).view(type_.dtype)[()]
@@ -184,7 +184,7 @@ def _bits(type_: Type) -> int:
 
 
 def _unpacker(type_: Type) -> Callable[[Value], Value]:
-    """Return the bits of a scalar, or of a vector of at most 64 bits, as one integer."""
+    """Return a function that packs the bits of a scalar, or of a vector of at most 64 bits, into one integer."""
     if isinstance(type_, Vector):
         element = type_.element
         assert isinstance(element, Number)

@@ -1,7 +1,7 @@
 """OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV (SPV_NV_cooperative_vector, 3.42.X).
 
-A device chooses the order and the precision of float arithmetic. This one multiplies and adds in binary64 and rounds once to the result's
-type. Where an input is converted to a narrower float, it rounds to nearest, ties to even, and does not leave the range of finite numbers.
+A device chooses the order and the precision of float arithmetic. This device multiplies and adds in binary64 and rounds once to the
+result's type. A conversion of an input to a narrower float rounds to nearest, ties to even, and saturates at the largest finite numbers.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "f16": 65504.0}
 
 @dataclass(frozen=True)
 class StoredMatrix:
-    """A matrix as an instruction describes it.
+    """A matrix in memory as an instruction describes it.
 
     Attributes:
-        rows, columns: as it is stored.
-        component: of its elements.
-        layout: how they are laid out.
+        rows, columns: of the stored matrix, before any transposition.
+        component: component type of its elements.
+        layout: memory layout of the elements.
     """
 
     rows: int
@@ -63,10 +63,10 @@ class StoredMatrix:
 
 
 def constant(translation: Translation, id_: int, what: str) -> int:
-    """Return an operand that must be a constant 32-bit integer.
+    """Return the value of an operand that must be a constant 32-bit integer.
 
     Raises:
-        Violation: it is not (CV-MM-23).
+        Violation: it is not one (CV-MM-23).
     """
     value, type_ = translation.constant(id_), translation.type_of[id_]
     if value.__class__ is not int or not isinstance(type_, Number) or type_.bits != 32:
@@ -76,10 +76,10 @@ def constant(translation: Translation, id_: int, what: str) -> int:
 
 
 def interpretation(translation: Translation, id_: int, what: str) -> Interpretation:
-    """Return an operand that names a Component Type.
+    """Return the interpretation that an operand names by its Component Type.
 
     Raises:
-        Violation: it names none.
+        Violation: the operand is not a Component Type.
     """
     value = constant(translation, id_, what)
     if value not in _BY_NUMBER:
@@ -88,10 +88,10 @@ def interpretation(translation: Translation, id_: int, what: str) -> Interpretat
 
 
 def matrix_layout(translation: Translation, id_: int) -> VectorMatrixLayout:
-    """Return an operand that names a layout.
+    """Return the layout that an operand names.
 
     Raises:
-        Violation: it names none.
+        Violation: the operand is not a layout.
     """
     value = constant(translation, id_, "the memory layout")
     if value not in set(VectorMatrixLayout):
@@ -186,11 +186,11 @@ class Stride:
 
     Args:
         id_: of the operand; 0 if there is none.
-        layout: of the matrix. An optimal one ignores the stride.
-        rule: that there is one if the layout needs it.
+        layout: of the matrix. An optimal layout ignores the stride.
+        rule: the rule that requires a stride for some layouts.
 
     Raises:
-        Violation: it is missing, or not a 32-bit integer.
+        Violation: the stride is missing, or not a 32-bit integer.
     """
 
     def __init__(self, translation: Translation, id_: int, layout: VectorMatrixLayout, rule: str) -> None:
@@ -200,10 +200,10 @@ class Stride:
         self._number = integer(translation, id_, "the stride") if id_ else None
 
     def values(self) -> np.ndarray:
-        """Return it for each invocation that executes, int64; 0 where it is ignored.
+        """Return the stride of each invocation that executes, int64; 0 if it is ignored.
 
         Raises:
-            Violation: it is not a multiple of 16, or negative.
+            Violation: a stride is negative, or not a multiple of 16.
         """
         machine = self._machine
         lanes = np.flatnonzero(machine.mask)
@@ -219,10 +219,10 @@ class Stride:
 
 
 def element_places(translation: Translation, memory: Memory, stored: StoredMatrix, first: int, stride: int) -> np.ndarray:
-    """Return the byte at which each element of a matrix begins that begins at ``first``, int64 of shape (rows, columns).
+    """Return the first byte of each element of a matrix that begins at byte ``first``, int64 of shape (rows, columns).
 
     Raises:
-        Violation: an optimal layout, and the memory holds no such matrix there (CV-MM-19), or elements are out of bounds.
+        Violation: elements are out of bounds, or the layout is optimal and the memory holds no such matrix there (CV-MM-19).
     """
     size = stored.component.bytes
     if stored.layout.is_optimal:
@@ -251,7 +251,7 @@ def _check_converted(machine: Machine, memory: Memory, stored: StoredMatrix, fir
 
 
 def read_matrix(translation: Translation, places: Places, stored: StoredMatrix, first: int, stride: int) -> np.ndarray:
-    """Return a matrix that begins at byte ``first``, of shape (rows, columns) and its component type's dtype.
+    """Return the matrix that begins at byte ``first``, with shape (rows, columns) and the dtype of its component type.
 
     Args:
         translation: the module.
@@ -260,14 +260,14 @@ def read_matrix(translation: Translation, places: Places, stored: StoredMatrix, 
         first, stride: in bytes.
 
     Raises:
-        Violation: out of bounds, uninitialised, a race, or the shader changes it.
+        Violation: the access is out of bounds, uninitialised or a race, or the shader changes the matrix.
     """
     elements = element_places(translation, places.memory, stored, first, stride)
     return as_numbers(_read(translation, places, elements, stored.number), stored.component)
 
 
 def _read(translation: Translation, places: Places, elements: np.ndarray, type_: Number) -> np.ndarray:
-    """Read elements as if Memory Operands were None and the memory NonWritable (CV-MM-26)."""
+    """Read elements as if the Memory Operands were None and the memory NonWritable (CV-MM-26)."""
     memory, machine = places.memory, translation.machine
     touched = elements[..., None] + np.arange(type_.bytes)
     if not memory.check_bounds(int(elements.min()), int(elements.max()) + type_.bytes):
@@ -292,7 +292,7 @@ class _Bias:
     """The operands Bias, BiasOffset and BiasInterpretation.
 
     Raises:
-        Violation: a static rule does not hold.
+        Violation: they break a static rule.
     """
 
     def __init__(self, translation: Translation, words: Words) -> None:
@@ -307,7 +307,7 @@ class _Bias:
         self._component = found.component
 
     def read(self, count: int) -> np.ndarray:
-        """Return ``count`` elements for each invocation that executes, of shape (these invocations, count), as numbers."""
+        """Return ``count`` elements for each invocation that executes, as numbers of shape (these invocations, count)."""
         type_ = number(self._component.name)
         places = self._pointer.places()
         found = np.empty((places.lanes.size, count), type_.dtype)
@@ -319,13 +319,13 @@ class _Bias:
 
 
 def as_numbers(elements: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Return elements with the signs that their component type says; floats as they are."""
+    """Return elements as numbers: integers with the signedness of their component type, floats unchanged."""
     return elements.view(component.dtype) if component.is_signed else elements
 
 
 @replaceable
 def converted_input(rows: np.ndarray, type_: Number, signed: bool, as_: Interpretation, count: int) -> np.ndarray:
-    """Return input vectors as their interpretation says.
+    """Convert input vectors to their interpretation.
 
     Args:
         rows: the components, (vectors, components); integers unsigned.
@@ -335,7 +335,7 @@ def converted_input(rows: np.ndarray, type_: Number, signed: bool, as_: Interpre
         count: K.
 
     Returns:
-        Numbers of the interpretation's dtype, (vectors, count).
+        Numbers with the interpretation's dtype, (vectors, count).
     """
     if as_.packed:
         packed = np.ascontiguousarray(rows).view(as_.component.dtype)
@@ -347,7 +347,7 @@ def converted_input(rows: np.ndarray, type_: Number, signed: bool, as_: Interpre
     least, most = np.iinfo(target.dtype).min, np.iinfo(target.dtype).max
     if type_.is_float:
         wide: np.ndarray = np.nan_to_num(np.rint(source.astype(np.float64)), nan=0.0)
-        # The bounds of 64-bit integers are not floats; none of those is an interpretation of this device.
+        # Floats cannot represent the bounds of 64-bit integers, but this device has no such interpretation.
         wide = np.clip(wide, float(least), float(most))
         return wide.astype(target.dtype)
     clipped = [min(max(value, int(least)), int(most)) for value in source.reshape(-1).tolist()]
@@ -360,7 +360,7 @@ def _to_float(source: np.ndarray, target: ComponentType) -> np.ndarray:
     wide = source.astype(np.float64)
     largest = _LARGEST.get(target.name)
     if target.bits == 8:
-        # Floats of 16 and 32 bits are numbers of binary32, from which the conversion to 8 bits rounds once.
+        # Binary32 represents all 16- and 32-bit floats, so the conversion to 8 bits rounds only once.
         wide = source.astype(np.float32)
     result = wide.astype(target.dtype)
     if largest is not None:
@@ -370,7 +370,7 @@ def _to_float(source: np.ndarray, target: ComponentType) -> np.ndarray:
 
 
 _Multiply = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
-"""From a matrix (M, K), vectors (n, K) and biases (n, M) to results (n, M)."""
+"""Computes results (n, M) from a matrix (M, K), vectors (n, K) and biases (n, M)."""
 
 
 def _floats(result: CooperativeVector) -> _Multiply:

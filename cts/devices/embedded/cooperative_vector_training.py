@@ -1,6 +1,6 @@
 """OpCooperativeVectorOuterProductAccumulateNV and OpCooperativeVectorReduceSumAccumulateNV (SPV_NV_cooperative_vector, 3.42.X).
 
-Invocations add one after another, in an order that depends on the profile: nothing says which order it is.
+Invocations add one after another, in an order that depends on the profile, because the specification leaves the order open.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def _accumulate(
     Args:
         translation: the module.
         places: the memory, and the invocations that add.
-        elements: of each invocation, the byte at which each element begins.
-        addends: gives what an invocation adds, by its place among them: binary64, of the same shape.
+        elements: for each invocation that adds, the first byte of each element.
+        addends: returns the addends of the n-th of these invocations: binary64, of the same shape.
         type_: of an element.
-        forbidden: why nothing may be written; empty if writing is allowed.
+        forbidden: why writing is not allowed; empty if it is.
     """
     memory, machine = places.memory, translation.machine
     if machine.callback:
@@ -121,13 +121,13 @@ def _accumulate(
 
 @replaceable
 def added(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
-    """Add what one invocation adds, and round each sum to the type of the elements."""
+    """Add the addends of one invocation, and round each sum to the type of the elements."""
     contents, index = memory.view(number(type_.component.name).dtype), elements // type_.bytes
     contents[index] = (contents[index].astype(np.float64) + addends).astype(type_.dtype)
 
 
 def _order(count: int, seed: int) -> list[int]:
-    """Return the order in which so many invocations add."""
+    """Return the order in which ``count`` invocations add."""
     return [int(i) for i in np.random.default_rng(seed).permutation(count)]
 
 

@@ -1,4 +1,4 @@
-"""How many steps an instruction takes: one, and more if it computes with many numbers."""
+"""Counts the steps of an instruction: one, and more if it computes with many numbers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PRODUCTS = frozenset({Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatr
 _TURNS = frozenset(op for op in Op if op.name.startswith(("Atomic", "GroupNonUniform")))
 
 _LANES_A_STEP = 16
-"""How many invocations take their turns in one step, if the invocations of an instruction take turns."""
+"""How many invocations execute in one step, for an instruction that they execute one after another."""
 
 
 def _component_counts(translation: Translation, op: Op, words: Words) -> list[int]:
-    """Return how many components the cooperative vectors among an instruction's result and operands have."""
+    """Return the number of components of each cooperative vector among an instruction's result and operands."""
     typed = GRAMMAR.instructions[op].is_typed
     types = [translation.types[words[0]]] if typed else []
     types += [translation.type_of[id_] for id_ in words[2 if typed else 0 :] if id_ in translation.type_of]
@@ -31,7 +31,7 @@ def _component_counts(translation: Translation, op: Op, words: Words) -> list[in
 
 
 def cost(translation: Translation, op: Op, words: Words, size: int) -> int:
-    """Return the steps that one instruction of a function takes, if its result has ``size`` bytes."""
+    """Return the steps that an instruction takes if its result has ``size`` bytes."""
     if op in _TURNS:
         return 1 + translation.machine.lanes // _LANES_A_STEP
     steps = 1

@@ -1,4 +1,4 @@
-"""The declarations of a module, evaluated for one kernel: everything before its first function."""
+"""Evaluates the declarations of a module for one kernel: everything before its first function."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _VARIABLES = frozenset(
 
 
 _MADE = frozenset({Op.SpecConstantOp, Op.SpecConstantComposite, Op.SpecConstantCompositeReplicateEXT})
-"""Constants that are made of others that specialization may change."""
+"""Instructions that make a constant of other constants, which specialization may change."""
 
 
 def declare(translation: Translation, subgroup_size: int) -> None:
-    """Evaluate everything before the first function, and give the machine its size.
+    """Evaluate everything before the first function, and set the size of the machine.
 
     Raises:
-        Violation: a declaration breaks a static rule; ``index`` of the translation is the instruction.
-        Unsupported: a declaration that the interpreter does not have.
+        Violation: a declaration breaks a static rule; ``translation.index`` is the instruction.
+        Unsupported: the interpreter lacks a declaration.
     """
     _Declarations(translation).run(subgroup_size)
 
@@ -68,7 +68,7 @@ class _Declarations:
         self._late_ids: set[int] = set()
 
     def run(self, subgroup_size: int) -> None:
-        """Evaluate them all."""
+        """Evaluate all declarations."""
         self._check_version()
         self._module.first_function = self._read_declarations()
         self._check_interface()
@@ -85,7 +85,7 @@ class _Declarations:
         self._module.function_instructions = self._module.instructions[self._module.first_function :]
 
     def _check_version(self) -> None:
-        """Refuse instructions that the version of the module does not have."""
+        """Refuse instructions that the module's SPIR-V version does not have."""
         if self._module.version == LATEST:
             return
         version = "{}.{}".format(*self._module.version)
@@ -99,8 +99,9 @@ class _Declarations:
             raise Violation("SPIR-V 2.16.1", f"a module of SPIR-V {version} declares {', '.join(sorted(lacking))} for what it uses")
 
     def _check_interface(self) -> None:
-        """Refuse variables of other storage than Input and Output in the interface of an entry point before SPIR-V 1.4, and blocks of
-        workgroup memory that are mixed with other variables or not decorated."""
+        """Before SPIR-V 1.4, refuse variables in an entry point's interface that are neither Input nor Output.
+
+        Refuse workgroup blocks that are mixed with other workgroup variables or not decorated."""
         self._check_workgroup()
         storage = {id_: storage for id_, storage, _, _ in self._module.variables}
         for id_ in self._interface if self._module.version < (1, 4) else ():
@@ -150,7 +151,7 @@ class _Declarations:
             self._note_layout(op, words)
 
     def _note_layout(self, op: Op, words: Words) -> None:
-        """Note whether a type is explicitly laid out, with all that it is made of."""
+        """Note whether a type and all of its parts are explicitly laid out."""
         module, id_ = self._module, words[0]
         decorations = module.decorations.get(id_, {})
         if op is Op.TypeStruct:
@@ -236,7 +237,7 @@ class _Declarations:
         self._declare_variable(words[1], storage, data, words[4] if len(words) > 4 else 0)
 
     def _declare_variable(self, id_: int, storage: StorageClass, data: int, initializer: int) -> None:
-        """Note a variable whose contents have the type ``data``."""
+        """Note a variable with contents of type ``data``."""
         contents = self._module.types[data]
         if storage not in _VARIABLES:
             raise Unsupported(f"a variable of {storage.name} storage")
@@ -257,7 +258,7 @@ class _Declarations:
         self._module.variables.append((id_, storage, data, initializer))
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
-        """Evaluate a constant, or note it if it needs the number of invocations: a matrix, its length, or a value made from these."""
+        """Evaluate a constant. Defer one that needs the number of invocations: a matrix, its length, or a value made from them."""
         self._module.set_type(words[1], words[0])
         is_length = op is Op.SpecConstantOp and words[2] in LENGTHS
         if is_length or has_matrix(self._module.type_of[words[1]]) or not self._late_ids.isdisjoint(words[2:] if op in _MADE else ()):
@@ -271,7 +272,7 @@ class _Declarations:
         self._module.values[words[1]] = constant_value(self._module, op, words)
 
     def _find_draw(self) -> tuple[int, int, int]:
-        """Check that the entry point is one of the draw's stage, and return how many invocations run, all along x."""
+        """Check that the entry point belongs to the draw's stage. Return the local size: all invocations along x."""
         draw, name = self._module.kernel.draw, self._module.kernel.entry_point
         assert draw is not None
         model = ExecutionModel.Vertex if draw.stage == "vertex" else ExecutionModel.Fragment
@@ -343,4 +344,4 @@ _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType
         Op.UntypedVariableKHR: _Declarations._untyped_variable,
     }
 )
-"""By opcode, the functions that read a declaration that is neither a type nor a constant."""
+"""Opcode -> the function that reads a declaration, for those that are neither types nor constants."""

@@ -1,13 +1,12 @@
 """DecodeFunc and DecodeVectorFunc of OpCooperativeMatrixLoadTensorNV (SPV_NV_cooperative_matrix2, Tensor Layout and View;
 SPV_NV_cooperative_matrix_decode_vector, 3.49.8).
 
-A function is called once for each element that is inside of the tensor. It is not called for elements that the view clips, which keep the
-object's value, nor for elements that get the clamp value: a device is free to call it for them, but its results there are not used
-(F-TA-17).
+This device calls a function once for each element inside of the tensor. It does not call it for elements that the view clips, which keep
+the object's value, or for elements that get the clamp value. A device may call it for these, but must not use the results (F-TA-17).
 
-A device is also free to choose which groups of neighbours the vector function decodes (DV-SEM-02). It may only decode groups whose
-elements are all in the matrix (F-DV-2). This device chooses among them by a seed, for each load and scope instance: all of them, none
-of them, or each with an even chance. So runs with different seeds show a difference between the two functions.
+A device may also choose which groups of neighbours the vector function decodes (DV-SEM-02). It may only decode groups whose elements are
+all in the matrix (F-DV-2). This device chooses by a seed for each load and scope instance: all groups, none, or each with an even chance.
+So runs with different seeds show a difference between the two functions.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _WIDTHS = (2, 4, 8)
 _BLOCK_LOADS = frozenset({Capability.CooperativeMatrixBlockLoadsNV, Capability.CooperativeMatrixDecodeVectorNV})
 
 _SHARES = (1.0, 0.0, 0.5)
-"""Which part of the groups the vector function may decode."""
+"""Which of the groups the vector function decodes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class _Function:
 
     Attributes:
         size: bytes of the pointee of its first parameter.
-        width: components of its result (1: a scalar).
+        width: number of components of its result (1: a scalar).
     """
 
     callback: Callback
@@ -55,11 +54,12 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Elements:
-    """Elements of one scope instance that are decoded, or the first ones of groups.
+    """Elements of one scope instance to decode, or the first elements of groups.
 
     Attributes:
-        instance: its number. ``start``: the address that its pointer leads to.
-        index: the number of each element's block, counted from the pointer: int64 of shape (elements,).
+        instance: number of the scope instance.
+        start: the address to which its pointer points.
+        index: number of each element's block, counted from the pointer: int64 of shape (elements,).
         block, inside: blockCoord and coordInBlock, int64 of shape (dimensions, elements).
     """
 
@@ -70,7 +70,7 @@ class _Elements:
     inside: np.ndarray
 
     def some(self, which: np.ndarray) -> _Elements:
-        """Return the elements that a mask or an array of numbers picks."""
+        """Return the elements that a mask or an array of indices selects."""
         return _Elements(self.instance, self.start, self.index[which], self.block[:, which], self.inside[:, which])
 
 
@@ -127,15 +127,15 @@ class Decode:
         return _Function(callback, size_of(pointee), width)
 
     def elements(self, instance: int, memory: Memory, start: int, layout: Layout, places: Places) -> np.ndarray:
-        """Return the elements that are in the tensor, as the functions return them.
+        """Return the decoded elements that are in the tensor.
 
         Args:
             instance: number of the scope instance that loads.
-            memory, start: the memory that the operand Pointer leads to, and the byte in it.
+            memory, start: the memory into which the operand Pointer points, and the byte offset in it.
             layout, places: where the elements are; at least one is in the tensor.
 
         Returns:
-            an array of shape (elements,) of the component's dtype, in row-major order.
+            An array of shape (elements,) of the component's dtype, in row-major order.
 
         Raises:
             Violation: undefined behaviour.
@@ -160,7 +160,7 @@ class Decode:
         return decoded
 
     def _decode_groups(self, vector: _Function, elements: _Elements, decoded: np.ndarray) -> np.ndarray:
-        """Write the results of the vector function to ``decoded``, and return which elements remain, as a bool array."""
+        """Write the results of the vector function to ``decoded``. Return a bool array of the elements that remain."""
         quotient, component = self._places_in_groups(elements.inside[-1], vector.width)
         key = np.vstack([elements.block, elements.inside[:-1], quotient])
         _, first, group = np.unique(key, axis=1, return_index=True, return_inverse=True)
@@ -170,7 +170,7 @@ class Decode:
         chosen = present.all(axis=1) & self._chosen_groups(self._translation.choices, self._site, elements.instance, first.size)
         if not chosen.any():
             return np.ones(group.size, bool)
-        # The arguments are the lowest element's. All elements of a group have the same coordinates except the last.
+        # The arguments are those for the lowest element. The elements of a group differ only in the last coordinate.
         lowest = elements.some(first[chosen])
         lowest.inside[-1] -= component[first[chosen]]
         parts = self._call(vector, lowest)
@@ -193,7 +193,7 @@ class Decode:
         return found
 
     def _address(self, memory: Memory) -> int:
-        """Return the address of a memory. A buffer that has none for the application gets one here (F-CM2-7)."""
+        """Return the address of a memory. A buffer without an address gets one here (F-CM2-7)."""
         space = self._translation.space
         try:
             found = space.find(memory.base) is memory
@@ -206,7 +206,7 @@ class Decode:
 
 @replaceable
 def chosen_groups(seed: int, site: int, instance: int, count: int) -> np.ndarray:
-    """Return which of ``count`` groups the vector function decodes, bool; ``site`` is the number of the load's instruction."""
+    """Return a bool array: which of ``count`` groups the vector function decodes. ``site`` is the number of the load's instruction."""
     rng = np.random.default_rng([seed, site, instance])
     share = _SHARES[int(rng.integers(len(_SHARES)))]
     return rng.random(count) < share
@@ -214,7 +214,7 @@ def chosen_groups(seed: int, site: int, instance: int, count: int) -> np.ndarray
 
 @replaceable
 def places_in_groups(inside: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of the group in its line of the block, and the component of the vector, for last coordinates in the block."""
+    """Split last coordinates in the block into the number of the group along that dimension, and the component of the vector."""
     quotient, component = np.divmod(inside, width)
     return quotient, component
 

@@ -53,14 +53,14 @@ DEFAULT_MAPPING = "interleaved"
 LIMITS = Limits()
 
 TOLERABLE = frozenset({"F-CM2-6", "F-CM2-10"})
-"""Positions of this suite where the text is silent and shaders of applications differ: the device can warn of them and go on."""
+"""Positions of this suite where the specification is silent and applications differ. The device can warn of them and go on."""
 
 
 class NotTolerable(DeviceError):
-    """The embedded device does not tolerate that a rule is broken.
+    """The embedded device cannot tolerate some of the given rules.
 
     Attributes:
-        rules: their ids.
+        rules: ids of these rules.
     """
 
     def __init__(self, rules: Collection[str]) -> None:
@@ -70,29 +70,29 @@ class NotTolerable(DeviceError):
 
 
 class UnknownMapping(DeviceError):
-    """The embedded device has no mapping of that name."""
+    """The embedded device has no mapping with a name."""
 
 
 class EmbeddedDevice:
-    """A device without hardware, which stops at undefined behaviour.
+    """A software device that stops at undefined behaviour.
 
     Args:
-        profile: what it supports.
-        mapping: how elements of a matrix are spread over invocations, a name of ``elements.MAPPINGS``.
-        strict: whether undefined behaviour raises. If not, reads without a value give zero, and writes without a place are dropped.
-        limits: how much a kernel may take.
-        faults: how it is wrong; by default it is not.
-        tolerated: positions that it only warns of, some of TOLERABLE.
+        profile: the supported features, types and limits.
+        mapping: how elements of a matrix are spread over invocations, a name in ``elements.MAPPINGS``.
+        strict: whether undefined behaviour raises. If not, undefined reads give zero and writes out of bounds are dropped.
+        limits: the most steps and memory of a kernel.
+        faults: deliberate mistakes of the device; by default none.
+        tolerated: positions of which it only warns, some of TOLERABLE.
         observations: collects the mistakes of kernels, and a run goes on after each; None to stop at the first.
-        choices: seed of what it may choose from call to call: which decode function decodes which elements.
+        choices: seed of the device's free choices: which decode function decodes which elements.
 
     Attributes:
-        last_steps: seconds by step of the last run.
+        last_steps: seconds that each step of the last run took.
         warnings: what the last run did against tolerated positions, once each.
 
     Raises:
-        DeviceError: no such mapping.
-        ValueError: a fault is of an instruction that the interpreter does not have.
+        DeviceError: the mapping does not exist.
+        ValueError: a fault is for an instruction that the interpreter lacks.
     """
 
     def __init__(
@@ -139,10 +139,10 @@ class EmbeddedDevice:
 
         Raises:
             NotValidSpirv: the kernel's module is not valid.
-            NotSupported: the module uses something that the interpreter does not have.
+            NotSupported: the module uses something that the interpreter lacks.
             UndefinedBehaviour: the kernel does something that the specification forbids.
-            DeviceTimeout: it does not end within the limit of steps.
-            OutOfMemory: its values would take more memory than the limit.
+            DeviceTimeout: the kernel does not end within the limit of steps.
+            OutOfMemory: the kernel's values would take more memory than the limit.
         """
         pipeline, self._pipeline = self._pipeline, None
         self.last_steps, self.warnings = {}, ()
@@ -165,7 +165,7 @@ class EmbeddedDevice:
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
         self.warnings = pipeline.warnings
-        # A pipeline that stopped halfway is not kept.
+        # Do not keep a pipeline that stopped halfway.
         self._pipeline = pipeline
         return outcomes
 
@@ -181,14 +181,14 @@ class EmbeddedDevice:
             self.last_steps[step.value] = time.perf_counter() - begin
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """Return the answer of a driver with this profile."""
+        """Answer a property command like a driver with this profile."""
         return ask(self._description, call)
 
     def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
         """Convert matrices of cooperative vectors.
 
         Raises:
-            UndefinedBehaviour: the call is not valid.
+            UndefinedBehaviour: the call breaks a valid usage rule.
         """
         return self._converter.convert(call)
 
@@ -200,7 +200,7 @@ class EmbeddedDevice:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Workgroup memory: ``ids`` of the variables that have it, its ``size`` in bytes, and whether they are initialized and aliased."""
+    """Workgroup memory: ``ids`` of its variables, its ``size`` in bytes, and whether the variables are initialized and aliased."""
 
     ids: tuple[int, ...]
     size: int
@@ -257,11 +257,11 @@ class Pipeline:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the kernel does against a tolerated position, once each."""
+        """What the kernel did against tolerated positions, once each."""
         return tuple(self._translation.machine.warnings)
 
     def _connect(self) -> None:
-        """Collect the properties of each variable that every dispatch needs."""
+        """Collect the properties of variables that every dispatch needs."""
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
         self._descriptor_counts: dict[int, int] = {}
@@ -290,7 +290,7 @@ class Pipeline:
                 self._cells.append((id_, Cell(types[pointee], name), read, initializer))
 
     def _connect_workgroup(self, id_: int, data: int, is_initialized: bool) -> None:
-        """Note a variable of workgroup memory, with the others that have its bytes: aliased blocks begin at the same one (WL-ALI-01)."""
+        """Note a workgroup variable. Aliased blocks share memory: all begin at the same byte (WL-ALI-01)."""
         translation = self._translation
         # A variable of another entry point has no memory.
         size = size_of(translation.types[data]) if translation.uses(id_) else 0
@@ -333,7 +333,7 @@ class Pipeline:
         return Outcome(outputs, stray_writes(memories))
 
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
-        """Return the memories of the buffers with their contents. Write their addresses to the push constants."""
+        """Return the buffers' memories with their contents. Write their addresses to the push constants and into buffers."""
         translation, constants = self._translation, self._translation.machine.constants
         forbid = translation.machine.forbid
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
@@ -376,10 +376,10 @@ class Pipeline:
             decorations = translation.decorations.get(id_, {})
             place = decorations.get(Decoration.DescriptorSet, (0,))[0], decorations.get(Decoration.Binding, (-1,))[0]
             descriptors = bound.get(place, {})
-            # Where nothing is bound, any access is out of bounds.
+            # If nothing is bound, any access is out of bounds.
             nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
             if id_ in translation.descriptor_arrays:
-                # An array without a length has as many descriptors as are bound.
+                # An array without a length ends after the last bound descriptor.
                 count = self._descriptor_counts.get(id_, max(descriptors, default=-1) + 1)
                 constants[id_] = DescriptorArray(descriptors, count, nothing)
             else:

@@ -1,4 +1,4 @@
-"""How the embedded device reports a mistake: which instruction broke which rule."""
+"""How the embedded device reports mistakes: which instruction broke which rule."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Violation(Exception):
 
     Attributes:
         rule: a requirement id, a VUID, an F-id, or the section of the SPIR-V specification.
-        text: what happened, in one line. The report puts the instruction before it.
-        is_final: whether the device stops here.
+        text: what happened, in one line. The report prefixes the instruction.
+        is_final: whether the device stops at this violation.
     """
 
     def __init__(self, rule: str, text: str) -> None:
@@ -26,9 +26,9 @@ class Violation(Exception):
 
 
 class Malformed(Exception):
-    """An instruction is not valid SPIR-V: a type or a number does not fit it; the message says which.
+    """An instruction is invalid SPIR-V: one of its types or numbers does not fit. The message says which.
 
-    The translation knows which instruction it is.
+    The translation has the index of the instruction.
     """
 
 
@@ -36,17 +36,17 @@ def need(holds: bool, what: str) -> None:
     """Refuse the instruction unless ``holds``.
 
     Raises:
-        Malformed: with ``what``.
+        Malformed: the condition does not hold; ``what`` is the message.
     """
     if not holds:
         raise Malformed(what)
 
 
 class UndefinedUse(Exception):
-    """An undefined value was computed with, compared, or used as an address or a condition.
+    """An instruction computed with an undefined value, compared it, or used it as an address or a condition.
 
     Attributes:
-        is_final: whether the device stops here. Otherwise the value may spread to the result of the instruction.
+        is_final: whether the device stops at this use. Otherwise the result of the instruction may become undefined.
     """
 
     is_final = False
@@ -57,10 +57,10 @@ class Unsupported(Exception):
 
 
 class NotValidSpirv(DeviceFailure):
-    """The module of a kernel is not a valid one: our defect.
+    """The module of a kernel is invalid: a defect of the suite.
 
     Attributes:
-        word: number of the word, from 0, where it goes wrong.
+        word: number of the invalid word, from 0.
     """
 
     verdict = "error"
@@ -72,10 +72,10 @@ class NotValidSpirv(DeviceFailure):
 
 
 class NotSupported(DeviceFailure):
-    """A module has an instruction, or operands, that the interpreter lacks: our defect, because every case must run on it.
+    """The interpreter lacks an instruction or operand of a module: a defect of the suite, because it must run every case.
 
     Attributes:
-        instruction: its name, with ``Op``.
+        instruction: name of the instruction, with ``Op``.
     """
 
     verdict = "error"
@@ -87,12 +87,12 @@ class NotSupported(DeviceFailure):
 
 
 def enumerant_text(kind: type[NamedNumber], value: int) -> str:
-    """Return the name of an enumerant, or the kind and the number of one that the grammar does not have."""
+    """Return the name of an enumerant, or its kind and number if the grammar does not have it."""
     return kind(value).name if value in kind else f"{kind.__name__} {value}"
 
 
 def instruction_text(spirv: bytes, index: int) -> str:
-    """Return the instruction number ``index`` (from 0) of a module, disassembled."""
+    """Return the disassembly of instruction number ``index`` (from 0) of a module."""
     try:
         return " ".join(instruction_lines(spirv)[index].split())
     except (GeneratorError, IndexError):

@@ -1,4 +1,4 @@
-"""Built-in variables of the stages that a draw runs: each invocation is a lane, in the order of the draw's numbers."""
+"""Built-in variables of the stages that a draw runs. Each invocation is a lane, in the order of its number in the draw."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def check_drawn_built_in(which: int, type_: Type, storage: StorageClass, draw: D
     """Check that a variable can be a built-in of the draw's stage.
 
     Raises:
-        Unsupported: the interpreter has no such built-in there.
-        Malformed: the variable is of another type.
+        Unsupported: the interpreter lacks the built-in in this stage.
+        Malformed: the variable has the wrong type.
     """
     match draw.stage, storage, which:
         case "fragment", StorageClass.Input, BuiltIn.FragCoord:
@@ -34,7 +34,7 @@ def check_drawn_built_in(which: int, type_: Type, storage: StorageClass, draw: D
 
 
 def drawn_built_in(which: int, draw: Draw) -> Value:
-    """Return the value of an input. A fragment is a pixel, whose center FragCoord is; its depth is 0, and 1/w is 1."""
+    """Return the value of an input. A fragment is a pixel: FragCoord is its center, with depth 0 and 1/w 1."""
     lane = np.arange(draw.invocations, dtype=np.uint32)
     if which == BuiltIn.VertexIndex:
         return lane

@@ -1,8 +1,8 @@
-"""Memory that functions of operations on elements read and write (SPV_NV_cooperative_matrix2, 3.49.9).
+"""Checks the memory accesses of functions of per-element operations (SPV_NV_cooperative_matrix2, 3.49.9).
 
-Calls are unordered, and a call may occur more than once (CM2-PE-07). So the memory after such functions is known only if calls for just one
-element write a byte and no call reads it, or if calls update it by one instruction that gives the same result for any number of updates in
-any order, such as OpAtomicOr (F-CM2-10).
+Calls are unordered and may be repeated (CM2-PE-07). So the contents of a byte are known afterwards only in two cases (F-CM2-10): calls for
+just one element write it and no call reads it, or calls update it by one instruction whose updates commute and are idempotent, such as
+OpAtomicOr.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cts.devices.embedded.memory import Memory
 from generators.spirv.enumerants import Op
 
 Forbid = Callable[[str, str], None]
-"""Reports undefined behaviour: a rule, and what breaks it."""
+"""Reports undefined behaviour: takes the broken rule and what happened."""
 
 _RULE = "F-CM2-10"
 
@@ -24,7 +24,7 @@ class ElementAccesses:
     """The accesses of all calls that one instruction makes.
 
     Args:
-        forbid: reports what is not specified.
+        forbid: reports accesses with unspecified results.
     """
 
     def __init__(self, forbid: Forbid) -> None:
@@ -50,9 +50,9 @@ class ElementAccesses:
         """Note that calls write bytes of a memory.
 
         Args:
-            memory: where.
+            memory: the memory.
             places: the bytes, (calls, bytes).
-            elements: the number of the element of each call, (calls,).
+            elements: number of each call's element, (calls,).
 
         Raises:
             Violation: calls for several elements write one of them, or a call reads or updates it.
@@ -73,9 +73,9 @@ class ElementAccesses:
         """Note that calls update bytes of a memory, and that nothing depends on the old contents.
 
         Args:
-            memory: where.
+            memory: the memory.
             places: the bytes, (calls, bytes).
-            op: the atomic instruction; its updates commute, and are idempotent.
+            op: the atomic instruction, whose updates commute and are idempotent.
 
         Raises:
             Violation: a call reads or writes one of them, or updates it by another instruction.

@@ -1,4 +1,4 @@
-"""Which invocation holds which element of a cooperative matrix. A device is free to choose (KHR-LEN-02, KHR-COMP-03)."""
+"""Chooses which invocation holds which element of a cooperative matrix. Any choice is allowed (KHR-LEN-02, KHR-COMP-03)."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def _scattered(rows: int, columns: int, lanes: int) -> np.ndarray:
 MAPPINGS: Mapping[str, Callable[[int, int, int], np.ndarray]] = MappingProxyType(
     {"interleaved": _interleaved, "columns": _columns, "blocked": _blocked, "scattered": _scattered}
 )
-"""By name, the elements (row * columns + column) in the order in which invocations take them in turn.
+"""Name -> the elements (row * columns + column) in the order in which they are dealt to the invocations, one at a time.
 
-``interleaved`` goes along rows and ``columns`` along columns; ``blocked`` gives each invocation a run of neighbours; ``scattered`` has no
+``interleaved`` goes along rows, ``columns`` along columns. ``blocked`` gives each invocation a run of neighbours. ``scattered`` has no
 order."""
 
 
 @remember_small(maxsize=256, elements=lambda _, rows, columns, *__: rows * columns)
 def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
-    """Return the element that component i of invocation l stands for.
+    """Return the element that is component i of invocation l.
 
-    It is int64 of shape (most components, lanes), with NO_ELEMENT where an invocation has fewer components.
+    The result is int64 of shape (most components, lanes), with NO_ELEMENT if an invocation has fewer components.
 
     Raises:
-        CtsError: no such mapping.
+        CtsError: the mapping does not exist.
     """
     if mapping not in MAPPINGS:
         raise CtsError(f"no mapping '{mapping}' of elements to invocations; choose one of {', '.join(MAPPINGS)}")
@@ -61,6 +61,6 @@ def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarr
 
 @remember_small(maxsize=256, elements=lambda _, rows, columns, *__: rows * columns)
 def component_counts(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
-    """Return how many components each invocation has: int64 of shape (lanes,)."""
+    """Return the number of components of each invocation: int64 of shape (lanes,)."""
     counts: np.ndarray = (element_table(mapping, rows, columns, lanes) != NO_ELEMENT).sum(axis=0)
     return counts

@@ -1,4 +1,4 @@
-"""How an instruction on scalars applies to vectors and, where that is allowed, to cooperative matrices."""
+"""Applies instructions on scalars to vectors and, if allowed, to cooperative matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MATRIX_CONVERSIONS = frozenset(
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
 
 USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
-"""Capabilities that each allow an accumulator to become an A or B (CM2-CAP-02)."""
+"""Capabilities, each of which allows to convert an accumulator to A or B (CM2-CAP-02)."""
 
 
 def happens(machine: Machine, condition: Value) -> bool:
@@ -41,7 +41,7 @@ def happens(machine: Machine, condition: Value) -> bool:
 
 
 def where_of(condition: Value) -> Mask | None:
-    """Return a condition as a mask of invocations, for reports; None where it is the same for all, or about elements of a matrix."""
+    """Return a condition as a mask of invocations, for reports; None if it is the same for all, or about elements of a matrix."""
     return condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
 
 
@@ -49,7 +49,7 @@ def apply(translation: Translation, op: Op, words: Words, function: Function) ->
     """Return a function that executes ``function`` on the constituents of the operands ``words[2:]``.
 
     Raises:
-        Violation: a matrix operand where the extension allows none, or operands of different types.
+        Violation: an operand is a matrix that the extension does not allow, or operands have different types.
     """
     result = translation.types[words[0]]
     return apply_to(translation, op, result, words[2:], function)
@@ -106,7 +106,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
 
 
 def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:
-    """Return whether a capability lets a conversion ``op`` change the use, between two types that are otherwise alike (CM2-CVT-01).
+    """Return whether a capability allows conversion ``op`` to change the use, if the types are otherwise alike (CM2-CVT-01).
 
     F-CM2-13 is about the capability of SPV_EXT_cooperative_matrix_maintenance1.
     """

@@ -1,13 +1,13 @@
-"""The one seam through which tests make an embedded device wrong, in a way that they choose.
+"""Faults: the only way for tests to give an embedded device deliberate mistakes.
 
-A fault takes the function that performs something and returns the function that performs it instead, with the same parameters::
+A fault takes the function that performs an operation, and returns its replacement with the same parameters::
 
     def always_full(built_in):
         return lambda translation, which, type_: 32 if which == BuiltIn.SubgroupSize else built_in(translation, which, type_)
 
     EmbeddedDevice(profile, faults=Faults(operations={workgroup.built_in: always_full}))
 
-Faults are applied when a pipeline is made, so a device without faults calls its own functions directly.
+Faults are applied when a pipeline is created, so a device without faults calls its own functions directly.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _OPERATIONS: dict[Callable[..., Any], str] = {}
 
 
 class NoSuchFault(ValueError):
-    """A fault is of an operation or an instruction that the device does not have."""
+    """A fault is for an operation or an instruction that the device does not have."""
 
 
 def replaceable(function: Function) -> Function:
-    """Declare an operation that faults may replace. The device never calls it by its name, but as ``faults.performing(function)``."""
+    """Declare an operation that faults may replace. The device calls it only through ``faults.performing(function)``."""
     _OPERATIONS[function] = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
     return function
 
 
 def operations() -> tuple[str, ...]:
-    """Return the names of all operations that faults may replace, in alphabetical order: ``module.function``."""
+    """Return the names (``module.function``) of all operations that faults may replace, in alphabetical order."""
     return tuple(sorted(_OPERATIONS.values()))
 
 
 @dataclass(frozen=True)
 class Faults:
-    """How a device is wrong.
+    """The deliberate mistakes of a device.
 
     Attributes:
-        instructions: by opcode the fault of its handler. A handler takes the translation and the operands of an instruction, and returns
-            what executes it (see ``translation``).
-        operations: by operation its fault. An operation is a function of this package that is marked ``replaceable``.
+        instructions: opcode -> the fault of its handler. A handler takes the translation and the operands of an instruction, and returns
+            a function that executes it (see ``translation``).
+        operations: operation -> its fault. An operation is a function of this package that is marked ``replaceable``.
 
     Raises:
-        NoSuchFault: a function is not such an operation.
+        NoSuchFault: a function is not an operation.
     """
 
     instructions: Mapping[Op, Fault] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Execution modes of float arithmetic (SPV_KHR_float_controls; Vulkan, "Precision and Operation of SPIR-V Instructions").
 
-The device computes as its host does: to nearest, ties to even, with denormals, infinities, signed zeros and NaN. So RoundingModeRTE,
-DenormPreserve and SignedZeroInfNanPreserve ask for nothing else. RoundingModeRTZ corrects results toward zero, and DenormFlushToZero
-makes denormal results zero.
+The device computes like its host: to nearest, ties to even, with denormals, infinities, signed zeros and NaN. So RoundingModeRTE,
+DenormPreserve and SignedZeroInfNanPreserve change nothing. RoundingModeRTZ corrects results toward zero, and DenormFlushToZero makes
+denormal results zero.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ _MODES = frozenset((*_DENORMALS, *_ROUNDING, ExecutionMode.SignedZeroInfNanPrese
 _IEEE = frozenset({"f16", "f32", "f64"})
 _ROUNDED = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FConvert, Op.MatrixTimesScalar, Op.VectorTimesScalar})
 _FLUSHED = _ROUNDED | {Op.FDiv, Op.FNegate, Op.FRem, Op.FMod, Op.ExtInst}
-"""Instructions that the modes name, of those that the device has a result to correct of. Extended instructions that are not on the list
-do not ask."""
+"""The instructions that the modes name and whose results the device corrects. It does not correct other extended instructions."""
 
 
 def note_mode(translation: Translation, words: Words) -> None:
-    """Note an execution mode of the entry point, if it is one of these.
+    """Note an execution mode of the entry point, if it is a mode of float arithmetic.
 
     Raises:
-        Violation: it excludes another one of the same width.
+        Violation: it contradicts another mode of the same width.
     """
     mode = words[1]
     if mode not in _MODES:
@@ -51,7 +50,7 @@ def note_mode(translation: Translation, words: Words) -> None:
 
 @dataclass(frozen=True)
 class Corrections:
-    """Say how a result changes: ``truncates`` rounds it toward zero, ``flushes`` makes denormals zero."""
+    """The corrections of a result: ``truncates`` rounds it toward zero, ``flushes`` makes denormals zero."""
 
     truncates: bool = False
     flushes: bool = False
@@ -68,7 +67,7 @@ def corrections(translation: Translation, op: Op, number: Number) -> Corrections
 
 
 def corrected(translation: Translation, op: Op, number: Number, function: Function) -> Function:
-    """Return ``function``, which computes ``op`` to nearest, with its results as the modes ask for them."""
+    """Return ``function``, which computes ``op`` to nearest, with its results corrected for the modes."""
     if not translation.float_modes or not number.is_float:
         return function
     asked = translation.faults.performing(corrections)(translation, op, number)
@@ -101,7 +100,7 @@ def _exact(op: Op, operands: tuple[float, ...]) -> Fraction:
 
 
 def _truncated(op: Op, result: np.ndarray, operands: tuple[Value, ...]) -> np.ndarray:
-    """Return results to nearest, each moved toward zero by one step where it is farther from zero than the exact one."""
+    """Truncate results to nearest: move each one a step toward zero if it is farther from zero than the exact result."""
     lists = [np.broadcast_to(np.asarray(operand), result.shape).astype(np.float64).ravel().tolist() for operand in operands]
     found = result.ravel().copy()
     for at, exact in enumerate(zip(*lists, strict=True)):

@@ -1,4 +1,4 @@
-"""How control flows between the blocks of a function, and whether each value is computed on every path to its uses."""
+"""Checks how control flows between the blocks of a function, and that each value is computed on every path to its uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Flow:
     """The blocks of one function.
 
     Attributes:
-        first: number of its first block. Blocks are numbered through the module.
+        first: number of its first block. Blocks are numbered throughout the module.
         blocks: label -> number.
         uses: (block of the definition, block of the use) -> the id and the instruction of the first such use.
         phis: block and instruction of each OpPhi.
@@ -29,14 +29,14 @@ class Flow:
         self.blocks[label] = number
 
     def leads(self, block: int, labels: Sequence[int], instruction: Instruction, ends: bool) -> None:
-        """Note that an instruction of ``block`` names labels, to which control goes if it ``ends`` the block."""
+        """Note the labels that an instruction of ``block`` names. If it ``ends`` the block, control goes to them."""
         self._leads.append((block, labels, instruction, ends))
 
     def check(self, homes: dict[int, int]) -> None:
-        """Check labels, phis and uses at the end of the function; ``homes`` has the block of each value.
+        """Check labels, phis and uses at the end of the function. ``homes`` has the block of each value.
 
         Raises:
-            NotSpirv: one of them is wrong.
+            NotSpirv: one of them is invalid.
         """
         ways = self._ways()
         if not self.uses and not self.phis:
@@ -87,7 +87,7 @@ def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:
 
 
 def _dominators(first: int, ways: dict[int, list[int]], before: dict[int, set[int]]) -> dict[int, int]:
-    """Return the immediate dominator of each block that can be reached; the first block is its own."""
+    """Return the immediate dominator of each reachable block. The first block is its own."""
     order = _reverse_postorder(first, ways)
     rank = {block: place for place, block in enumerate(order)}
     found = {first: first}

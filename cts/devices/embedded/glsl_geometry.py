@@ -30,7 +30,7 @@ def _dot(one: Parts, other: Parts) -> np.ndarray:
 
 
 def _floats(translation: Translation, words: Words, count: int) -> list[int]:
-    """Return the operands, of which the first ``count`` have one type of floats."""
+    """Check that the first ``count`` operands have the same float type. Return all operands."""
     operands = list(words[4:])
     types = {translation.type_of[id_] for id_ in operands[:count]}
     fits = len(types) == 1 and kind_of(element_of(next(iter(types)))) is TypeKind.FLOAT
@@ -39,9 +39,9 @@ def _floats(translation: Translation, words: Words, count: int) -> list[int]:
 
 
 def _of_vectors(count: int, same: int, to_scalar: bool) -> Handler:
-    """Return the handler of an instruction with ``count`` operands, of which the first ``same`` have one type.
+    """Return the handler of an instruction with ``count`` operands, the first ``same`` of which have one type.
 
-    The result is a component with ``to_scalar``; else it has the type of the operands.
+    With ``to_scalar`` the result is a component; otherwise it has the type of the operands.
     """
 
     def handler(translation: Translation, words: Words) -> Run:
@@ -112,7 +112,7 @@ def _square(translation: Translation, words: Words) -> tuple[int, np.dtype]:
 
 
 def _stacked(columns: Value) -> np.ndarray:
-    """Return a matrix, or one for each invocation: binary64 of shape (…, rows, columns)."""
+    """Return one matrix, or one for each invocation: binary64 of shape (…, rows, columns)."""
     parts = [np.asarray(part).astype(np.float64) for column in columns for part in column]
     size = len(columns)
     flat = np.stack(np.broadcast_arrays(*parts), axis=-1)
@@ -155,4 +155,4 @@ COMBINING: Mapping[GlslStd450, tuple[int, Handler]] = MappingProxyType(
         GlslStd450.MatrixInverse: (1, _inverse),
     }
 )
-"""Instructions that combine components: the number of operands, and the handler."""
+"""Instruction that combines components -> its number of operands and its handler."""

@@ -1,4 +1,4 @@
-"""Extended instructions of GLSL.std.450 that pack numbers into bits, and that split a number."""
+"""Extended instructions of GLSL.std.450 that pack, unpack or split numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _split(word: Value, width: int) -> list[np.ndarray]:
 
 
 def _normalized(width: int, signed: bool) -> tuple[Callable[[Value], np.ndarray], Callable[[np.ndarray], Value]]:
-    """Return a function that makes the bits of a normalized number, and one that reads them."""
+    """Return a function that encodes a normalized number as bits, and one that decodes it."""
     scale = float((1 << width - 1) - 1 if signed else (1 << width) - 1)
     low, unsigned, dtype = (-1.0 if signed else 0.0), np.dtype(f"u{width // 8}"), np.dtype(f"{'i' if signed else 'u'}{width // 8}")
 
@@ -105,7 +105,7 @@ def _unpack_double(translation: Translation, words: Words) -> Run:
 
 
 def _both(type_: Type, function: Callable[[Value], tuple[Value, Value]]) -> Callable[[Value], tuple[Value, Value]]:
-    """Return ``function`` for scalars or, of a vector, for each component."""
+    """Return ``function`` applied to a scalar, or to each component of a vector."""
     if not shape_of(type_):
         return function
 
@@ -131,7 +131,7 @@ def _frexp(value: Value) -> tuple[Value, Value]:
 
 
 def _two_parts(function: Callable[[Value], tuple[Value, Value]], through_pointer: bool) -> Handler:
-    """Return the handler of an instruction that gives two numbers: a struct, or one of them and the other through a pointer."""
+    """Return the handler of an instruction with two results: in a struct, or the second one through a pointer."""
 
     def handler(translation: Translation, words: Words) -> Run:
         values, machine, operand = translation.values, translation.machine, words[4]
@@ -195,4 +195,4 @@ PACKING: Mapping[GlslStd450, tuple[int, Handler]] = MappingProxyType(
         GlslStd450.Ldexp: (2, _ldexp),
     }
 )
-"""Instructions that pack, unpack and take apart: the number of operands, and the handler."""
+"""Instruction that packs, unpacks or splits -> its number of operands and its handler."""

@@ -25,7 +25,7 @@ def _like(x: Value, result: Value) -> Value:
 
 
 def _wide(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return a function that computes a function of floats in at least binary32 and rounds once."""
+    """Return a version of a function of floats that computes in at least binary32 and rounds once."""
 
     def apply(*operands: Value) -> Value:
         found = [np.asarray(x) for x in operands]
@@ -71,7 +71,7 @@ _PLACES: Mapping[GlslStd450, Callable[[Value], Value]] = MappingProxyType(
         GlslStd450.FindSMsb: lambda x: _bit(_without_sign(x)),
     }
 )
-"""What gives the number of a bit of 32-bit integers."""
+"""Instructions that return the number of a bit of 32-bit integers."""
 
 _SIGNED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
     {
@@ -138,7 +138,7 @@ _TWO = frozenset(
 _OPERANDS: Mapping[int, int] = MappingProxyType(
     {int(which): 3 if which in _THREE else 2 if which in _TWO else 1 for table in (_UNSIGNED, _SIGNED, _FLOAT, _PLACES) for which in table}
 )
-"""By instruction, the number of its operands."""
+"""Instruction -> the number of its operands."""
 
 _CLAMPS = frozenset({GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp})
 
@@ -199,7 +199,7 @@ _UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.Atan2: lambda y, x: np.equal(x, 0) & np.equal(y, 0),
     }
 )
-"""Which operands leave the result undefined."""
+"""Instruction -> a function that says for which operands the result is undefined."""
 
 
 def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:
@@ -214,7 +214,7 @@ def _defined(translation: Translation, function: Callable[..., Value], which: Gl
 
 
 def _counted(operands: int, handler: Handler) -> Handler:
-    """Return ``handler`` for instructions with that number of operands."""
+    """Return ``handler`` with a check of the number of operands."""
 
     def counted(translation: Translation, words: Words) -> Run:
         name = GlslStd450(words[3]).name
@@ -229,7 +229,7 @@ def _counted(operands: int, handler: Handler) -> Handler:
 _SHAPED: Mapping[GlslStd450, Handler] = MappingProxyType(
     {which: _counted(count, handler) for table in (PACKING, COMBINING) for which, (count, handler) in table.items()}
 )
-"""Instructions whose operands have other types than the result, or that combine components."""
+"""Instructions whose operands and result have different types, or that combine components."""
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.ExtInst: _extended})
 """The handler of extended instructions."""

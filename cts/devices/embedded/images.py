@@ -1,6 +1,6 @@
-"""Images: reads, writes, fetches, samples and queries (SPIR-V 3.42.10), of one level and one sample.
+"""Images of one level and one sample: reads, writes, fetches, samples and queries (SPIR-V 3.42.10).
 
-How exactly a sampler weighs texels is the device's choice; this one computes in binary64 and rounds once.
+A device chooses the precision of a sampler's weights. This device computes in binary64 and rounds once.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ RULE = "Vulkan, Texel Coordinate Validation"
 _LOD, _CONST_OFFSET, _OFFSET, _MAKE_AVAILABLE, _MAKE_VISIBLE, _NON_PRIVATE = 0x2, 0x8, 0x10, 0x100, 0x200, 0x400
 _KNOWN = _LOD | _CONST_OFFSET | _OFFSET | _MAKE_AVAILABLE | _MAKE_VISIBLE | _NON_PRIVATE | 0x800 | 0x1000 | 0x2000
 _WITH_OPERAND = 0x1 | _LOD | _CONST_OFFSET | _OFFSET | 0x20 | 0x40 | 0x80 | _MAKE_AVAILABLE | _MAKE_VISIBLE
-"""Image Operands (SPIR-V 3.14), by their bits. Volatile and the two extensions of integers change nothing here."""
+"""Bits of the Image Operands (SPIR-V 3.14). Volatile, SignExtend and ZeroExtend change nothing here."""
 
 _NON_PRIVATE_ACCESS = int(MemoryAccess.NonPrivatePointer)
 
 _COORDINATES: Mapping[int, int] = MappingProxyType({0: 1, 1: 2, 2: 3, 5: 1})
-"""By Dim (1D, 2D, 3D, Buffer), how many coordinates a texel has."""
+"""Dim (1D, 2D, 3D, Buffer) -> the number of coordinates of a texel."""
 
 Coordinates = list[np.ndarray]
 
 
 @dataclass(frozen=True)
 class _Operands:
-    """Image Operands: how an access takes part in ordering, and the ids of offset and level, 0 where there is none."""
+    """Image Operands: how an access takes part in ordering, and the ids of offset and level, 0 if there is none."""
 
     manner: Manner
     offset: int
@@ -74,7 +74,7 @@ def _type_of(translation: Translation, id_: int) -> ImageType:
 
 
 def _whole(translation: Translation, id_: int, count: int) -> Callable[[], Coordinates]:
-    """Return a function that gives ``count`` integer coordinates, int64 of shape (invocations,)."""
+    """Return a function that returns ``count`` integer coordinates, each int64 of shape (invocations,)."""
     type_, lanes, values = translation.type_of[id_], translation.machine.lanes, translation.values
     element = element_of(type_)
     need(isinstance(element, Number) and not element.is_float, "the coordinates are not integers")
@@ -113,7 +113,7 @@ def _channel_type(format_: Format) -> Number:
 
 
 def _opened(format_: Format, raw: Value, to: Number) -> Value:
-    """Return a channel as a component of a texel."""
+    """Decode a channel to a component of a texel."""
     if isinstance(raw, Undefined):
         return raw
     component = format_.component
@@ -129,7 +129,7 @@ def _opened(format_: Format, raw: Value, to: Number) -> Value:
 
 
 def _closed(format_: Format, value: np.ndarray, from_: Number) -> np.ndarray:
-    """Return a component of a texel as a channel's bits, or as a float."""
+    """Encode a component of a texel as a channel: its bits, or a float."""
     component = format_.component
     if format_.normalized:
         low = -1.0 if component.is_signed else 0.0
@@ -146,7 +146,7 @@ def _check_kind(format_: Format, type_: Number, what: str) -> None:
 
 
 def _texel(machine: Machine, place: ImagePlace, at: Coordinates, to: Number, manner: Manner) -> list[Value]:
-    """Return the four components of a texel whose coordinates are inside of the image."""
+    """Return the four components of a texel inside of the image."""
     format_ = place.slot.format
     _check_kind(format_, to, "read")
     first = np.broadcast_to(_first_byte(place, at), machine.lanes)
@@ -199,7 +199,7 @@ def _read(translation: Translation, words: Words) -> Run:
 
 
 def _write(translation: Translation, words: Words) -> Run:
-    """Return a function that writes a texel (OpImageWrite). A texel outside of the image is not written, and that is defined."""
+    """Return a function that writes a texel (OpImageWrite). Writes outside of the image are defined: they do nothing."""
     machine, values = translation.machine, translation.values
     type_ = _type_of(translation, words[0])
     coordinates = _whole(translation, words[1], _COORDINATES[type_.dim] + type_.is_arrayed)
@@ -243,7 +243,7 @@ def _wrapped(x: np.ndarray, size: int, mode: AddressMode) -> np.ndarray:
 
 
 def _sample(translation: Translation, words: Words) -> Run:
-    """Return a function that samples an image (OpImageSampleExplicitLod): there is one level, so the level of detail has no effect."""
+    """Return a function that samples an image (OpImageSampleExplicitLod). The level of detail has no effect on one level."""
     machine, values = translation.machine, translation.values
     type_ = _type_of(translation, words[2])
     count = _COORDINATES[type_.dim]
@@ -300,8 +300,8 @@ def _size(translation: Translation, words: Words) -> Run:
     return run
 
 
-def _one(translation: Translation, words: Words) -> Run:  # noqa: ARG001
-    """Return a function that gives the number of levels, or of samples."""
+def _one(translation: Translation, words: Words) -> Run:  # noqa: ARG001 (the parameters of every handler)
+    """Return a function that returns the number of levels or samples: 1."""
     return lambda: 1
 
 
@@ -316,7 +316,7 @@ def _same(translation: Translation, words: Words) -> Run:
 
 
 def _texel_pointer(translation: Translation, words: Words) -> Run:
-    """Return a function that makes a pointer to a texel for an atomic (OpImageTexelPointer)."""
+    """Return a function that returns a pointer to a texel for an atomic (OpImageTexelPointer)."""
     machine, values, pointer = translation.machine, translation.values, words[2]
     type_ = translation.pointee(pointer)
     need(isinstance(type_, ImageType) and type_.dim in _COORDINATES, "the pointer leads to no image")

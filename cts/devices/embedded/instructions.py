@@ -75,14 +75,14 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         for op, handler in group.HANDLERS.items()
     }
 )
-"""By opcode, the handlers of all groups. A new group of instructions joins here."""
+"""Opcode -> handler, of all groups. Add a new group of instructions here."""
 
 
 def handlers_with(faults: Faults) -> Mapping[Op, Handler]:
     """Return the handlers of a device with ``faults``, by opcode.
 
     Raises:
-        NoSuchFault: a fault is of an instruction that the interpreter does not have.
+        NoSuchFault: a fault is for an instruction that the interpreter lacks.
     """
     if not faults.instructions:
         return HANDLERS

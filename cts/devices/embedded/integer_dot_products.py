@@ -38,7 +38,7 @@ def _parts(translation: Translation, operand: int, signed: bool, is_packed: bool
 
 
 def _dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
-    """Return the handler of a dot product whose operands are signed as ``signs`` says; the result is signed if one of them is."""
+    """Return the handler of a dot product. ``signs`` has the signedness of the operands; the result is signed if one of them is."""
 
     def handler(translation: Translation, words: Words) -> Run:
         type_, values = translation.number_of(translation.types[words[0]]), translation.values

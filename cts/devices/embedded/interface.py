@@ -1,4 +1,4 @@
-"""The resources that a module needs from outside: buffers, push constants and specialization constants."""
+"""Reads the external resources of a module: buffers, push constants and specialization constants."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.Unifo
 
 @dataclass(frozen=True)
 class Binding:
-    """A buffer of a module; several variables may mean the same one.
+    """A buffer of a module. Several variables may refer to the same buffer.
 
     Attributes:
-        name: of the first of its variables.
-        descriptor_set, binding: where it is bound.
+        name: name of the first of its variables.
+        descriptor_set, binding: of the descriptor.
         is_uniform: whether it is a uniform buffer.
         is_written: whether the module may write it.
-        element: component type of its first array, or of its first member; None if it has no numbers.
-        bytes: its size without a runtime array at its end. ``stride``: bytes of an element of that array, 0 where there is none.
+        element: component type of its first array or first member; None if it has no numbers.
+        bytes: its size without a runtime array at its end.
+        stride: bytes of an element of that array; 0 if there is none.
         is_image: whether it is an image, a sampler or both.
     """
 
@@ -57,10 +58,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Interface:
-    """The resources that a module needs from outside.
+    """The external resources of a module.
 
     Attributes:
-        entry_point: its name.
+        entry_point: name of the entry point.
         bindings: in the order of sets and bindings.
         push_constants: name, byte offset and type of each member of the block, ``u64`` for an address, with the number of components.
         push_constant_bytes: size of the block.
@@ -78,7 +79,8 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
     """Return the names of a module's entry points for compute.
 
     Raises:
-        NotValidSpirv: it is not a module. NotSupported: it has an instruction that the grammar does not have.
+        NotValidSpirv: ``spirv`` is not a module.
+        NotSupported: the module has an instruction that the grammar lacks.
     """
     try:
         words = [instruction.operands for instruction in read_instructions(spirv) if instruction.op is Op.EntryPoint]
@@ -90,7 +92,7 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:
-    """Return the resources that a module needs.
+    """Return the external resources of a module.
 
     Raises:
         NotValidSpirv, NotSupported: the module cannot be read; the message says why.

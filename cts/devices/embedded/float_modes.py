@@ -29,7 +29,7 @@ _MODES = frozenset((*_DENORMALS, *_ROUNDING, ExecutionMode.SignedZeroInfNanPrese
 _IEEE = frozenset({"f16", "f32", "f64"})
 _ROUNDED = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FConvert, Op.MatrixTimesScalar, Op.VectorTimesScalar})
 _FLUSHED = _ROUNDED | {Op.FDiv, Op.FNegate, Op.FRem, Op.FMod, Op.ExtInst}
-"""The instructions that the modes name and whose results the device corrects. It does not correct other extended instructions."""
+"""The instructions whose results the modes flush. glsl_std_450 corrects only some extended instructions."""
 
 
 def note_mode(translation: Translation, words: Words) -> None:

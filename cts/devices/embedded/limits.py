@@ -1,4 +1,4 @@
-"""How much a module may use. Memory is counted before it is taken and steps while they run; no clock is involved."""
+"""Limits how much a module may use. Memory is counted before it is allocated, steps while they run. No clock is involved."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from cts.devices.embedded.spirv_types import Array, Bool, MatrixType, Number, St
 from generators.types import Scope
 
 ELEMENTS_A_STEP = 1 << 10
-"""How many numbers an instruction may compute with in one step."""
+"""How many numbers an instruction can compute with in one step."""
 
 MAX_DEPTH = 48
 """How deeply types may be nested. Functions that read and write values recurse as deeply."""
 
 MAX_PARTS = 1 << 14
-"""How many parts a type may have, an array's element counted once: as many as a structure may have members (SPIR-V 2.17)."""
+"""How many parts a type may have, counting an array's element once: the most members of a structure (SPIR-V 2.17)."""
 
 MAX_ELEMENTS = 1 << 20
-"""How many elements a cooperative matrix may have in all its instances of a workgroup. Some computations take 100 bytes for each."""
+"""How many elements all instances of a cooperative matrix in a workgroup may have. Some computations take 100 bytes for each."""
 
 MAX_CALL_DEPTH = 32
 """How deeply calls may be nested."""
@@ -27,15 +27,15 @@ MAX_CALL_DEPTH = 32
 _LANE_BYTES = 8
 _SCALAR_BYTES = 64
 _SHADOW = 26
-"""How many bytes a byte of workgroup memory takes, with the records of its readers and writers."""
+"""Host bytes for each byte of workgroup memory, including the records of its readers and writers."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one kernel may take.
+    """How much one kernel may use.
 
     Attributes:
-        steps: for one dispatch. An instruction takes one, and one more for each 1,024 numbers that it computes with.
+        steps: for one dispatch. An instruction takes one step, and one more for each 1,024 numbers with which it computes.
         memory: bytes for all values of a module, its variables and its workgroup memory together.
     """
 
@@ -48,9 +48,10 @@ class Extent:
     """How large a type is.
 
     Attributes:
-        depth: how deeply types are nested in it. ``parts``: how many there are, an array's element counted once.
-        scalars: numbers and booleans that a value holds, without matrices.
-        matrices: by scope, bytes of the matrices in one instance of the scope.
+        depth: how deeply types are nested in it.
+        parts: number of types in it, counting an array's element once.
+        scalars: numbers and booleans in a value, without matrices.
+        subgroup_bytes, workgroup_bytes: bytes of the matrices of that scope, in one instance of it.
     """
 
     depth: int = 1
@@ -60,15 +61,15 @@ class Extent:
     workgroup_bytes: int = 0
 
     def value_bytes(self, lanes: int, subgroups: int) -> int:
-        """Return the bytes that a value takes at most, if each invocation has its own."""
+        """Return the most bytes that a value takes, if each invocation has its own."""
         return self.scalars * (lanes * _LANE_BYTES + _SCALAR_BYTES) + self.subgroup_bytes * subgroups + self.workgroup_bytes
 
 
 def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
-    """Return the extent of a type, from the extents of the types that it is made of.
+    """Return the extent of a type, from the extents of its parts.
 
     Raises:
-        Unsupported: it is deeper, or has more parts, than the interpreter allows.
+        Unsupported: it is deeper or has more parts than the interpreter allows.
     """
     match type_:
         case Vector():
@@ -108,7 +109,7 @@ class Budget:
     """The memory that is left for a kernel.
 
     Attributes:
-        left: bytes.
+        left: remaining bytes.
     """
 
     def __init__(self, limit: int) -> None:
@@ -116,7 +117,7 @@ class Budget:
         self.left = limit
 
     def take(self, size: int, what: str, id_: int) -> None:
-        """Take ``size`` bytes for ``what``, which belongs to an id.
+        """Take ``size`` bytes for an id; ``what`` says what it is.
 
         Raises:
             Exhausted: fewer are left.
@@ -127,7 +128,7 @@ class Budget:
         self.left -= size
 
     def take_shared(self, size: int, id_: int) -> None:
-        """Take workgroup memory of ``size`` bytes, with its records, for a variable.
+        """Take ``size`` bytes of workgroup memory for a variable, plus memory for its records.
 
         Raises:
             Exhausted: less is left.
@@ -136,4 +137,4 @@ class Budget:
 
 
 class Exhausted(Exception):
-    """A module asks for more memory than it may have; the message says what for."""
+    """A module needs more memory than it may have. The message says for what."""

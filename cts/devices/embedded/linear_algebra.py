@@ -1,4 +1,4 @@
-"""Products of matrices of OpTypeMatrix, which are tuples of columns, and of vectors (SPIR-V 3.52.13)."""
+"""Products of vectors and OpTypeMatrix matrices, which are tuples of columns (SPIR-V 3.52.13)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from generators.spirv.enumerants import Op
 
 
 def is_columns(type_: Type) -> bool:
-    """Return whether a type is a matrix of OpTypeMatrix: an array of columns."""
+    """Return whether a type is an OpTypeMatrix: an array of columns."""
     return isinstance(type_, Array) and isinstance(type_.element, Vector)
 
 
@@ -46,7 +46,7 @@ def _sum(products: list[Value]) -> Value:
 
 
 def _combined(columns: Value, weights: Value) -> Value:
-    """Return the columns of a matrix, each times its weight, added."""
+    """Return the weighted sum of the columns of a matrix."""
     return tuple(_sum([column[row] * weight for column, weight in zip(columns, weights, strict=True)]) for row in range(len(columns[0])))
 
 
@@ -108,4 +108,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.OuterProduct: _outer_product,
     }
 )
-"""Handlers of products with matrices of OpTypeMatrix."""
+"""Handlers of products with OpTypeMatrix matrices."""

@@ -31,12 +31,15 @@ _WIDEST_ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class _Operands:
-    """The operands that a load and a store have in common, as known before it runs.
+    """The static part of the operands that loads and stores have in common.
 
     Attributes:
-        pointer, stride: ids. ``stride_type``: type of the stride.
+        matrix: type of the matrix.
+        pointer, stride: ids.
+        stride_type: type of the stride.
         unit: bytes of the pointee, the unit of the stride.
-        row_major: the layout.
+        scalar_bytes: least alignment of the pointer in bytes.
+        row_major: whether the layout is row-major.
         access: alignment and ordering.
     """
 
@@ -61,7 +64,7 @@ class _Operands:
 
 @remember_small(maxsize=256, elements=lambda rows, columns, *_: rows * columns)
 def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size: int) -> np.ndarray:
-    """Return the bytes from the pointer to each element, int64 of shape (rows, columns).
+    """Return the byte offset of each element from the pointer, int64 of shape (rows, columns).
 
     Element (row, column) is at row * stride + column * size in a row-major matrix, and at column * stride + row * size in a column-major
     one (KHR-LOAD-03, KHR-LOAD-04).
@@ -82,7 +85,7 @@ def _row_major(translation: Translation, id_: int) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an instruction accesses a matrix: ids of the pointer and, if there is one, the stride; the layout; the Memory Operands."""
+    """Where an instruction accesses a matrix: ids of pointer and stride (if any), the layout, and the Memory Operands."""
 
     pointer: int
     stride: int | None
@@ -107,9 +110,9 @@ def _operands(translation: Translation, place: Place, matrix: MatrixType, what: 
 
 
 def _units(translation: Translation, pointer: int, matrix: MatrixType) -> tuple[int, int]:
-    """Return the bytes that a stride counts, and to how many bytes a pointer is aligned at least.
+    """Return the unit of a stride and the least alignment of a pointer, both in bytes.
 
-    Through an untyped pointer a stride counts bytes (UP-MAT-02), and the memory is accessed as elements of the matrix.
+    With an untyped pointer, a stride counts bytes (UP-MAT-02), and the memory is accessed as elements of the matrix.
     """
     if translation.is_untyped(pointer):
         return 1, matrix.number.bytes
@@ -125,7 +128,8 @@ class _Group:
 
     Attributes:
         instances: their numbers.
-        places, strides: of all instances, byte offsets of the pointers and strides in bytes.
+        places: for all instances, byte offsets of their pointers in the memory.
+        strides: for all instances, in bytes.
     """
 
     memory: Memory
@@ -159,7 +163,7 @@ def _groups(machine: Machine, operands: _Operands, values: list[Value]) -> list[
 
 
 def _by_instance(machine: Machine, place: Offset, operands: _Operands) -> list[int]:
-    """Return the place of each instance."""
+    """Return the pointer's offset or address for each instance."""
     uniform = machine.uniform(place, operands.matrix.scope, "the pointer")
     return uniform.tolist() if isinstance(uniform, np.ndarray) else [uniform] * machine.instances(operands.matrix.scope)
 
@@ -182,7 +186,7 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
-    """Return the bytes that an instance accesses: one run if there is nothing between the lines."""
+    """Return the bytes that an instance accesses: a slice if there are no gaps between rows (or columns)."""
     line = operands.line_bytes
     if stride == line or operands.lines == 1:
         return slice(place, place + line * operands.lines)
@@ -197,7 +201,7 @@ def _bytes_of(places: np.ndarray, size: int) -> np.ndarray:
 
 
 def _place(translation: Translation, pointer: int, words: Words) -> Place:
-    """Return the place of which ``words`` are the layout, the stride if there is one, and the Memory Operands."""
+    """Return a place. ``words`` are the layout, the stride if any, and the Memory Operands."""
     return Place(pointer, words[1] if len(words) > 1 else None, _row_major(translation, words[0]), words[2:])
 
 
@@ -276,21 +280,21 @@ def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: s
 
 
 def _parts_of(value: Undefined, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray]:
-    """Return the elements of a matrix that is not defined as a whole, and which of them are."""
+    """Return the elements of a matrix that is not fully defined, and which of them are defined."""
     if isinstance(value, Partly):
         return value.value, value.defined
     return np.zeros(shape, number.dtype), np.zeros(shape, bool)
 
 
 def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
-    """Return those bytes of elements at ``offsets`` that are inside of the memory."""
+    """Return the bytes of elements at ``offsets`` that are inside of the memory."""
     places = (offsets[..., None] + np.arange(size)).ravel()
     return places[(places >= 0) & (places < memory.size)]
 
 
 @replaceable
 def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
-    """Return the elements at any offsets, zero out of bounds."""
+    """Return the elements at any offsets. Bytes out of bounds read as zero."""
     places = offsets[..., None] + np.arange(number.bytes)
     if not memory.size:
         return np.zeros(offsets.shape, number.dtype)
@@ -385,7 +389,7 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
 
 @replaceable
 def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
-    """Write elements at any offsets. Bytes out of bounds are dropped, and noted where they are undefined behaviour."""
+    """Write elements at any offsets. Drop bytes out of bounds, and note them if they are undefined behaviour."""
     raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
     places = offsets[..., None] + np.arange(raw.shape[-1])
     inside = (places >= 0) & (places < memory.size)

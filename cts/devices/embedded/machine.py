@@ -1,7 +1,7 @@
-"""The state of a workgroup that runs, and the scheduler of its blocks.
+"""The state of a running workgroup, and the scheduler of its blocks.
 
-All invocations run together; a mask says which of them execute. Where they diverge, the block that comes first in structured
-order runs next, with every invocation that waits for it. So invocations reconverge at merge blocks.
+All invocations run together; a mask says which of them execute. When they diverge, the first block in structured order runs next, with
+every invocation that waits for it. So invocations reconverge at merge blocks.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from generators.types import Scope
 
 Run = Callable[[], Value]
 Entry = tuple[int, Run, int, Type]
-"""Result id (0: none), the function that computes it, number of the instruction in the module, type of the result."""
+"""Result id (0: none), the function that computes the result, number of the instruction in the module, type of the result."""
 
 _NARROW_RANGE = 1 << 32
-"""Bytes of a buffer that 32-bit indexing reaches (Vulkan, "Buffer Indexing Calculations")."""
+"""How many bytes of a buffer 32-bit indexing can reach (Vulkan, "Buffer Indexing Calculations")."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Branch:
     """How a block ends.
 
     Attributes:
-        targets: labels: one of OpBranch; of true and false; or the default and one for each literal.
+        targets: labels: one for OpBranch, those for true and false, or the default and one for each literal.
         condition: id of the condition or selector, 0 if there is none.
         literals: of OpSwitch, as bit patterns; None for OpBranchConditional.
     """
@@ -70,12 +70,14 @@ class Unreachable:
 
 @dataclass
 class Block:
-    """A block, prepared.
+    """A prepared block.
 
     Attributes:
-        label: its id. ``order``: its place in structured order.
+        label: its id.
+        order: its position in structured order.
         phis, entries: its instructions, without the terminator.
-        end: its terminator. ``end_index``: the terminator's number in the module.
+        end: its terminator.
+        end_index: the terminator's number in the module.
         cost: the steps that it takes, see ``Limits``.
     """
 
@@ -90,12 +92,14 @@ class Block:
 
 @dataclass
 class Function:
-    """A function, prepared.
+    """A prepared function.
 
     Attributes:
-        parameters: ids. ``result``: its return type.
-        blocks: by label. ``entry``: label of the first.
-        begin: functions to run at each call, before the first block. They make its variables.
+        parameters: ids of its parameters.
+        result: its return type.
+        entry: label of its first block.
+        blocks: label -> block.
+        begin: functions to run at each call, before the first block. They create its variables.
         pointers: ids of its results that are pointers.
     """
 
@@ -123,22 +127,26 @@ class Machine:
     """A workgroup.
 
     Attributes:
-        values: by id.
-        lanes: invocations; ``subgroup_size``; ``subgroups``.
+        values: id -> value.
+        lanes, subgroup_size, subgroups: number of invocations, invocations in a subgroup, number of subgroups.
         everyone: a mask of all invocations.
-        mask: the invocations that execute; ``full``: whether all do.
+        mask: a mask of the invocations that execute.
+        full: whether all invocations execute.
         clock: orders accesses, to find races.
         strict: whether undefined behaviour raises Violation.
-        tolerated: rules that it only warns of; ``warnings``: what it warned of, once each, in order.
-        observations: collects what is reported; None to stop at it. ``is_running``: whether a workgroup has begun.
-        uninitialised: by number of an instruction that read memory without a value, which.
-        recovery: what goes on after an instruction that could not be executed.
+        tolerated: rules of which it only warns.
+        warnings: its warnings, once each, in order.
+        observations: collects mistakes; None to stop at the first.
+        is_running: whether a workgroup has begun.
+        uninitialised: number of an instruction that read memory without a value -> description of that memory.
+        recovery: decides how to go on after an instruction that could not be executed.
         index: number of the instruction that is being executed, for messages.
         constants: the contents of ``values`` when a workgroup begins.
-        workgroup: its number in x, y and z; ``workgroups``: how many there are.
-        steps: how many were taken in this dispatch.
+        workgroup: number of the workgroup in x, y and z.
+        workgroups: number of workgroups in x, y and z.
+        steps: how many steps this dispatch has taken.
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
-        element_accesses: of that function, where it may write memory; None where it may not, and outside of such functions.
+        element_accesses: accesses of that function, if it may write memory; otherwise None.
         wide_indexing: whether the entry point has 64-bit indexing.
     """
 
@@ -177,7 +185,7 @@ class Machine:
         self.steps = 0
 
     def begin_workgroup(self, workgroup: tuple[int, int, int]) -> None:
-        """Begin ``workgroup``: all its invocations are about to run."""
+        """Begin ``workgroup``. All of its invocations execute."""
         self.workgroup = workgroup
         self.is_running = True
         self.clock.begin_workgroup()
@@ -188,13 +196,13 @@ class Machine:
         """Report undefined behaviour.
 
         Args:
-            rule: that is broken.
+            rule: the broken rule.
             text: what happened.
-            where: for which invocations; None where it is not about single ones. Those that do not execute do not count.
-            severity: None for the usual one of the rule.
+            where: the invocations concerned; None if it is not about single ones. Those that do not execute do not count.
+            severity: None for the usual severity of the rule.
 
         Raises:
-            Violation: if the machine is strict, does not collect, and does not only warn of the rule.
+            Violation: the machine is strict, does not collect mistakes, and does not tolerate the rule.
         """
         if self._is_quiet:
             return
@@ -213,7 +221,7 @@ class Machine:
         """Report an access to the buffer ``name`` that ends beyond the bytes that 32-bit indexing reaches.
 
         Raises:
-            Violation: it does, and the machine is strict.
+            Violation: there is such an access, and the machine is strict.
         """
         if end > _NARROW_RANGE and not self.wide_indexing:
             self.forbid(
@@ -227,7 +235,7 @@ class Machine:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Report nothing for a while: values are computed that nobody takes."""
+        """Report nothing within the block, because some of its values are never used."""
         outer, self._is_quiet = self._is_quiet, True
         try:
             yield
@@ -236,7 +244,7 @@ class Machine:
 
     @contextmanager
     def only(self, mask: Mask) -> Iterator[None]:
-        """Let only the invocations of ``mask`` execute for a while."""
+        """Let only the invocations of ``mask`` execute within the block."""
         outer = self.mask, self.full
         self.mask, self.full = mask, bool(mask.all())
         try:
@@ -270,10 +278,10 @@ class Machine:
         return None if every.all() else np.flatnonzero(every)
 
     def uniform(self, value: Value, scope: Scope, what: str, rule: str = "KHR-UNI-02") -> Value:
-        """Return a scalar that all invocations of an instance must agree on: itself, or an array of shape (instances,).
+        """Return a scalar on which all invocations of an instance must agree: itself, or an array of shape (instances,).
 
         Raises:
-            Violation: it differs, which breaks ``rule``.
+            Violation: the scalar differs within an instance, which breaks ``rule``.
         """
         if not varies(value):
             return value
@@ -289,7 +297,7 @@ class Machine:
 
         Raises:
             Violation: undefined behaviour.
-            DeviceTimeout: it does not end within the limit of steps.
+            DeviceTimeout: the function does not end within the limit of steps.
         """
         values = self.values
         for parameter, argument in zip(function.parameters, arguments, strict=True):
@@ -350,15 +358,15 @@ class Machine:
         """Run a function once for each of ``groups.size`` elements, which are the lanes while it runs.
 
         Args:
-            function: it and all functions that it calls hold no values of other lanes.
-            arguments: scalars that vary have the shape (elements,).
-            groups: for each element the number, from 1, of the subgroup that it belongs to; 0 for the whole workgroup. Any
-                invocation of it may make the call, so no single invocation is recorded for accesses of memory.
-            may_write: whether the function may write memory: each byte for one element, and none that it reads.
+            function: the function. Neither it nor a function that it calls may have values of other lanes.
+            arguments: scalars, or arrays of shape (elements,).
+            groups: for each element, its subgroup + 1; 0 for the whole workgroup. Any invocation of that group may make the call,
+                so records of memory accesses name no single invocation.
+            may_write: whether the function may write memory; see ElementAccesses.
 
         Raises:
             Violation: undefined behaviour.
-            DeviceTimeout: it does not end.
+            DeviceTimeout: the function does not end within the limit of steps.
         """
         caller = self.lanes, self.everyone, self.mask, self.full, self._weight
         self.lanes, self.everyone = groups.size, np.ones(groups.size, bool)
@@ -378,7 +386,7 @@ class Machine:
         while True:
             try:
                 if self.full:
-                    for result, run, self.index, type_ in entries:  # noqa: B007
+                    for result, run, self.index, type_ in entries:  # noqa: B007 (recovery uses type_)
                         values[result] = run()
                 else:
                     for result, run, self.index, type_ in entries:
@@ -394,7 +402,7 @@ class Machine:
                     values[result] = new if self.full else blend(type_, self.mask, new, values[result])
 
     def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
-        """Return the labels where the invocations go, each with its mask."""
+        """Return the labels to which the invocations go, each with its mask."""
         if not end.condition:
             return [(end.targets[0], self.mask)]
         condition = settle(self.values[end.condition], self.mask)
@@ -424,12 +432,12 @@ class Machine:
 
 @replaceable
 def take_phis(machine: Machine, phis: Sequence[Phi], arrivals: Sequence[tuple[int, Mask]]) -> None:
-    """Give the phis of a block their values, all of which are read before one changes.
+    """Set the values of a block's phis. Read all of their sources before changing any value.
 
     Args:
-        machine: where they are.
+        machine: the workgroup.
         phis: of the block.
-        arrivals: labels of the blocks before it, each with the mask of the invocations that come from there.
+        arrivals: labels of predecessors, each with the mask of the invocations that come from it.
     """
     values = machine.values
     chosen: list[Any] = []

@@ -20,13 +20,13 @@ _FLOAT8 = ("e4m3", "e5m2")
 
 
 class MatrixConverter:
-    """Performs the commands on a device with one profile.
+    """Performs the conversion commands of a device with one profile.
 
     Args:
         description: the device's.
-        layouts: where the elements of its optimal layouts are.
+        layouts: the device's optimal layouts.
         strict: whether invalid use raises.
-        faults: how it is wrong.
+        faults: deliberate mistakes of the device.
     """
 
     def __init__(self, description: DeviceDescription, layouts: MatrixLayouts, strict: bool, faults: Faults) -> None:
@@ -39,10 +39,10 @@ class MatrixConverter:
         self._write = faults.performing(written)
 
     def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
-        """Make a call.
+        """Perform a call.
 
         Raises:
-            UndefinedBehaviour: it is not valid, and the device is strict.
+            UndefinedBehaviour: the call is invalid, and the device is strict.
         """
         if self._strict:
             for broken in self._invalid(call):
@@ -56,14 +56,14 @@ class MatrixConverter:
             return ConversionAnswer(SUCCESS, needed, source)
         memory = info.destination.memory.copy()
         if info.destination.size < needed:
-            # The text says this of the host command (F-CV-7). A device command does nothing here.
+            # The specification states this only for the host command (F-CV-7). The device command does nothing here.
             return ConversionAnswer(INCOMPLETE, 0, source, memory)
         assert info.source is not None, "a conversion has a source"
         elements = _elements(info.source, self._places(self._layouts, info.from_, info.rows, info.columns), info.from_.component)
         converted_ = self._convert(elements, info.from_.component, info.to.component)
         places = self._places(self._layouts, info.to, info.rows, info.columns) + info.destination.start
         if info.to.layout.is_optimal:
-            # Padding of such a layout is the device's own.
+            # The device may write the padding of an optimal layout.
             memory[info.destination.start : info.destination.start + needed] = 0
         self._write(memory, places, converted_, info.to)
         return ConversionAnswer(SUCCESS, needed, source, memory)
@@ -137,7 +137,7 @@ def size_of_matrix(layouts: MatrixLayouts, form: MatrixForm, rows: int, columns:
 
 @replaceable
 def places_of_elements(layouts: MatrixLayouts, form: MatrixForm, rows: int, columns: int) -> np.ndarray:
-    """Return the byte at which each element begins, from the start of the matrix; int64 of shape (rows, columns)."""
+    """Return the byte offset of each element in the matrix, int64 of shape (rows, columns)."""
     if form.layout.is_optimal:
         return layouts.offsets(form.layout, rows, columns, form.component.bytes)
     row, column = np.indices((rows, columns))
@@ -148,8 +148,9 @@ def places_of_elements(layouts: MatrixLayouts, form: MatrixForm, rows: int, colu
 
 @replaceable
 def converted(elements: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    """Return bits of elements in another type: numbers as near as can be, ties to even, and beyond the largest infinity, or NaN in a type
-    without infinities."""
+    """Convert the bits of elements to another type.
+
+    Rounding is to nearest, ties to even. Overflow gives infinity, or NaN in a type without infinities."""
     if source is destination:
         return elements
     with np.errstate(all="ignore"):
@@ -162,7 +163,7 @@ def written(memory: np.ndarray, places: np.ndarray, elements: np.ndarray, form: 
 
     Args:
         memory: uint8.
-        places: the byte at which each begins, (rows, columns).
+        places: byte offset of each element, (rows, columns).
         elements: bits, of that shape.
         form: of the matrix.
     """
@@ -171,7 +172,7 @@ def written(memory: np.ndarray, places: np.ndarray, elements: np.ndarray, form: 
 
 
 def _elements(region: Region, places: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Read elements: bits, of the shape of ``places``."""
+    """Read the bits of the elements at ``places``, in the same shape."""
     bits = np.zeros(places.shape, component.bits_dtype)
     for byte in range(component.bytes):
         bits |= region.memory[region.start + places + byte].astype(component.bits_dtype) << component.bits_dtype.type(8 * byte)

@@ -1,8 +1,8 @@
-"""The optimal layouts of this device: where the elements of a matrix are, which no shader knows (Vulkan, "Cooperative Vectors").
+"""The optimal layouts of this device, which are opaque to shaders (Vulkan, "Cooperative Vectors").
 
-Both layouts cut a matrix into tiles, which are whole: elements beyond the matrix are padding. The tiles are not in order, nor are the
-elements of a tile, and which order it is depends on the profile. So code that takes such a matrix for a row-major one, or for one of
-another layout, shape or component size, finds other elements.
+Both layouts cut a matrix into whole tiles: elements beyond the matrix are padding. The order of the tiles and of the elements in a tile is
+scrambled and depends on the profile. So code that treats such a matrix as row-major, or mistakes its layout, shape or component size, reads
+wrong elements.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from generators.kernel import OpaqueSlot
 from generators.types import VectorMatrixLayout
 
 _ALIGNMENT = 64
-"""Required alignment of the size of a matrix, in bytes, and of its address (VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
+"""Required alignment of the size and the address of a matrix, in bytes (VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
 
 _TILES = {VectorMatrixLayout.INFERENCING_OPTIMAL: (8, 32), VectorMatrixLayout.TRAINING_OPTIMAL: (16, 64)}
 """Rows of a tile, and bytes of one of its rows."""
 
 
 def seed_of(name: str) -> int:
-    """Return a number that depends on the name of a profile alone."""
+    """Return a number that depends only on the name of a profile."""
     return zlib.crc32(name.encode())
 
 
 @dataclass(frozen=True)
 class MatrixLayouts:
-    """The layouts of a device with one profile: ``seed`` says in which order they have tiles and elements."""
+    """The layouts of a device with one profile. ``seed`` determines the order of tiles and elements."""
 
     seed: int
 
@@ -42,11 +42,11 @@ class MatrixLayouts:
         return tiles * tile_rows * tile_columns * element
 
     def offsets(self, layout: VectorMatrixLayout, rows: int, columns: int, element: int) -> np.ndarray:
-        """Return the byte at which each element begins, int64 of shape (rows, columns)."""
+        """Return the byte offset of each element, int64 of shape (rows, columns)."""
         return _offsets(self.seed, layout, rows, columns, element)
 
     def pitch(self, slot: OpaqueSlot) -> int:
-        """Return the bytes from a matrix of an array to the next."""
+        """Return the bytes from one matrix of an array to the next."""
         size = self.size(slot.layout, slot.rows, slot.columns, slot.component.bytes)
         return -(-size // _ALIGNMENT) * _ALIGNMENT
 
@@ -54,20 +54,20 @@ class MatrixLayouts:
         """Return the bytes of an array of matrices. Padding is zero.
 
         Args:
-            slot: which matrices.
-            elements: uint8, each matrix row-major and without padding, one after another.
+            slot: describes the matrices.
+            elements: uint8, row-major elements of all matrices without padding.
         """
         contents = np.zeros(slot.count * self.pitch(slot), np.uint8)
         contents[self._places(slot)] = elements.reshape(-1, slot.component.bytes)
         return contents
 
     def taken_out(self, slot: OpaqueSlot, contents: np.ndarray) -> np.ndarray:
-        """Return the elements of an array of matrices, as ``put_in`` takes them."""
+        """Return the elements of an array of matrices: the inverse of ``put_in``."""
         elements: np.ndarray = contents[self._places(slot)]
         return elements.reshape(-1)
 
     def _places(self, slot: OpaqueSlot) -> np.ndarray:
-        """Return the bytes of each element, (elements of all matrices, bytes of one)."""
+        """Return the offsets of the bytes of each element, (elements of all matrices, bytes of one)."""
         within = self.offsets(slot.layout, slot.rows, slot.columns, slot.component.bytes).reshape(-1)
         first = np.arange(slot.count)[:, None] * self.pitch(slot) + within
         places: np.ndarray = first.reshape(-1, 1) + np.arange(slot.component.bytes)

@@ -1,4 +1,4 @@
-"""Memory as bytes. Each access is checked: bounds, alignment, contents, and races."""
+"""Memory as bytes, which checks each access: bounds, alignment, contents, and races."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIRST_ADDRESS = 0x7F3A_4100_0000
 
 @dataclass(frozen=True)
 class OpaqueMemory:
-    """The contents of a buffer in a layout that the device decides: ``slot.count`` matrices, ``pitch`` bytes from one to the next."""
+    """The contents of a buffer in a layout that the device chooses: ``slot.count`` matrices, ``pitch`` bytes apart."""
 
     slot: OpaqueSlot
     pitch: int
@@ -36,8 +36,8 @@ class Forbids(Protocol):
     def __call__(self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None: ...
 
 
-def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001
-    """Report a forbidden access by stopping there.
+def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001 (a Forbids)
+    """Report a forbidden access by raising.
 
     Raises:
         Violation: always.
@@ -50,16 +50,16 @@ class Memory:
 
     Attributes:
         name: for messages.
-        data: uint8 contents: of all of it, or of its windows.
-        windows: the windows that it has in place of all of a large buffer; None for all.
+        data: uint8 contents, of the whole buffer or of its windows.
+        windows: the accessible windows of a large buffer; None if the whole buffer is accessible.
         base: address of the first byte.
         writable: whether the kernel may write it.
-        kind: which barriers cover it.
-        strict: whether undefined behaviour is reported. Where the device goes on after it, reads give zero and writes are dropped.
-        forbid: reports it.
+        kind: the kind of memory, which determines the barriers that cover it.
+        strict: whether undefined behaviour is reported. If the device goes on after it, reads give zero and writes are dropped.
+        forbid: reports undefined behaviour.
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, if not strict.
-        opaque: the matrices in an optimal layout that it holds, None for none.
+        opaque: its matrices in an optimal layout, if any.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """Its size in bytes, as the kernel sees it."""
+        """Size in bytes, as the kernel sees it."""
         return self.data.size if self.windows is None else self.windows.span
 
     @property
@@ -110,7 +110,7 @@ class Memory:
         return self._writer is not None or self._defined is not None
 
     def view(self, dtype: np.dtype) -> np.ndarray:
-        """Return the contents as elements of ``dtype``, without an incomplete one at the end."""
+        """Return the contents as elements of ``dtype``, without an incomplete last one."""
         found = self._views.get(dtype)
         if found is None:
             count = self.data.size // dtype.itemsize
@@ -118,11 +118,12 @@ class Memory:
         return found
 
     def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
-        """Return where elements of ``size`` bytes at ``offsets`` begin in ``data``. Of a memory with windows every byte that is accessed
-        must be in one: the contents of the others are unknown.
+        """Return the offsets in ``data`` of elements of ``size`` bytes at ``offsets``.
+
+        If the memory has windows, every accessed byte must be in a window, because the other contents are unknown.
 
         Raises:
-            Violation: an element is in none.
+            Violation: an element is outside of the windows.
         """
         if self.windows is None:
             return offsets
@@ -137,11 +138,12 @@ class Memory:
         """Return whether bytes ``low`` up to ``high`` are in the memory.
 
         Args:
-            where: for which invocations they are not.
-            in_windows: whether the access asks ``held`` where they are.
+            low, high: first byte, and the byte after the last.
+            where: the invocations that access bytes out of bounds.
+            in_windows: whether the access calls ``held`` for its offsets.
 
         Raises:
-            Violation: they are not, and the device stops at that.
+            Violation: the bytes are out of bounds, and the device stops at that.
             Unsupported: the memory has windows, which this access cannot handle.
         """
         if self.windows is not None and not in_windows:
@@ -157,7 +159,7 @@ class Memory:
         """Return whether the kernel may write here.
 
         Raises:
-            Violation: it may not, and the memory is strict.
+            Violation: the kernel may not write, and the memory is strict.
         """
         if self.writable:
             return True
@@ -189,13 +191,13 @@ class Memory:
         """Check that bytes have been written.
 
         Raises:
-            Violation: one has not.
+            Violation: a byte has not been written.
         """
         if self._defined is not None and self.strict and not self._defined[places].all():
             self.forbid("SPIR-V 3.3.8 OpVariable", self.uninitialised(places, self._defined[places]))
 
     def uninitialised(self, places: np.ndarray | slice, defined: np.ndarray) -> str:
-        """Return which byte without a value is read first, in words."""
+        """Describe the first byte without a value that is read."""
         undefined = np.flatnonzero(~defined)[0]
         at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
         return f"an uninitialised read of '{self.name}', at byte {at}"
@@ -204,13 +206,13 @@ class Memory:
         """Note a read of bytes.
 
         Args:
-            places: bytes, or one run of bytes.
-            records: of the same shape, or broadcast to it.
+            places: the bytes.
+            records: the records of the access, of the same shape or broadcast to it.
             clock: of the dispatch.
             manner: of the access.
 
         Raises:
-            Violation: it races with a write.
+            Violation: the read races with a write.
         """
         if self._writer is None or self._reader is None:
             return
@@ -232,7 +234,7 @@ class Memory:
         """Note that bytes have been read as if they were NonWritable: nothing may change them while the shader runs (CV-MM-26).
 
         Raises:
-            Violation: the shader has changed one.
+            Violation: the shader has changed a byte.
         """
         if self._writer is None:
             return
@@ -250,10 +252,10 @@ class Memory:
             self.forbid("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses")
 
     def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
-        """Note a write of bytes; arguments as for a read.
+        """Note a write of bytes; see ``record_read`` for the arguments.
 
         Raises:
-            Violation: it races with another access.
+            Violation: the write races with another access.
         """
         if self._writer is None or self._reader is None:
             return
@@ -275,7 +277,7 @@ class Memory:
         """Note atomic accesses, which do not race with each other.
 
         Raises:
-            Violation: they race with an access that is not atomic.
+            Violation: an access races with one that is not atomic.
         """
         if self._writer is None or self._reader is None:
             return
@@ -306,7 +308,7 @@ class Memory:
 
 
 class AddressSpace:
-    """The buffers that have device addresses. Their addresses are far apart and have no simple relation to each other."""
+    """The buffers that have device addresses. The addresses are far apart and have no simple relation to each other."""
 
     def __init__(self) -> None:
         self._memories: list[Memory] = []
@@ -314,28 +316,28 @@ class AddressSpace:
         self._next = _FIRST_ADDRESS
 
     def clear(self) -> None:
-        """Take away the addresses of all memories."""
+        """Remove all memories and their addresses."""
         self._memories.clear()
         self._bases.clear()
         self._next = _FIRST_ADDRESS
 
     def place(self, size: int) -> int:
-        """Return an address for ``size`` bytes."""
+        """Reserve an address for ``size`` bytes and return it."""
         base = self._next
         self._next += -(-(size + _GAP) // BASE_ALIGNMENT) * BASE_ALIGNMENT
         return base
 
     def add(self, memory: Memory) -> None:
-        """Let ``memory`` be found by its address."""
+        """Add ``memory``, so its address can be found."""
         at = bisect.bisect(self._bases, memory.base)
         self._bases.insert(at, memory.base)
         self._memories.insert(at, memory)
 
     def find(self, address: int) -> Memory:
-        """Return the memory that an address is in, or close to.
+        """Return the memory that contains an address or is close to it.
 
         Raises:
-            Violation: it is far from every memory.
+            Violation: the address is far from every memory.
         """
         at = bisect.bisect(self._bases, address) - 1
         for memory in self._memories[max(at, 0) : at + 2]:

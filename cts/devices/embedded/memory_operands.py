@@ -26,12 +26,12 @@ _REACH: Mapping[int, Reach] = MappingProxyType(
         Scope.Invocation: Reach.NONE,
     }
 )
-"""How far availability and visibility reach, by scope."""
+"""Scope -> how far availability and visibility reach."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """How an instruction accesses memory: the alignment in bytes that it promises (1: none), and how it takes part in ordering."""
+    """How an instruction accesses memory: its promised alignment in bytes (1: none), and how it takes part in ordering."""
 
     alignment: int
     manner: Manner
@@ -44,10 +44,10 @@ MATRIX_RULES, VECTOR_RULES = ("KHR-LOAD-09", "KHR-STORE-04"), ("CV-LD-06", "CV-S
 def memory_operands(
     translation: Translation, words: Words, storage: StorageClass, writes: bool, what: str, rules: tuple[str, str] = MATRIX_RULES
 ) -> Access:
-    """Read the Memory Operands ``words`` of an access that reads or, with ``writes``, writes. ``rules`` belong to the instruction.
+    """Read the Memory Operands ``words`` of a read or (``writes``) a write. ``rules`` are those of the instruction.
 
     Raises:
-        Violation: the specification forbids them for the access.
+        Violation: the specification forbids the operands for the access.
     """
     mask, extra = (words[0], list(words[1:])) if words else (0, [])
     alignment, available, visible = 1, Reach.NONE, Reach.NONE

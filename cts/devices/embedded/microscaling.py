@@ -1,4 +1,4 @@
-"""OpBitcastExtractEXT (SPV_EXT_ocp_microscaling_types), which takes narrow floats out of integers."""
+"""OpBitcastExtractEXT (SPV_EXT_ocp_microscaling_types), which extracts narrow floats from integers."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ def _extract(translation: Translation, words: Words) -> Run:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.BitcastExtractEXT: _extract})
-"""The handler of the extraction."""
+"""Handler of the extraction."""

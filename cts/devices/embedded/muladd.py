@@ -1,7 +1,7 @@
 """OpCooperativeMatrixMulAddKHR (SPV_KHR_cooperative_matrix, 3.42.13).
 
-A device may compute floats in any order and precision (facts.md C1). This one multiplies and adds in binary64, where products of
-all narrower types are exact, and rounds once to the result's type. It accumulates binary64 itself one product after the other.
+A device may compute floats in any order and precision (facts.md C1). This device multiplies and adds in binary64, where products of all
+narrower types are exact, and rounds once to the result's type. For binary64 itself, it adds one product after the other.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _sequential(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _extended(number: Number, signed: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that reads elements as integers by the signedness flag, in a dtype that holds them (KHR-MAD-05)."""
+    """Return a function that reads elements as integers with the signedness flag, in a sufficient dtype (KHR-MAD-05)."""
     if signed:
         return lambda x: x.view(number.signed_dtype)
     return lambda x: x
@@ -153,4 +153,4 @@ def _saturating(
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixMulAddKHR: _muladd})
-"""The handler of the multiply-add."""
+"""Handler of the multiply-add."""

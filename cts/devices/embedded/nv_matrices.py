@@ -1,4 +1,4 @@
-"""Instructions of SPV_NV_cooperative_matrix. Their matrices have no use, and integers are signed as their component types say."""
+"""Instructions of SPV_NV_cooperative_matrix. Their matrices have no use, and component types determine the signedness of integers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _muladd(translation: Translation, words: Words) -> Run:
 
 
 def _whole(matrix: np.ndarray, type_: MatrixType) -> np.ndarray:
-    """Return integers without a limit."""
+    """Return elements as unbounded Python integers."""
     is_signed = type_.number.component.is_signed
     return (matrix.view(type_.number.signed_dtype) if is_signed else matrix).astype(object)
 

@@ -1,4 +1,4 @@
-"""The mistakes of a module while it runs, collected instead of stopping at the first: see ``EmbeddedDevice.observations``."""
+"""Collects the mistakes of a running module instead of stopping at the first: see ``EmbeddedDevice.observations``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Severity(enum.StrEnum):
-    """How bad an observation is, the worst first."""
+    """The severity of an observation, the worst first."""
 
     UNDEFINED = "undefined behaviour"
     RULE = "broken rule of Vulkan"
@@ -23,7 +23,7 @@ _VULKAN = ("VUID", "VK-")
 
 
 def severity_of(rule: str) -> Severity:
-    """Return the severity of breaking a rule while a module runs."""
+    """Return the severity of a rule that a module breaks while it runs."""
     if rule.startswith(_POSITION):
         return Severity.POSITION
     return Severity.RULE if rule.startswith(_VULKAN) else Severity.UNDEFINED
@@ -36,7 +36,7 @@ def static_severity(rule: str) -> Severity:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of source code: ``file`` and ``line`` as the module's debug information has them; ``text`` empty where it has none."""
+    """A line of source code: ``file`` and ``line`` from the module's debug information, and ``text``, which may be empty."""
 
     file: str
     line: int
@@ -51,12 +51,13 @@ class Observation:
     """One instruction that breaks one rule.
 
     Attributes:
-        severity, rule: why it matters: see Severity and ``Violation``.
+        severity, rule: see Severity and ``Violation``.
         text: what happened the first time, in one line.
-        index: number of the instruction in the module, from 0. ``instruction``: disassembled.
-        source: the line that the instruction was compiled from; None where the module does not say.
-        workgroup: in which it happened first; None before any ran.
-        invocation: the first one in that workgroup, None where it is not about single invocations.
+        index: number of the instruction in the module, from 0.
+        instruction: disassembly of the instruction.
+        source: the instruction's source line; None if the module does not state it.
+        workgroup: where it happened first; None before any workgroup ran.
+        invocation: the first one in that workgroup; None if it is not about single invocations.
         count: how often it happened: once for each execution by a workgroup.
     """
 
@@ -89,12 +90,12 @@ class Observations:
         self._found[key] = self.described(one) if before is None else replace(before, count=before.count + one.count)
 
     def all(self) -> tuple[Observation, ...]:
-        """Return all of them, the worst first, in the order of the module."""
+        """Return all observations: the worst first, then in the order of the module."""
         order = list(Severity)
         return tuple(sorted(self._found.values(), key=lambda one: (order.index(one.severity), one.index)))
 
 
 def first_invocation(mask: np.ndarray) -> int | None:
-    """Return the number of the first invocation of a mask, None for none."""
+    """Return the number of the first invocation in a mask; None if it is empty."""
     places = np.flatnonzero(mask)
     return int(places[0]) if places.size else None

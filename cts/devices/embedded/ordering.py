@@ -1,18 +1,16 @@
 """The order of accesses in a dispatch: barriers, and the records that show races.
 
-An access leaves a record (one int64) at each byte that it touches: who, when, and how. Two accesses of a byte, of which at least
-one writes, race unless they are of the same invocation, or a barrier that covers both orders them (Vulkan memory model). Unspecified
-invocations of its scope read and write a cooperative matrix (facts.md D.5), so only a barrier orders a matrix access with any other
-access.
+An access leaves a record (one int64) at each byte that it touches: who, when, and how. Two accesses of a byte race if at least one of
+them writes, unless the same invocation makes both, or a barrier that covers both orders them (Vulkan memory model). Unspecified invocations
+of its scope read and write a cooperative matrix (facts.md D.5), so only a barrier orders a matrix access with any other access.
 
-Accesses of different workgroups are ordered by two atomics of queue family or device scope: the first releases the accesses of its
-invocation, and the accesses of its workgroup before a barrier; the second acquires from it or from its release sequence, for its
-invocation, and for its workgroup after a barrier. Relaxed atomics do the same with a memory barrier before the first, and after the
-second. What a write must be made available by, and visible by, is the access itself, or the
-atomic together with the barrier.
+Two atomics of queue family or device scope order accesses of different workgroups. The first one releases the accesses of its invocation,
+and the accesses of its workgroup before a barrier. The second one acquires from it or from its release sequence, for its invocation, and
+for its workgroup after a barrier. Relaxed atomics do the same with a memory barrier before the first and after the second. Either the
+access itself makes a write available or visible, or the atomic together with the barrier does.
 
 A record has, from bit 0: invocation + 1, or 0 for a matrix access (11 bits); private (1); how far it was made available (2);
-subgroup + 1, or 0 for an access of a whole workgroup (10); the serial number of the time between two barriers.
+subgroup + 1, or 0 for an access of a whole workgroup (10); the serial number of the period between two barriers.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 Location = tuple[str, int]
-"""A buffer's name and a byte in it."""
+"""A buffer's name and a byte offset in it."""
 
 MemoryKind = Literal["workgroup", "buffer", "image"]
 
@@ -76,11 +74,11 @@ class _Span:
     """Accesses that an atomic released.
 
     Attributes:
-        start, end: the serial numbers of the first, and the one after the last.
-        lane: the invocation that made them, + 1; 0 for all of the workgroup.
-        available: the serial number below which writes are available beyond the workgroup; 0 if only those are that say so themselves.
-        beyond: whether the atomic makes available beyond the workgroup what is available in it.
-        visible: whether they were made visible to whom the span is known.
+        start, end: the first serial number, and the one after the last.
+        lane: the invocation that made them, + 1; 0 for the whole workgroup.
+        available: writes with lower serial numbers are available beyond the workgroup; 0 if only writes that make themselves available are.
+        beyond: whether the atomic makes writes that are available in the workgroup available beyond it.
+        visible: whether the accesses were made visible to the invocations that know the span.
     """
 
     start: int
@@ -96,12 +94,12 @@ _Spans = dict[_Span, None]
 
 @dataclass(frozen=True)
 class _Released:
-    """What a memory barrier released: accesses to ``kinds`` of memory with serial numbers below ``serial``.
+    """The accesses that a memory barrier released: those to ``kinds`` of memory with serial numbers below ``serial``.
 
     Attributes:
-        available: whether it made writes available.
-        visible: whether it would make writes visible to what follows a control barrier.
-        subgroups: which it reaches, each by itself; None for the whole workgroup. Once a control barrier has passed, those that both reach.
+        available: whether the barrier made writes available.
+        visible: whether it would make writes visible to accesses after a control barrier.
+        subgroups: the subgroups that it reaches, each by itself; None for the whole workgroup. A control barrier narrows them.
     """
 
     kinds: tuple[MemoryKind, ...]
@@ -112,14 +110,14 @@ class _Released:
 
 
 def _reached(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
-    """Return the subgroups that two barriers reach."""
+    """Return the subgroups that both of two barriers reach; None for all."""
     if one is None or other is None:
         return other if one is None else one
     return np.intersect1d(one, other)
 
 
 class _Floors:
-    """The serial numbers since the last barrier, by subgroup + 1; at index 0 for accesses of different subgroups."""
+    """For each subgroup + 1, the serial number of the last barrier. Index 0 is for accesses of different subgroups."""
 
     def __init__(self, groups: int) -> None:
         self.order = np.zeros(groups, np.int64)
@@ -128,7 +126,7 @@ class _Floors:
 
 
 class Clock:
-    """The time of a dispatch, counted in barriers."""
+    """The time in a dispatch, counted in barriers."""
 
     def __init__(self, subgroups: int, subgroup_size: int, lanes: int) -> None:
         self._groups = subgroups + 1
@@ -163,7 +161,7 @@ class Clock:
     def fence_beyond(self, lanes: np.ndarray, releases: bool, acquires: bool, makes_available: bool, makes_visible: bool) -> None:
         """Note a memory barrier of device or queue family scope that ``lanes`` execute, which covers buffers.
 
-        It releases earlier accesses by the atomics that follow it, and acquires what the atomics before it noticed.
+        Atomics after the barrier release the accesses before it. The barrier acquires what atomics before it noticed.
         """
         if acquires:
             for lane in self._noticed_by.keys() & set(lanes.tolist()):
@@ -175,7 +173,7 @@ class Clock:
             self._fenced[:, lanes] = np.array([[self.serial], [self._floors["buffer"].order[0]], [makes_available]])
 
     def pass_on(self, location: Location, lane: int) -> None:
-        """Note that an invocation writes by an atomic, which releases what a memory barrier before it released."""
+        """Note that an invocation writes with an atomic, which releases the accesses before an earlier memory barrier."""
         end, before, available = self._fenced[:, lane].tolist()
         spans: _Spans = {}
         if end:
@@ -189,21 +187,21 @@ class Clock:
             self._released[location] = self._released.get(location, {}) | spans | known
 
     def notice(self, location: Location, lane: int) -> None:
-        """Note that an invocation reads by an atomic: a memory barrier after it acquires what was released there."""
+        """Note that an invocation reads with an atomic. A later memory barrier acquires the accesses released at that location."""
         found = self._released.get(location)
         if found:
             self._noticed_by.setdefault(lane, {}).update(found)
 
     def _gather_fences(self) -> None:
-        """Note that all invocations meet: what each released by a memory barrier before, any of them passes on."""
+        """Note that all invocations meet: from now on, any of them passes on the accesses that each released with a memory barrier."""
         ends = self._fenced[0]
         if ends.all():
             self._fenced_together = int(ends.min()), bool(self._fenced[2].all())
 
     def release(self, location: Location, lane: int, available: bool) -> None:
-        """Note that an invocation releases, by an atomic, the accesses that are ordered before it.
+        """Note that an invocation releases the accesses that are ordered before an atomic.
 
-        These are its own accesses, its workgroup's accesses before the last barrier, and what it knows of other workgroups.
+        These are its own accesses, its workgroup's accesses before the last barrier, and the accesses of other workgroups that it acquired.
         ``available``: whether the atomic makes writes available.
         """
         floors = self._floors["buffer"]
@@ -211,15 +209,17 @@ class Clock:
         own = _Span(self.start, self.serial + 1, lane + 1, self.serial + 1 if available else 0, available)
         known = dict.fromkeys(replace(span, visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
         self._released[location] = self._released.get(location, {}) | {workgroup: None, own: None} | known
-        # What follows is not released.
+        # Later accesses are not released.
         self.serial += 1
 
     def end_release(self, location: Location) -> None:
-        """Note that a store by an atomic ends the release sequences there."""
+        """Note that an atomic store ends the release sequences at a location."""
         self._released.pop(location, None)
 
     def acquire(self, location: Location, lane: int, visible: bool) -> None:
-        """Note that an invocation acquires, by an atomic, what was released there. The next barrier tells its workgroup.
+        """Note that an invocation acquires, with an atomic, the accesses released at a location.
+
+        The next barrier passes them to its workgroup.
 
         ``visible``: whether the atomic makes writes visible.
         """
@@ -227,9 +227,9 @@ class Clock:
         self._acquired_by.setdefault(lane, {}).update(found)
 
     def fence(self, kinds: tuple[MemoryKind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None) -> None:
-        """Note a memory barrier: it acquires what one before the last control barrier released, and releases earlier accesses.
+        """Note a memory barrier. It acquires from memory barriers before the last control barrier, and releases earlier accesses.
 
-        ``subgroups``: which execute it, where it reaches no others; None where the whole workgroup executes it, and it reaches all.
+        ``subgroups``: the subgroups that execute it, if it reaches no others; None if the whole workgroup executes it and it reaches all.
         """
         for awaited in self._awaited:
             common = tuple(kind for kind in awaited.kinds if kind in kinds)
@@ -238,7 +238,7 @@ class Clock:
         self._fences.append(_Released(kinds, self.serial, makes_available, makes_visible, subgroups))
 
     def meet(self, subgroups: np.ndarray | None = None) -> None:
-        """Note a control barrier without semantics: a memory barrier after it acquires what one before it released."""
+        """Note a control barrier without semantics. A memory barrier after it acquires from memory barriers before it."""
         self.serial += 1
         if subgroups is None:
             self._gather_fences()
@@ -248,9 +248,9 @@ class Clock:
     def barrier(
         self, kinds: tuple[MemoryKind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None = None
     ) -> None:
-        """Order earlier accesses before later ones: of all invocations, or within each of ``subgroups``, which alone execute it.
+        """Order earlier accesses before later ones: of all invocations, or within each of ``subgroups`` if only they execute it.
 
-        What a memory barrier before it released is ordered, too, as programs in GLSL expect of a memory barrier and ``barrier()``.
+        It also orders the accesses that an earlier memory barrier released, as GLSL programs expect of a memory barrier and ``barrier()``.
         """
         self.serial += 1
         if subgroups is None:
@@ -265,7 +265,7 @@ class Clock:
     def _order(
         self, kinds: tuple[MemoryKind, ...], serial: int, makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None
     ) -> None:
-        """Order accesses with serial numbers below ``serial`` before those that follow."""
+        """Order accesses with serial numbers below ``serial`` before all later ones."""
         if "buffer" in kinds and subgroups is None:
             for spans in self._acquired_by.values():
                 self._acquired |= dict.fromkeys(replace(span, visible=span.visible and makes_visible) for span in spans)
@@ -282,9 +282,9 @@ class Clock:
 
     @contextmanager
     def on_behalf_of(self, groups: np.ndarray) -> Iterator[None]:
-        """Replace the lanes by ``groups.size`` others for a while.
+        """Replace the lanes by ``groups.size`` others within the block.
 
-        An unspecified invocation runs each: one of subgroup ``groups`` - 1, or of the workgroup where ``groups`` is 0.
+        An unspecified invocation runs each lane: one of subgroup ``groups`` - 1, or any of the workgroup if ``groups`` is 0.
         """
         own = self._identity, self._lane_group
         self._identity, self._lane_group = groups.astype(np.int64) << _GROUP_SHIFT, groups
@@ -294,7 +294,7 @@ class Clock:
             self._identity, self._lane_group = own
 
     def lanes(self, manner: Manner) -> np.ndarray:
-        """Return the records of an access by each invocation, shape (invocations,)."""
+        """Return the record of an access by each invocation, shape (invocations,)."""
         return self._identity | self._mark(manner)
 
     def together(self, mask: np.ndarray, manner: Manner) -> int:
@@ -313,7 +313,7 @@ class Clock:
         return result
 
     def matrix(self, instances: int, manner: Manner, whole_workgroup: bool) -> np.ndarray:
-        """Return the records of a matrix access by each scope instance, shape (instances,)."""
+        """Return the record of a matrix access by each scope instance, shape (instances,)."""
         group = np.zeros(1, np.int64) if whole_workgroup else np.arange(1, instances + 1, dtype=np.int64)
         return group << _GROUP_SHIFT | self._mark(manner)
 
@@ -321,7 +321,7 @@ class Clock:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind) -> np.ndarray:
-        """Return records of reads ``now`` added to earlier ones. Where both count they name no invocation, so any write conflicts."""
+        """Merge records of reads ``now`` into those of earlier reads. If both count, they name no invocation, so any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)
@@ -334,11 +334,11 @@ class Clock:
         """Return which accesses ``now`` race with earlier ones that left the records ``before`` at the same bytes.
 
         Args:
-            before: records of earlier accesses, 0 where there are none. These or ``now`` are writes.
-            now: records of the accesses that are made, of the same shape.
+            before: records of earlier accesses, 0 if there are none. These or ``now`` are writes.
+            now: records of the new accesses, of the same shape.
             kind: the kind of memory, which a barrier must cover.
-            manner: how the accesses are made.
-            reads_write: whether ``now`` read what ``before`` wrote, which must be available and visible too.
+            manner: how the new accesses are made.
+            reads_write: whether ``now`` reads what ``before`` wrote: then the write must also be available and visible.
         """
         if not before.any():
             # Most accesses are the first ones to their bytes.
@@ -375,13 +375,13 @@ class Clock:
         return result
 
     def _known(self) -> Iterator[tuple[_Span, int]]:
-        """Yield what was acquired, and the invocation + 1 that knows of it; 0 for all of the workgroup."""
+        """Yield each acquired span, and the invocation + 1 that acquired it; 0 for the whole workgroup."""
         yield from ((span, 0) for span in self._acquired)
         for lane, spans in self._acquired_by.items():
             yield from ((span, lane + 1) for span in spans)
 
     def describe(self, record: int) -> str:
-        """Return who left a record, for messages."""
+        """Describe who left a record, for messages."""
         lane, group = record & _LANE, record >> _GROUP_SHIFT & _GROUP
         who = (
             f"invocation {lane - 1}"

@@ -1,4 +1,4 @@
-"""Where an undefined value comes from: found when one is reported, from the values that instructions left."""
+"""Finds where an undefined value comes from when one is reported, from the values that instructions left."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cts.devices.embedded.values import is_defined
 from generators.spirv.enumerants import Op
 
 _MOST = 1000
-"""How many values are followed back at most."""
+"""The most values to trace back."""
 
 
 def origin_of(translation: Translation, index: int) -> str:
-    """Return where the undefined operands of instruction number ``index`` come from, in words; empty if that is not known."""
+    """Describe where the undefined operands of instruction number ``index`` come from; empty if unknown."""
     definers = {
         instruction.operands[1]: number
         for number, instruction in enumerate(translation.instructions)
@@ -36,7 +36,7 @@ def origin_of(translation: Translation, index: int) -> str:
 
 
 def _said(translation: Translation, number: int) -> str:
-    """Return what an instruction says of the undefined value that it begins; empty if it only passes one on."""
+    """Describe how an instruction creates an undefined value; empty if it only passes one on."""
     op, words, _ = translation.instructions[number]
     text = instruction_text(translation.kernel.spirv, number)
     if number in translation.machine.uninitialised:

@@ -17,7 +17,7 @@ from generators.spirv.enumerants import Capability, Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixPerElementOpNV"
 _Argument = Callable[[Lanes, np.ndarray], Value]
-"""Gives an argument of the calls, from their lanes and the scope instances that execute."""
+"""Returns an argument of the calls for their lanes and the scope instances that execute."""
 
 
 def _per_element(translation: Translation, words: Words) -> Run:
@@ -88,7 +88,7 @@ def _operand(translation: Translation, callback: Callback, id_: int) -> _Argumen
 
 
 def _elements(translation: Translation, id_: int) -> _Argument:
-    """Return a function that gives the elements of a matrix, row after row."""
+    """Return a function that returns the elements of a matrix, row after row."""
     values = translation.values
 
     def elements(_: Lanes, active: np.ndarray) -> Value:

@@ -17,7 +17,7 @@ from generators.spirv.enumerants import Op
 
 
 def _place(value: Value) -> tuple[object, Value]:
-    """Return the memory that a pointer leads into, and where in it."""
+    """Return the memory into which a pointer points, and the place in it."""
     if isinstance(value, BytePointer):
         return value.memory, value.offset
     if isinstance(value, AddressPointer):

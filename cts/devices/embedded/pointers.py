@@ -1,4 +1,4 @@
-"""Pointers into memory of bytes, and into variables of Function, Private and Input storage."""
+"""Pointers into byte memory, and into variables of Function, Private and Input storage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Offset = int | np.ndarray
 
 
 def blend_offsets(mask: Mask, new: Offset, old: Offset) -> Offset:
-    """Return the offsets of pointers of invocations that diverge."""
+    """Return the offsets of pointers: ``new`` for the invocations of ``mask``, ``old`` for the others."""
     if not varies(new) and not varies(old) and new == old:
         return new
     return np.where(mask, new, old).astype(np.int64)
@@ -44,7 +44,7 @@ Part = tuple["BytePointer", Mask]
 class BytePointer:
     """A place in a buffer, workgroup variable or push-constant block.
 
-    It is ``offset`` bytes from the start: a Python int where all invocations agree, else an int64 array.
+    ``offset`` is in bytes: a Python int if all invocations agree, else an int64 array.
     """
 
     __slots__ = ("memory", "offset")
@@ -75,7 +75,7 @@ class BytePointer:
 
 
 class ChosenPointer:
-    """A place in one of several memories, which differ among invocations: each one's is ``places[which]``, an int64 array."""
+    """A place that may be in a different memory for each invocation: ``places[which]``, where ``which`` is an int64 array."""
 
     __slots__ = ("places", "which")
 
@@ -88,7 +88,7 @@ class ChosenPointer:
         return ChosenPointer(tuple(place.moved(distance) for place in self.places), self.which)
 
     def resolve(self, machine: Machine) -> BytePointer:
-        """Return the place where all invocations that execute access one memory."""
+        """Return the place if all invocations that execute access one memory."""
         which = np.unique(self.which[machine.mask])
         if len(which) > 1:
             raise Unsupported("one access with pointers to different variables")
@@ -111,7 +111,7 @@ class ChosenPointer:
 
 
 class ImagePlace:
-    """What a descriptor of an image or a sampler leads to, and what a load of it gives."""
+    """The image or sampler of a descriptor. A load of the descriptor returns it too."""
 
     __slots__ = ("memory", "slot")
 
@@ -120,7 +120,7 @@ class ImagePlace:
         self.memory = memory
 
     def moved(self, _: Offset) -> ImagePlace:
-        """Return the place itself: an image has no parts that pointers lead to."""
+        """Return the place itself: pointers cannot point to parts of an image."""
         return self
 
     def sampled_like(self, sampler: ImagePlace) -> ImagePlace:
@@ -129,7 +129,7 @@ class ImagePlace:
 
 
 class DescriptorArray:
-    """A variable that is an array of ``count`` descriptors: the buffers that are bound to them, by number, and what the others lead to."""
+    """A variable that is an array of ``count`` descriptors: ``bound`` maps their numbers to buffers, the others point to ``nothing``."""
 
     __slots__ = ("bound", "count", "nothing")
 
@@ -142,7 +142,7 @@ class DescriptorArray:
         """Return the buffer of each invocation.
 
         Raises:
-            Violation: there is no such descriptor, or invocations choose different ones and the shader does not say that they may.
+            Violation: there is no such descriptor, or invocations choose different ones without the decoration NonUniform.
         """
         if not self.count:
             raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")
@@ -178,10 +178,10 @@ class AddressPointer:
         return AddressPointer(self.space, self.address + distance)
 
     def resolve(self, machine: Machine) -> BytePointer:
-        """Return the place in the buffer that the address is in.
+        """Return the place in the buffer that contains the address.
 
         Raises:
-            Violation: it is in none.
+            Violation: no buffer contains it.
         """
         if not isinstance(self.address, np.ndarray):
             memory = self.space.find(self.address)
@@ -196,7 +196,7 @@ class AddressPointer:
         """Return the place of the invocations that execute, in each memory that one of them accesses.
 
         Raises:
-            Violation: an address is in none.
+            Violation: no buffer contains an address.
         """
         if isinstance(self.address, np.ndarray):
             active = self.address[machine.mask]
@@ -230,7 +230,7 @@ class Cell:
 
 
 class CellPointer:
-    """A place in a cell: the indices that lead there, each a Python int or an int64 array."""
+    """A place in a cell: the indices of the path to it, each a Python int or an int64 array."""
 
     __slots__ = ("cell", "mapping", "path")
 
@@ -249,12 +249,12 @@ class CellPointer:
         raise Unsupported("invocations that diverge with pointers to different variables")
 
     def load(self, machine: Machine) -> Value:
-        """Return the value there, UNDEFINED if an invocation that executes has none."""
+        """Return the value at the place; UNDEFINED if an invocation that executes has none."""
         value = _get(machine, self.cell.type, self.cell.value, self.path, self.mapping)
         return settle(value, machine.mask)
 
     def store(self, machine: Machine, value: Value) -> None:
-        """Change the value there, for the invocations that execute."""
+        """Change the value at the place, for the invocations that execute."""
         cell = self.cell
         if not self.path:
             cell.value = value if machine.full else blend(cell.type, machine.mask, value, cell.value)
@@ -319,7 +319,7 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
 
 
 def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) -> np.ndarray:
-    """Return the elements that the invocations' components stand for, numbered through all instances; -1 if one does not execute."""
+    """Return the element of each invocation's component, numbered through all instances; -1 if the invocation does not execute."""
     if machine.callback:
         raise Unsupported("a component of a cooperative matrix in a function that is called for elements")
     instances = machine.instances(type_.scope)
@@ -345,7 +345,7 @@ def get_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
     """Return component ``index`` of each invocation.
 
     Raises:
-        Violation: an invocation has none.
+        Violation: an invocation does not have the component.
     """
     if matrix is UNDEFINED:
         return UNDEFINED
@@ -359,7 +359,7 @@ def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
     """Return the matrix with component ``index`` replaced in each invocation that executes.
 
     Raises:
-        Violation: an invocation has none.
+        Violation: an invocation does not have the component.
     """
     places = _places(machine, type_, index, mapping)
     shape = (machine.instances(type_.scope), type_.rows, type_.columns)
@@ -384,7 +384,7 @@ def index_type(type_: Type) -> Number:
     """Return the number type of an index.
 
     Raises:
-        Unsupported: not a number.
+        Unsupported: the type is not a number.
     """
     if isinstance(type_, Number):
         return type_

@@ -1,4 +1,4 @@
-"""Profiles: descriptions of the embedded device, with which it stands in for other devices."""
+"""Profiles: descriptions with which the embedded device stands in for other devices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DIGITS = 6
 _OPERANDS = ("a", "b", "c", "result")
 _VECTOR_TYPES = 5
 _MOST_ROWS = 100_000
-"""The most rows of a profile. Real devices have some dozens, but an entry is a product of lists, which grows fast."""
+"""The most rows of a profile. Real devices have some dozens, but an entry is a product of lists and grows fast."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Profile:
     Attributes:
         name, driver, api_version, subgroup_size, max_workgroup_invocations, max_shared_memory, limits, rows, vector_rows: see
             DeviceDescription.
-        features: names of the features that it has.
-        extensions: names of the Vulkan extensions that it has; None for all.
+        features: names of the supported features.
+        extensions: names of the supported Vulkan extensions; None for all.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Profile:
 
 
 class UnknownProfile(DeviceError):
-    """There is no profile of that name.
+    """There is no profile with a name.
 
     Attributes:
         known: names of profiles.
@@ -96,11 +96,11 @@ class ProfileError(DeviceError):
 
 @cache
 def load_profile(name_or_path: str) -> Profile:
-    """Return the profile with a name (of a file in cts/devices/embedded/profiles) or of a YAML file.
+    """Return the profile with a name (a file in cts/devices/embedded/profiles) or from the path of a YAML file.
 
     Raises:
         UnknownProfile: there is no such profile.
-        ProfileError: it is malformed.
+        ProfileError: the file is malformed.
     """
     path = Path(name_or_path)
     if not path.suffix:
@@ -169,7 +169,7 @@ def _size(element: Element) -> tuple[int, int, int]:
 
 
 def _places(keys: Mapping[str, Element]) -> list[tuple[int, int]]:
-    """Return the scopes, each with the invocations of a workgroup-scope row (0 for any)."""
+    """Return (scope, invocations) pairs; the invocations of a workgroup-scope row may be 0 for any."""
     if "scopes" not in keys:
         return [(_SCOPES["subgroup"], 0)]
     invocations = [count.integer(0, _MOST_INVOCATIONS) for count in keys["invocations"].items("counts")] if "invocations" in keys else [0]
@@ -183,7 +183,7 @@ def _places(keys: Mapping[str, Element]) -> list[tuple[int, int]]:
 
 
 def _types(entry: Element, keys: Mapping[str, Element]) -> list[tuple[str, str, str, str]]:
-    """Return the component types of A, B, C and Result: the ones listed, or the product of the four lists."""
+    """Return the component types of A, B, C and Result: the list ``types``, or the product of four lists."""
     if "types" in keys:
         return [_combination(element) for element in keys["types"].items("types like f16.f16.f32.f32")]
     for key in _OPERANDS:
@@ -196,7 +196,7 @@ def _types(entry: Element, keys: Mapping[str, Element]) -> list[tuple[str, str, 
 
 
 def _vector_rows(entry: Element) -> list[VectorRow]:
-    """Return the rows of an entry: Input.InputInterpretation.MatrixInterpretation.BiasInterpretation.Result for each of its types."""
+    """Return the rows of an entry. Each type is Input.InputInterpretation.MatrixInterpretation.BiasInterpretation.Result."""
     keys = entry.fields(("types",), ("transpose",))
     transpose = keys["transpose"].flag() if "transpose" in keys else False
     rows = []

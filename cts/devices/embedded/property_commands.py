@@ -8,7 +8,7 @@ from generators.types import COMPONENT_TYPES, INTERPRETATIONS
 
 
 def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
-    """List as many of the profile's rows as the caller has room for: rows of exact sizes, of granularities, or of cooperative vectors."""
+    """List as many of the profile's rows as fit in the caller's array: exact sizes, granularities, or cooperative vectors."""
     rows = _rows(description, call.command) if call.info is None else _asked_for(description, call.info)
     if call.capacity is None:
         return PropertyAnswer(SUCCESS, len(rows))
@@ -29,8 +29,9 @@ def _rows(description: DeviceDescription, command: str) -> list[dict[str, int]]:
 
 
 def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str, int]]:
-    """Return the members of VkCooperativeMatrixProperties2EXT: exact sizes as granularities, and granularities where sizes are flexible.
-    Rows of other commands are listed with every subgroup size, and the others with their own."""
+    """Return the members of each VkCooperativeMatrixProperties2EXT: exact sizes as granularities, and flexible sizes if supported.
+
+    Rows of the other commands are listed for every subgroup size, other rows only for their own."""
     if not description.features.get("cooperativeMatrixProperties2"):
         return []
     flexible = description.features.get("cooperativeMatrixFlexibleDimensions", False)

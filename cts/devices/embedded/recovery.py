@@ -1,4 +1,4 @@
-"""What happens after an instruction could not be executed: an undefined operand spreads; a broken rule is noted, if the device collects."""
+"""Recovers from an instruction that could not be executed: undefined operands spread, and broken rules are collected or stop the device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Recovery:
 
     Args:
         translation: the module that runs.
-        observations: where broken rules go; None to stop at the first.
+        observations: collects broken rules; None to stop at the first.
     """
 
     def __init__(self, translation: Translation, observations: Observations | None) -> None:
@@ -39,7 +39,7 @@ class Recovery:
         """Return the value of an instruction that raised ``error``.
 
         Raises:
-            UndefinedUse, Violation: the device stops here.
+            UndefinedUse, Violation: the device stops at this error.
         """
         if error.is_final:
             raise error
@@ -59,10 +59,10 @@ class Recovery:
         return self._after_violation(error, index, type_)
 
     def branch(self, error: UndefinedUse, condition: int) -> None:
-        """Note that a branch has an undefined condition, and make it false or zero there.
+        """Note that a branch has an undefined condition, and replace the undefined values by false or zero.
 
         Raises:
-            UndefinedUse: the device stops here.
+            UndefinedUse: the device stops at this error.
         """
         self._note_use(error, self._translation.machine.index, "the condition of a branch is undefined")
         values = self._translation.values
@@ -78,7 +78,7 @@ class Recovery:
         self._translation.machine.forbid(UNDEFINED_RULE, text)
 
     def _after_use(self, error: UndefinedUse, index: int, run: Run, type_: Type) -> Value:
-        """Note an undefined operand, and execute the instruction with zero in its place."""
+        """Note an undefined operand, and execute the instruction with zero instead."""
         self._note_use(error, index, str(error))
         translation = self._translation
         op, words, _ = translation.instructions[index]

@@ -1,8 +1,8 @@
 """OpCooperativeMatrixReduceNV (SPV_NV_cooperative_matrix2, 3.49.13).
 
-A device may combine elements and intermediate results in any order (facts.md C18). This device takes each element once (F-CM2-4): an
-invocation first combines the elements of a group that it holds, one after the other; then the invocations combine their results,
-neighbours first. So another mapping of elements to invocations gives another order and another grouping.
+A device may combine elements and intermediate results in any order (facts.md C18). This device takes each element once (F-CM2-4). Each
+invocation first combines its own elements of a group, one after the other. Then the invocations combine their results, neighbours first.
+So the mapping of elements to invocations determines order and grouping.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _MODES = (_ROW, _COLUMN, _ROW | _COLUMN, _SQUARE)
 
 @dataclass(frozen=True)
 class Schedule:
-    """The order in which values combine. The values are numbered: first the elements, row after row, then the results of each step.
+    """The order in which values combine. Values are numbered: first the elements, row after row, then the results of each step.
 
     Attributes:
         steps: in order, each a pair of arrays of the same shape (pairs,): numbers of the values that combine.
-        totals: for each group the number of the value that all its elements combine to, shape (groups,).
+        totals: for each group, the number of the combination of all its elements, shape (groups,).
     """
 
     steps: tuple[tuple[np.ndarray, np.ndarray], ...]
@@ -45,7 +45,7 @@ class Schedule:
 
 @remember_small(maxsize=64, elements=lambda _, rows, columns, *__: rows * columns)
 def schedule(mapping: str, rows: int, columns: int, lanes: int, mode: int) -> Schedule:
-    """Return how a matrix of rows x columns, held by ``lanes`` invocations, is reduced.
+    """Return the order in which ``lanes`` invocations reduce a matrix of rows x columns.
 
     Groups are numbered row by row, column by column, or (2x2) row after row of the result.
     """
@@ -69,7 +69,7 @@ def schedule(mapping: str, rows: int, columns: int, lanes: int, mode: int) -> Sc
 
     longer, place = [run for run in runs if len(run) > 1], 1
     while longer:
-        # The first of a run is replaced by the combination of all elements before ``place``.
+        # The first element of a run is the combination of all elements before ``place``.
         for run, made in zip(longer, step([(run[0], run[place]) for run in longer]), strict=True):
             run[0] = made
         place += 1
@@ -139,12 +139,12 @@ def _reduce(translation: Translation, words: Words) -> Run:
 
 
 def _totals_shape(result: MatrixType, mode: int) -> tuple[int, int]:
-    """Return the rows and columns of the distinct values of a result; all others repeat them."""
+    """Return the rows and columns of the distinct values of a result; its other values repeat them."""
     return {_ROW: (result.rows, 1), _COLUMN: (1, result.columns), _ROW | _COLUMN: (1, 1), _SQUARE: (result.rows, result.columns)}[mode]
 
 
 def _totals(callback: Callback, plan: Schedule, elements: np.ndarray, matrix: MatrixType, active: np.ndarray) -> np.ndarray:
-    """Return the combination of each group, shape (instances that execute, groups); ``elements`` has the shape (instances, elements)."""
+    """Return the combination of each group: (instances that execute, groups). ``elements`` has shape (instances that execute, elements)."""
     end = elements.shape[1]
     pool = np.empty((active.size, end + sum(left.size for left, _ in plan.steps)), matrix.number.dtype)
     pool[:, :end] = elements

@@ -1,9 +1,9 @@
-"""The kinds of ids that an instruction may mention, and the sections of a module where it may be.
+"""The kinds of ids that each instruction mentions, and the section of a module to which it belongs.
 
-An instruction without an entry is one of a function, and its ids are values.
+An instruction without an entry belongs to functions, and its ids are values.
 
-* ``value``: a result with a type that has been computed before its use; ``constant``: a constant or undefined value of the module.
-* ``type``: declared before; ``member``: also, or announced by OpTypeForwardPointer; ``pointee``: declared anywhere.
+* ``value``: a result with a type, computed before its use; ``constant``: a constant or undefined value of the module.
+* ``type``: declared before; ``member``: a type declared before or announced by OpTypeForwardPointer; ``pointee``: declared anywhere.
 * ``function`` and ``label``: declared anywhere, a label in the same function; ``set``, ``string``: declared before.
 * ``initializer``: a constant, or a variable of the module.
 * ``any``: an id below the bound; its users check the rest.
@@ -81,7 +81,7 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.AssumeTrueKHR: "value",
     }
 )
-"""By opcode, the kinds of the ids other than result type and result, in order."""
+"""Opcode -> the kinds of the ids, in order, without result type and result."""
 
 
 class Place(enum.IntEnum):
@@ -139,7 +139,7 @@ _PLACES: Mapping[Op, Place] = MappingProxyType(
 
 
 def place_of(op: Op) -> Place:
-    """Return the section of ``op``. ``ANYWHERE`` is for instructions of declarations and functions alike, or without effect."""
+    """Return the section of ``op``: ``ANYWHERE`` for instructions without effect, and for those of both declarations and functions."""
     if op in _PLACES:
         return _PLACES[op]
     return Place.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Place.FUNCTION
@@ -155,16 +155,16 @@ _PLAIN = frozenset(
 )
 
 NON_SEMANTIC = ("NonSemantic.", "OpenCL.DebugInfo.")
-"""How the names of instruction sets begin whose instructions change nothing (SPV_KHR_non_semantic_info)."""
+"""The prefixes of instruction sets without effect (SPV_KHR_non_semantic_info)."""
 
 EXTENDED = frozenset({Op.ExtInst, Op.ExtInstWithForwardRefsKHR})
 """Instructions of extended instruction sets."""
 
 LENGTHS = frozenset({Op.CooperativeMatrixLengthKHR, Op.CooperativeMatrixLengthNV})
-"""Instructions that give the number of an invocation's components of a matrix type."""
+"""Instructions that return the number of an invocation's components of a matrix type."""
 
 TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Kill, Op.Unreachable})
 """Instructions that end a block."""
 
 UNDERSTOOD = frozenset(USES) | frozenset(_PLACES) | TERMINATORS | _PLAIN
-"""The instructions whose ids this module knows. Of all others it can only check those in functions that mention values."""
+"""The instructions whose ids this module knows. Others can be checked only if they belong to functions and mention values."""

@@ -7,7 +7,7 @@ from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
 LARGEST = 1 << 12
-"""The most elements of a matrix whose results are kept. Arrays of larger matrices would add up to gigabytes."""
+"""The most elements of a matrix for which results are kept. Results for larger matrices would add up to gigabytes."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -17,8 +17,8 @@ def remember_small(maxsize: int, elements: Callable[..., int]) -> Callable[[Call
     """Remember the last ``maxsize`` results of a function.
 
     Args:
-        maxsize: how many.
-        elements: gives the number of elements from the arguments. With more than LARGEST the result is computed at each call.
+        maxsize: number of results.
+        elements: returns the number of elements from the arguments. Above LARGEST, each call computes the result.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -27,7 +27,7 @@ def _signed(type_: Number) -> Callable[[Value], Value]:
 
 
 def _back(type_: Number) -> Callable[[Value], Value]:
-    """Return the bits of a signed result."""
+    """Return a function that converts a signed result to its bits."""
     mask, dtype = type_.mask, type_.dtype
     return lambda x: x.view(dtype) if isinstance(x, np.ndarray) else x & mask
 
@@ -51,7 +51,7 @@ def _bitwise_not(_: Machine, type_: Number) -> Function:
 
 
 def _divisor(machine: Machine, y: Value, what: str) -> Value:
-    """Return a divisor, with 1 for each zero: the result there is not used."""
+    """Return a divisor with 1 in place of each zero, and report zeros. The results of these divisions do not matter."""
     zero = y == 0
     if happens(machine, zero):
         machine.forbid("SPIR-V 3.42.13", f"{what} by zero", where_of(zero))

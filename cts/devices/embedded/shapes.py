@@ -1,4 +1,4 @@
-"""Questions that rules ask about types: the kind and the shape of a value, and whether two types are alike."""
+"""Helpers for type rules: the kind and the shape of a value, and whether two types are alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageCl
 """Storage classes whose variables have no bytes."""
 
 SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
-"""Storage classes of bytes that invocations share and may write. Atomics access them, and loads and stores of whole matrices."""
+"""Storage classes with bytes that invocations share and may write: those for atomics and for loads and stores of matrices."""
 
 
 class TypeKind(enum.Enum):
@@ -36,12 +36,12 @@ def kind_of(type_: Type) -> TypeKind:
 
 
 def element_of(type_: Type) -> Type:
-    """Return the component type of a vector, and any other type itself."""
+    """Return the component type of a vector; any other type itself."""
     return type_.element if isinstance(type_, Vector) else type_
 
 
 def shape_of(type_: Type) -> int:
-    """Return how many components a vector has; 0 for any other type."""
+    """Return the number of components of a vector; 0 for any other type."""
     return type_.count if isinstance(type_, Vector) else 0
 
 

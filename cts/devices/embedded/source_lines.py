@@ -1,4 +1,4 @@
-"""Which line of source code an instruction was compiled from: OpLine, or DebugLine of NonSemantic.Shader.DebugInfo.100."""
+"""Finds the source line of an instruction, from OpLine or from DebugLine of NonSemantic.Shader.DebugInfo.100."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _DEBUG_SOURCE, _DEBUG_LINE, _DEBUG_NO_LINE = 35, 103, 104
 
 
 def source_line(translation: Translation, index: int) -> SourceLine | None:
-    """Return the line of instruction number ``index``, None where the module does not say.
+    """Return the source line of instruction number ``index``; None if the module does not state it.
 
-    A line holds up to the end of its block (SPIR-V 3.52.2 OpLine).
+    A line applies up to the end of its block (SPIR-V 3.52.2 OpLine).
     """
     place: tuple[int, int] | None = None
     for op, words, _ in translation.instructions[translation.first_function or index : index + 1]:
@@ -39,7 +39,7 @@ def _is_debug_info(translation: Translation, words: Words) -> bool:
 
 
 def _debug_source(translation: Translation, id_: int) -> int:
-    """Return the id of the name of the file that a DebugSource is of."""
+    """Return the id of a DebugSource's file name."""
     for op, words, _ in translation.instructions:
         if op in EXTENDED and words[1] == id_ and words[3] == _DEBUG_SOURCE:
             return words[4]
@@ -54,7 +54,7 @@ def _string(translation: Translation, id_: int) -> str:
 
 
 def _text(translation: Translation, file: int, line: int) -> str:
-    """Return a line of the source that the module holds; empty where it holds none."""
+    """Return a line of the source in the module; empty if the module has no source."""
     source, is_of_file = "", False
     for op, words, _ in translation.instructions[: translation.first_function]:
         try:

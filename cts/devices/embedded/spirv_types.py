@@ -19,7 +19,7 @@ class Void:
 
 @dataclass(frozen=True)
 class Bool:
-    """OpTypeBool: a Python bool where all invocations agree, else a bool array."""
+    """OpTypeBool: a Python bool if all invocations agree, else a bool array."""
 
     dtype: np.dtype = field(default_factory=lambda: np.dtype(bool))
 
@@ -29,9 +29,9 @@ class Number:
     """OpTypeInt or OpTypeFloat.
 
     Attributes:
-        component: the suite's name for it.
-        dtype: of values: unsigned for every integer, because only instructions have signedness; else the component's own.
-        mask: all bits.
+        component: the component type.
+        dtype: dtype of values: unsigned for every integer, because signedness belongs to instructions; else the component's own.
+        mask: a mask of all bits.
     """
 
     component: ComponentType
@@ -54,7 +54,7 @@ class Number:
 
 @cache
 def number(name: str) -> Number:
-    """Return the type of the component ``name``."""
+    """Return the type of the component type ``name``."""
     component = SCALAR_TYPES[name]
     dtype = component.dtype if component.is_float else component.bits_dtype
     return Number(component, dtype, np.dtype(f"i{component.bytes}"), (1 << component.bits) - 1)
@@ -77,7 +77,7 @@ class StridedVector(Vector):
 
 @dataclass(frozen=True)
 class CooperativeVector(Vector):
-    """OpTypeCooperativeVectorNV: a tuple of its components, as of a vector, but without a place in memory. ``element`` is a Number."""
+    """OpTypeCooperativeVectorNV: a tuple of its components like a vector, but without a layout in memory. ``element`` is a Number."""
 
     @property
     def number(self) -> Number:
@@ -87,13 +87,13 @@ class CooperativeVector(Vector):
 
     @property
     def bytes(self) -> int:
-        """The bytes that a load or a store accesses."""
+        """The number of bytes that a load or a store accesses."""
         return self.count * self.number.bytes
 
 
 @dataclass(frozen=True)
 class Array:
-    """OpTypeArray, or OpTypeRuntimeArray where ``length`` is None: a tuple of its elements. ``stride`` in bytes."""
+    """OpTypeArray, or OpTypeRuntimeArray if ``length`` is None: a tuple of its elements. ``stride`` is in bytes."""
 
     element: Type
     length: int | None
@@ -102,8 +102,14 @@ class Array:
 
 @dataclass(frozen=True)
 class Struct:
-    """OpTypeStruct: a tuple of its members. ``offsets`` in bytes; ``read_only`` names members decorated NonWritable; ``stored`` are the
-    members as they lie in memory, where matrices may have gaps between their columns or go by rows; empty if all lie there as values."""
+    """OpTypeStruct: a tuple of its members.
+
+    Attributes:
+        members: types of the members as values.
+        offsets: in bytes.
+        read_only: numbers of the members that are decorated NonWritable.
+        stored: types of the members in memory, where matrices may be row-major or have gaps; empty if they equal ``members``.
+    """
 
     members: tuple[Type, ...]
     offsets: tuple[int, ...]
@@ -113,8 +119,9 @@ class Struct:
 
 @dataclass(frozen=True)
 class PointerType:
-    """OpTypePointer, or OpTypeUntypedPointerKHR with ``pointee`` 0. ``pointee`` is an id, because a PhysicalStorageBuffer pointer may be
-    declared before its pointee."""
+    """OpTypePointer, or OpTypeUntypedPointerKHR if ``pointee`` is 0.
+
+    ``pointee`` is an id, because a PhysicalStorageBuffer pointer may be declared before its pointee."""
 
     storage: StorageClass
     pointee: int
@@ -126,7 +133,7 @@ class PointerType:
 
 @dataclass(frozen=True)
 class ImageType:
-    """OpTypeImage: ``sampled`` is the type of a component, ``dim`` a Dim; a storage image is read and written without a sampler."""
+    """OpTypeImage. ``sampled`` is the type of a component, ``dim`` a Dim. A storage image is read and written without a sampler."""
 
     sampled: Type
     dim: int
@@ -157,8 +164,9 @@ class FunctionType:
 
 @dataclass(frozen=True)
 class MatrixType:
-    """OpTypeCooperativeMatrixKHR: an array of shape (instances of the scope, rows, columns). ``use`` is None for
-    OpTypeCooperativeMatrixNV, which has none."""
+    """OpTypeCooperativeMatrixKHR: an array of shape (instances of the scope, rows, columns).
+
+    ``use`` is None for OpTypeCooperativeMatrixNV, which has no use."""
 
     number: Number
     scope: Scope
@@ -172,7 +180,7 @@ class MatrixType:
 
 @dataclass(frozen=True)
 class TensorLayoutType:
-    """OpTypeTensorLayoutNV, opaque. Its values are tuples in the shape of ``state``, see ``tensor_state.LayoutState``."""
+    """OpTypeTensorLayoutNV, an opaque type. Its values are tuples with the members of ``state``, see ``tensor_state.LayoutState``."""
 
     dim: int
     clamp_mode: TensorClampMode
@@ -185,7 +193,7 @@ class TensorLayoutType:
 
 @dataclass(frozen=True)
 class TensorViewType:
-    """OpTypeTensorViewNV, opaque. Its values are tuples in the shape of ``state``, see ``tensor_state.ViewState``."""
+    """OpTypeTensorViewNV, an opaque type. Its values are tuples with the members of ``state``, see ``tensor_state.ViewState``."""
 
     dim: int
     has_dimensions: bool
@@ -212,7 +220,7 @@ ADDRESS_BYTES = 8
 
 @cache
 def size_of(type_: Type) -> int:
-    """Return the bytes that a value of the type takes in memory; 0 for a runtime array."""
+    """Return the size of a value of the type in memory, in bytes; 0 for a runtime array."""
     match type_:
         case CooperativeVector():
             raise TypeError(f"{type_} has no place in memory")
@@ -277,7 +285,7 @@ def has_matrix(type_: Type) -> bool:
 
 @cache
 def has_no_bytes(type_: Type) -> bool:
-    """Return whether the type is or contains one without bytes: a cooperative matrix or vector, a tensor layout or a tensor view."""
+    """Return whether the type is or contains a type without bytes: a cooperative matrix or vector, a tensor layout or a tensor view."""
     match type_:
         case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector() | ImageType() | SamplerType() | SampledImageType():
             return True
@@ -304,10 +312,10 @@ def has_cooperative_vector(type_: Type) -> bool:
 
 
 def constituent_type(type_: Type, index: int) -> Type:
-    """Return the type of constituent ``index`` of a composite. A matrix takes any index, because a device chooses how many it has.
+    """Return the type of constituent ``index`` of a composite. A matrix accepts any index, because its number of components varies.
 
     Raises:
-        Malformed: there is none.
+        Malformed: there is no such constituent.
         Violation: the type is opaque.
     """
     match type_:
@@ -326,12 +334,12 @@ def constituent_type(type_: Type, index: int) -> Type:
 
 
 def stored_constituent(type_: Type, index: int) -> Type:
-    """Return the type of constituent ``index`` of a composite as it is laid out in memory; see ``constituent_type``."""
+    """Return the type that constituent ``index`` of a composite has in memory; see ``constituent_type``."""
     return type_.stored[index] if isinstance(type_, Struct) and type_.stored else constituent_type(type_, index)
 
 
 def constituent_count(type_: Type) -> int:
-    """Return how many constituents a composite has whose value is a tuple."""
+    """Return the number of constituents of a composite that is a tuple."""
     match type_:
         case Vector():
             return type_.count
@@ -347,7 +355,7 @@ def constituent_count(type_: Type) -> int:
 
 
 def type_text(type_: Type) -> str:
-    """Return a type in a few words."""
+    """Describe a type in a few words."""
     match type_:
         case Number():
             return type_.component.name

@@ -1,7 +1,7 @@
-"""How an instruction computes with values that are undefined for some invocations: its result is undefined where an operand is.
+"""Spreads undefined values: the result of an instruction is undefined for the invocations for which an operand is.
 
-An instruction that needs a value raises UndefinedUse; only then is it asked here. It runs again with some value in place of each undefined
-one, and each result that depends on one is marked undefined.
+An instruction that needs a value raises UndefinedUse. Only then does this module run it again, with some value in place of each undefined
+one, and mark each result that depends on one as undefined.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _THROUGH_POINTERS = frozenset({GlslStd450.Modf, GlslStd450.Frexp})
 _LITERALS: Mapping[Op, int] = MappingProxyType(
     {Op.CompositeExtract: 3, Op.CompositeInsert: 4, Op.VectorShuffle: 4, Op.SDot: 4, Op.UDot: 4, Op.SUDot: 4}
 )
-"""By opcode, the operand at which literals begin."""
+"""Opcode -> the operand at which literals begin."""
 
 
 def operands_of(translation: Translation, op: Op, words: Words) -> tuple[int, ...]:
-    """Return the ids of the values that an instruction with a result reads, if its result is undefined where they are; else none."""
+    """Return the ids of the values that an instruction reads, if undefined operands make only its result undefined; else none."""
     if op in EXTENDED:
         pure = op in glsl_std_450.HANDLERS and words[3] not in _THROUGH_POINTERS
         found = words[4:] if pure else ()
@@ -61,7 +61,7 @@ def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], 
     """Return the result of an instruction with undefined operands.
 
     Raises:
-        UndefinedUse: the result cannot be undefined: it is a pointer.
+        UndefinedUse: no operand is undefined, or the result is a pointer, which cannot be undefined.
     """
     machine, values = translation.machine, translation.values
     before = {id_: values[id_] for id_ in operands if not is_defined(values[id_])}
@@ -85,7 +85,7 @@ def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], 
 
 
 def _computed(machine: Machine, run: Run, known: Sequence[Value]) -> Value:
-    """Run for the invocations whose operands are defined, which may break rules, then for all, whose values are taken."""
+    """Run for the invocations with defined operands to report broken rules, then quietly for all to get the result."""
     lanes = [_every(machine, one) for one in known]
     if all(one.shape == machine.mask.shape for one in lanes):
         outer = machine.mask, machine.full
@@ -103,7 +103,7 @@ def _computed(machine: Machine, run: Run, known: Sequence[Value]) -> Value:
 def definedness(machine: Machine, type_: Type, value: Value) -> Value:
     """Return which parts of a value are defined.
 
-    It is a bool array for a scalar (by invocation) and a matrix (by element), and a tuple for a composite.
+    The result is a bool array for a scalar (by invocation) or a matrix (by element), and a tuple for a composite.
     """
     if isinstance(type_, Vector | Struct | Array):
         parts = expand(value, constituent_count(type_))
@@ -136,7 +136,7 @@ def filled(translation: Translation, type_: Type, value: Value, with_: int) -> V
 
 
 def marked(machine: Machine, type_: Type, value: Value, defined: Value) -> Value:
-    """Return a value that is undefined except where ``defined``: see ``definedness``; one array stands for all parts of a composite."""
+    """Return a value that is undefined except where ``defined`` (see ``definedness``). One array applies to all parts of a composite."""
     if isinstance(type_, Vector | Struct | Array):
         masks = defined if isinstance(defined, tuple) else (defined,) * constituent_count(type_)
         parts = zip(value, masks, strict=True)
@@ -155,7 +155,7 @@ def marked(machine: Machine, type_: Type, value: Value, defined: Value) -> Value
 
 
 def _every(machine: Machine, known: Value) -> np.ndarray:
-    """Return where all parts of a value are defined."""
+    """Return a bool array: where all parts of a value are defined."""
     if isinstance(known, tuple):
         return reduce(np.logical_and, (_every(machine, part) for part in known), np.ones(machine.lanes, bool))
     array: np.ndarray = known
@@ -182,13 +182,13 @@ def _over_matrix(known: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _of_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return which elements of A x B + C are defined: those of defined rows of A and columns of B."""
+    """Return which elements of A x B + C are defined: those for which the row of A, the column of B and the element of C are."""
     found: np.ndarray = np.logical_and.reduce(a, axis=2)[:, :, None] & np.logical_and.reduce(b, axis=1)[:, None, :] & c
     return found
 
 
 def _by_subgroup(machine: Machine, known: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the invocations of those subgroups in which all that execute have defined operands."""
+    """Return a mask of the subgroups in which all invocations that execute have defined operands."""
     defined = reduce(np.logical_and, known) | ~machine.mask
     starts = np.arange(0, machine.lanes, machine.subgroup_size)
     whole = np.logical_and.reduceat(defined, starts)

@@ -1,6 +1,6 @@
-"""Checks the structure of a module: operands by the grammar, ids of the right kinds, functions made of blocks.
+"""Checks the structure of a module: operands follow the grammar, ids have the right kinds, functions consist of blocks.
 
-Everything that reads a module later relies on it and does not check this again.
+All later readers of a module rely on this and do not check it again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ class _Shape(NamedTuple):
     """The form of an instruction, by its opcode.
 
     Attributes:
-        place: its section. ``structural``: whether functions and blocks begin, end or branch with it, or literals have its width.
+        place: its section.
+        structural: whether functions and blocks begin, end or branch with it, or its type determines the width of literals.
         typed: whether it has a result type and a result.
-        result: index of the result among the operands, -1 if there is none.
-        least, most: how many operands it has if all are single words and the ids among them are neighbours.
+        result: index of the result among the operands; -1 if there is none.
+        least, most: the least and most operands, if all are single words and the ids among them are consecutive.
         first, last: the range of these ids, without type and result: the first, and the one after the last.
-        deciding: index of the operand that decides how many follow, 0 if there is none; -1 if only the grammar can tell.
+        deciding: index of the operand that determines how many follow; 0 if there is none, -1 if only the grammar can tell.
         uses: the kinds of the ids; None if all are values.
     """
 
@@ -86,10 +87,10 @@ _WORDS = {"type": "type", "member": "type", "function": "function", "set": "set 
 
 @lru_cache(maxsize=1024)
 def _id_places(op: Op, count: int, deciding: int) -> tuple[int, ...]:
-    """Return which of ``count`` operands are ids, if the operand that decides has the value ``deciding``.
+    """Return which of ``count`` operands are ids, if the deciding operand has the value ``deciding``.
 
     Raises:
-        NotSpirv: these are too few or too many operands.
+        NotSpirv: there are too few or too many operands.
     """
     words = [0] * count
     if _shape(op).deciding < count:
@@ -101,7 +102,7 @@ def _ids(instruction: Instruction, shape: _Shape, widths: LiteralWidths) -> list
     """Return the ids that an instruction mentions, without type and result.
 
     Raises:
-        NotSpirv: its operands do not fit the grammar.
+        NotSpirv: the operands do not fit the grammar.
     """
     op, words, _ = instruction
     if op is Op.Name and len(words) > 1 and words[-1] < 1 << 24:
@@ -117,7 +118,7 @@ def _ids(instruction: Instruction, shape: _Shape, widths: LiteralWidths) -> list
 
 
 _OF_TYPE = ("type",)
-"""The use of the operand of a length, also where a constant is one."""
+"""The kind of id that a length instruction takes, also in OpSpecConstantOp."""
 
 _CONSTANTS = frozenset({Op.Constant, Op.SpecConstant})
 
@@ -126,21 +127,21 @@ def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
     """Check a module's instructions.
 
     Raises:
-        NotSpirv: something is wrong; the message says what, and at which word.
+        NotSpirv: the structure is invalid. The message says what is wrong, and at which word.
     """
     _Structure(bound).check(instructions)
 
 
 class _Structure:
-    """Everything that the instructions so far have declared.
+    """The declarations of the instructions so far.
 
     Attributes:
-        _kinds: id -> ``type``, ``function``, ``label``, ``set``, ``string`` or ``group``; results with a type are not among them.
+        _kinds: id -> ``type``, ``function``, ``label``, ``set``, ``string`` or ``group``; results with a type are not in it.
         _homes: id of a value -> number of the block that computes it; 0 if all functions see it.
         _constants: ids of constants and undefined values of the module.
-        _later: ids that must be of a kind at the end: kind, id, instruction.
+        _later: ids to check at the end: required kind, id, instruction.
         _forward: ids that OpTypeForwardPointer announced.
-        _non_semantic: ids of sets of extended instructions that change nothing.
+        _non_semantic: ids of sets of extended instructions without effect.
     """
 
     def __init__(self, bound: int) -> None:
@@ -263,7 +264,7 @@ class _Structure:
                     self._later.append(("type", id_, instruction))
 
     def _stands(self, place: Place, instruction: Instruction) -> None:
-        """Check that an instruction is in the right section; functions have checks of their own."""
+        """Check that an instruction is in the right section. Functions have separate checks."""
         op = instruction.op
         if place is Place.ANYWHERE:
             is_free = op in _NOWHERE or (op in EXTENDED and instruction.operands[2] in self._non_semantic)

@@ -1,4 +1,4 @@
-"""Sums and other combinations of the active invocations of a subgroup: of all, of clusters, and of subsets that a ballot names."""
+"""Sums and other combinations over the active invocations of a subgroup, of its clusters, or of subsets that a ballot names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Combination:
 
     Attributes:
         combine: takes two values.
-        identity: the value for a dtype that changes no other.
+        identity: returns the neutral value of a dtype.
         signed: whether the values are signed integers.
     """
 
@@ -64,7 +64,7 @@ _COMBINE: Mapping[Op, _Combination] = MappingProxyType(
         Op.GroupNonUniformLogicalXor: _Combination(operator.xor),
     }
 )
-"""By opcode."""
+"""Opcode -> how it combines values."""
 
 
 def _arithmetic(how: _Combination) -> Handler:
@@ -111,7 +111,7 @@ _PARTITIONED: Mapping[int, GroupOperation] = MappingProxyType(
         GroupOperation.PartitionedExclusiveScanEXT: GroupOperation.ExclusiveScan,
     }
 )
-"""Group operations of the invocations that a ballot names, and what each does with them."""
+"""Group operation on the subsets that a ballot names -> the operation within each subset."""
 
 
 def _partitions(translation: Translation, ballot: int) -> Groups:
@@ -129,7 +129,7 @@ def _partitions(translation: Translation, ballot: int) -> Groups:
 
 
 def _partition(translation: Translation, words: Words) -> Run:
-    """Return a function that gives each invocation a ballot of those with its value (OpGroupNonUniformPartitionEXT)."""
+    """Return a function that returns, for each invocation, a ballot of those with the same value (OpGroupNonUniformPartitionEXT)."""
     values, machine = translation.values, translation.machine
     type_ = component_of(translation, words[2])
     is_vector = isinstance(translation.type_of[words[2]], Vector)
@@ -167,7 +167,7 @@ def _quad_vote(vote: Callable[[np.ndarray], Value]) -> Handler:
 
 
 def _clusters(groups: Groups, size: int) -> Groups:
-    """Return the active invocations of each cluster of ``size`` neighbours; 0: of each subgroup."""
+    """Return the active invocations of each cluster of ``size`` neighbours, or of each subgroup if ``size`` is 0."""
     if not size:
         return groups
     return [group[group // size == number] for group in groups for number in np.unique(group // size)]

@@ -1,6 +1,6 @@
-"""Instructions of the active invocations of a subgroup: OpGroupNonUniform*, and those of SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote.
+"""Group instructions of a subgroup: OpGroupNonUniform*, and the instructions of SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote.
 
-The latter have no operand for the scope; a 0 stands in its place here.
+The instructions of these two extensions have no scope operand; here they get a 0 in its place.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _Result = TypeVar("_Result")
 
 
 def groups_of(translation: Translation) -> Groups:
-    """Return the active invocations of each subgroup that has any."""
+    """Return the active invocations of each subgroup with any."""
     machine = translation.machine
     lanes = np.flatnonzero(machine.mask)
     return [g for s in range(machine.subgroups) if (g := lanes[lanes // machine.subgroup_size == s]).size]
 
 
 def check_scope(translation: Translation, words: Words) -> None:
-    """Refuse a group operation of another scope than Subgroup.
+    """Check that a group operation has Subgroup scope.
 
     Raises:
-        Violation: it has another one.
+        Violation: it has another scope.
     """
     if words[2] and translation.constant(words[2]) != Scope.Subgroup:
         raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation that is not of Subgroup scope")
@@ -49,7 +49,7 @@ def component_of(translation: Translation, id_: int) -> Number | Bool:
 
 
 def of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
-    """Return a function that computes with a scalar, or with each component of a vector."""
+    """Return a function that applies ``compute`` to a scalar, or to each component of a vector."""
     values = translation.values
     if isinstance(translation.type_of[id_], Vector):
         return lambda: tuple(map(compute, values[id_]))
@@ -100,11 +100,11 @@ def _elect(translation: Translation, words: Words) -> Run:
 
 
 _Pick = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From the numbers of invocations in their subgroups, and an operand, to the numbers of the invocations that they read."""
+"""Computes which invocations are read, from the numbers of the reading invocations in their subgroups and an operand."""
 
 
 def _from_lane(pick: _Pick, wraps: bool = False) -> Handler:
-    """Return the handler of an instruction that reads the value of another invocation; ``wraps``: numbers beyond the last begin again."""
+    """Return the handler of an instruction that reads the value of another invocation. ``wraps``: whether numbers wrap around."""
 
     def handler(translation: Translation, words: Words) -> Run:
         check_scope(translation, words)
@@ -139,7 +139,7 @@ def _from_lane(pick: _Pick, wraps: bool = False) -> Handler:
 
 QUAD = 4
 _SWAPS = (1, 2, 3)
-"""By the direction of a swap in a quad (horizontal, vertical, diagonal), what an invocation's number is combined with."""
+"""Direction of a quad swap (horizontal, vertical, diagonal) -> the mask to xor with an invocation's number."""
 
 
 def _quad_broadcast(own: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ def _ballot(translation: Translation, words: Words) -> Run:
 
 
 def votes_of(translation: Translation, id_: int, group: np.ndarray) -> np.ndarray:
-    """Return for a subgroup which invocations have their bit set, (invocations of ``group``, subgroup size); bits beyond are ignored."""
+    """Return the ballots of a subgroup as bools, (invocations of ``group``, subgroup size). Further bits are ignored."""
     machine = translation.machine
     words = np.stack([spread(_WORD, part, machine.lanes)[group] for part in translation.values[id_]]).astype(np.uint32)
     bits = np.arange(machine.subgroup_size)
@@ -184,7 +184,7 @@ def votes_of(translation: Translation, id_: int, group: np.ndarray) -> np.ndarra
 def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Handler:
     """Return the handler of an instruction that reads a ballot.
 
-    ``function`` gives a number for each invocation, from the bits of its ballot and which of them it is to look at, (invocations, bits).
+    ``function`` returns a number for each invocation, from the bits of its ballot and a mask of the bits to count: (invocations, bits).
     """
 
     def handler(translation: Translation, words: Words) -> Run:
@@ -208,7 +208,7 @@ def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Hand
 
 
 def _ballot_bit(translation: Translation, words: Words) -> Run:
-    """Return a function that reads a bit of a ballot: the one that an operand numbers, or the invocation's own."""
+    """Return a function that reads a bit of a ballot: the one with the number in an operand, or the invocation's own."""
     check_scope(translation, words)
     values, machine = translation.values, translation.machine
     index = words[4] if len(words) > 4 else 0
@@ -235,11 +235,11 @@ LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = Mappin
         GroupOperation.ExclusiveScan: lambda bits, own: bits < own,
     }
 )
-"""By group operation: the bits of a ballot that an invocation looks at."""
+"""Group operation -> the bits of a ballot that count for an invocation."""
 
 
 def without_scope(handle: Callable[[Translation, Words], _Result]) -> Callable[[Translation, Words], _Result]:
-    """Return the handler of an instruction without a scope operand, made from ``handle``, which expects one."""
+    """Adapt ``handle``, which expects a scope operand, to an instruction without one."""
     return lambda translation, words: handle(translation, (*words[:2], 0, *words[2:]))
 
 

@@ -43,7 +43,7 @@ _UNTYPED_CHAINS = frozenset({Op.UntypedAccessChainKHR, Op.UntypedInBoundsAccessC
 
 @dataclass(frozen=True)
 class _Extent:
-    """An array of known length that the pointer points into, with id and type of the index that leads there."""
+    """An array of known length into which the pointer points, with the id and type of the last index."""
 
     index: int
     index_type: Number
@@ -52,12 +52,13 @@ class _Extent:
 
 @dataclass(frozen=True)
 class _Operands:
-    """The operands that a load and a store have in common, as known before it runs.
+    """The static part of the operands that loads and stores have in common.
 
     Attributes:
-        pointer, layout, view: ids; ``view`` is 0 if there is none. ``view_type``: None if there is none.
+        matrix, layout_type, view_type: types; ``view_type`` is None if there is no view.
+        pointer, layout, view: ids; ``view`` is 0 if there is none.
         decode, decode_vector: ids of the decode functions, 0 if there is none.
-        extent: the array; None if its length or the index is not known.
+        extent: the array; None if it is unknown.
         access: alignment and ordering.
     """
 
@@ -105,7 +106,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
 
 
 def _extent(translation: Translation, pointer: int) -> _Extent | None:
-    """Return the array that an access chain ends in; None if there is no chain, or the length is not known before it runs."""
+    """Return the array in which an access chain ends; None if there is no chain, or the length is not static."""
     chains = _CHAINS | _UNTYPED_CHAINS
     chain = next((i for i in translation.instructions if i.op in chains and i.operands[1] == pointer), None)
     if chain is None:
@@ -125,7 +126,7 @@ def _extent(translation: Translation, pointer: int) -> _Extent | None:
 
 
 def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what: str) -> list[tuple[int, ...]]:
-    """Return for each instance of a scope its values of numbers, which must be uniform within the instance."""
+    """Return the values of numbers for each instance of a scope. They must be uniform within the instance."""
     uniform = [machine.uniform(number, scope, what, _UNIFORM) for number in numbers]
     count = machine.instances(scope)
     columns = [u.tolist() if isinstance(u, np.ndarray) else [u] * count for u in uniform]
@@ -134,7 +135,7 @@ def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what:
 
 @replaceable
 def layouts_of(machine: Machine, scope: Scope, type_: TensorLayoutType, value: Value) -> list[Layout]:
-    """Return the tensor layout that each instance of a scope has in ``value``."""
+    """Return each scope instance's tensor layout in ``value``."""
     state, dim = layout_state(machine, type_, value), type_.dim
     before, after = (*state.block_size, *state.dimension, *state.stride), (*state.span, state.clamp_value)
     numbers = [*map(wide, before), *map(wide_signed, state.offset), *map(wide, after)]
@@ -147,7 +148,7 @@ def layouts_of(machine: Machine, scope: Scope, type_: TensorLayoutType, value: V
 
 @replaceable
 def views_of(machine: Machine, scope: Scope, type_: TensorViewType, value: Value) -> list[View]:
-    """Return the tensor view that each instance of a scope has in ``value``."""
+    """Return each scope instance's tensor view in ``value``."""
     state, dim = view_state(machine, type_, value), type_.dim
     numbers = [wide(number) for number in (*state.dimension, *state.stride, *state[2:])]
     found = []
@@ -161,7 +162,7 @@ def views_of(machine: Machine, scope: Scope, type_: TensorViewType, value: Value
 
 @dataclass(frozen=True)
 class _Place:
-    """The byte of ``memory`` where one instance of the scope accesses it, and the bytes from ``low`` up to ``high`` that it may access."""
+    """Where a scope instance accesses ``memory``: the byte offset ``start``, and the accessible bytes from ``low`` up to ``high``."""
 
     memory: Memory
     start: int
@@ -212,7 +213,7 @@ def places_of(machine: Machine, matrix: MatrixType, layout: Layout, view: View |
 
 
 class _Addressing:
-    """How an access finds its elements: layouts and views of all scope instances, and the places of one instance's elements."""
+    """Finds the elements of an access: layouts and views of all scope instances, and the places of one instance's elements."""
 
     def __init__(self, translation: Translation, operands: _Operands, store: bool) -> None:
         self._machine, self._operands, self._store = translation.machine, operands, store
@@ -235,7 +236,7 @@ class _Addressing:
 
 
 def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Places) -> np.ndarray:
-    """Return where each element that is reached begins in the bytes that the memory holds, int64 of shape (elements,)."""
+    """Return the offset of each reached element in the memory's data, int64 of shape (elements,)."""
     size, reached = operands.matrix.number.bytes, places.reached
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
@@ -297,7 +298,7 @@ def _load(translation: Translation, words: Words) -> Run:
         if defined is None:
             return result
         if active is not None:
-            # The result is not used in instances that do not execute.
+            # Instances that do not execute do not use the result.
             defined[np.setdiff1d(np.arange(instances), active)] = True
         return partly(result, defined)
 
@@ -305,9 +306,9 @@ def _load(translation: Translation, words: Words) -> Run:
 
 
 _Fetch = Callable[[int, _Place, Layout, Places], np.ndarray]
-"""Gives the elements that are reached, in row-major order: an array of shape (elements,) of the component's dtype.
+"""Returns the reached elements in row-major order: an array of shape (elements,) of the component's dtype.
 
-Its arguments are the number of a scope instance, its place in memory, its layout and the places of its elements."""
+Its arguments are the number of a scope instance, its place in memory, its layout, and the places of its elements."""
 
 
 def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:

@@ -1,8 +1,8 @@
 """Where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
 SPV_NV_cooperative_matrix2, Tensor Layout and View, for all elements of a matrix at once.
 
-The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits, with 64-bit indexing 64 in
-tensorCoordToLinear for the tensor (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more counts as broken (F-TA-6, F-TA-7).
+The functions of the specification have their names and order here. Arithmetic has 32 bits; with 64-bit indexing, tensorCoordToLinear for
+the tensor has 64 (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more bits breaks a rule (F-TA-6, F-TA-7).
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Places:
 
     Attributes:
         skipped: elements outside of the view's clip region, which are neither loaded nor stored.
-        clamped: elements out of the bounds of the layout. A load gives the clamp value, and a store is discarded.
-        block_coord, coord_in_block: int64, without meaning for elements that are skipped or clamped.
-        index: int64, with the same exception: from the pointer, in units of the component type or of the decode function's pointee.
-        broken: rules that the calculation breaks, each with what happened.
+        clamped: elements out of the layout's bounds. A load gives the clamp value; a store is discarded.
+        block_coord, coord_in_block: int64; meaningless for elements that are skipped or clamped.
+        index: int64, with the same exception: offset from the pointer, in units of the component type or the decode function's pointee.
+        broken: (rule, what happened) for each rule that the calculation breaks.
     """
 
     skipped: np.ndarray
@@ -66,16 +66,16 @@ class Places:
 
     @property
     def reached(self) -> np.ndarray:
-        """A bool array: the elements that have a place in memory."""
+        """A bool array: which elements have a place in memory."""
         reached: np.ndarray = ~(self.skipped | self.clamped)
         return reached
 
 
 @remember_small(maxsize=256, elements=lambda _, __, rows, columns, *___: rows * columns)
 def tensor_places(layout: Layout, view: View | None, rows: int, columns: int, store: bool, wide: bool = False) -> Places:
-    """Return the place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``; ``wide``: with 64-bit indexing.
+    """Return the place of each element of a matrix of ``rows`` x ``columns`` in a load or a ``store``. ``wide``: with 64-bit indexing.
 
-    A calculation that breaks a rule goes on with some numbers, so a device that is not strict has a result.
+    A calculation that breaks a rule goes on with arbitrary numbers, so a device that is not strict has a result.
     """
     return _Calculation(layout, view, rows, columns, store, wide).run()
 
@@ -105,7 +105,7 @@ class _Calculation:
         return Places(*arrays, tuple(self._broken.items()))
 
     def _forbid(self, rule: str, what: str, where: np.ndarray | None = None) -> None:
-        """Note that a rule is broken if elements of ``where`` take part (None: if any element does)."""
+        """Note that a rule is broken if an element in ``where`` (None: any element) is neither skipped nor clamped."""
         taking_part = ~(self._skipped | self._clamped)
         if where is not None:
             taking_part &= where
@@ -161,7 +161,7 @@ class _Calculation:
         return coord
 
     def _split(self, index: np.ndarray, size: int, what: str, dim: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return remainder and quotient of two unsigned numbers."""
+        """Return the remainder and quotient of unsigned numbers."""
         if size == 0:
             self._forbid("F-TA-12", f"{what} {dim} is 0, and the index modulo it is asked for")
         quotient, remainder = np.divmod(index, max(size, 1))
@@ -243,7 +243,7 @@ class _Calculation:
         return total & _U32
 
     def _check_distinct(self, index: np.ndarray) -> None:
-        """Note it if two elements are stored to one place: the specification does not say which one stays."""
+        """Note if two elements are stored to one place: the specification does not say which one remains."""
         stored = ~(self._skipped | self._clamped)
         found, first, count = np.unique(index[stored], return_index=True, return_counts=True)
         if (count > 1).any():

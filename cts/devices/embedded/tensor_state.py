@@ -1,7 +1,7 @@
 """Instructions that make tensor layouts and views (SPV_NV_tensor_addressing, Tensor Layout and View Instructions).
 
-Each makes a copy with other contents: values are never changed in place (TA-CPY-01). All numbers are kept as u32 bits, as in ``values``;
-only the offsets of a layout are read as signed. They may differ between invocations until a load or store needs uniform ones.
+Each makes a changed copy: values are never changed in place (TA-CPY-01). All numbers are stored as u32 bits, as in ``values``; only the
+offsets of a layout are read as signed. Numbers may differ between invocations until a load or store needs uniform ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ S32_MAX = (1 << 31) - 1
 
 
 class LayoutState(NamedTuple):
-    """The contents of a tensor layout: tuples of one number for each dimension, and the clamp value."""
+    """The contents of a tensor layout: tuples with a number for each dimension, and the clamp value."""
 
     block_size: Numbers
     dimension: Numbers
@@ -39,7 +39,7 @@ class LayoutState(NamedTuple):
 
 
 class ViewState(NamedTuple):
-    """The contents of a tensor view: tuples of one number for each dimension, and the clip region."""
+    """The contents of a tensor view: tuples with a number for each dimension, and the clip region."""
 
     dimension: Numbers
     stride: Numbers
@@ -53,7 +53,7 @@ def layout_state(machine: Machine, type_: TensorLayoutType, value: Value) -> Lay
     """Return a tensor layout as the invocations that execute see it.
 
     Raises:
-        UndefinedUse: it is undefined. Single numbers of it may be.
+        UndefinedUse: the whole layout is undefined. Single numbers may be undefined.
     """
     parts = _defined(value, 6)
     return LayoutState(*(_settled(machine, part, type_.dim) for part in parts[:5]), *_settled(machine, parts[5:], 1))
@@ -63,7 +63,7 @@ def view_state(machine: Machine, type_: TensorViewType, value: Value) -> ViewSta
     """Return a tensor view as the invocations that execute see it.
 
     Raises:
-        UndefinedUse: it is undefined. Single numbers of it may be.
+        UndefinedUse: the whole view is undefined. Single numbers may be undefined.
     """
     parts = _defined(value, 6)
     return ViewState(*(_settled(machine, part, type_.dim) for part in parts[:2]), *_settled(machine, parts[2:], 4))
@@ -80,7 +80,7 @@ def _settled(machine: Machine, numbers: Value, count: int) -> Numbers:
 
 
 def wide_signed(value: Value) -> Value:
-    """Return the effect of ``wide`` for the same bits read as an s32."""
+    """Return u32 bits, read as an s32, as a Python int or an int64 array; see ``wide``."""
     if isinstance(value, np.ndarray):
         return value.astype(np.uint32).view(np.int32).astype(np.int64)
     return int(value) - (1 << 32) if value > S32_MAX else int(value)
@@ -138,7 +138,7 @@ def _set_block_size(translation: Translation, words: Words) -> Run:
     machine, values = translation.machine, translation.values
 
     def run() -> Value:
-        # The strides do not change, although they count blocks from now on (F-TA-14).
+        # The strides keep their values, although they count blocks from now on (F-TA-14).
         return layout_state(machine, type_, values[source])._replace(block_size=tuple(values[o] for o in operands))
 
     return run
@@ -146,7 +146,7 @@ def _set_block_size(translation: Translation, words: Words) -> Run:
 
 @replaceable
 def block_count(machine: Machine, dimension: Value, block_size: Value) -> Value:
-    """Return how many blocks a dimension has, the last of which may be incomplete (F-TA-13)."""
+    """Return the number of blocks in a dimension. The last one may be incomplete (F-TA-13)."""
     size = wide(block_size)
     if _any(machine, size == 0):
         machine.forbid("F-TA-12", "the block size of a dimension is 0, and its number of blocks is asked for")

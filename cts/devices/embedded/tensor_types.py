@@ -11,7 +11,7 @@ from generators.spirv.enumerants import TensorClampMode
 MAX_DIM = 5
 
 _Operand = tuple[Type, Any]
-"""Type and value of a constant; the value is None if the id is not a constant."""
+"""Type and value of an operand; the value is None if the operand is not a constant."""
 
 
 def tensor_layout_type(*operands: _Operand) -> TensorLayoutType:

@@ -1,7 +1,7 @@
-"""A module made ready for one kernel: its declarations (see ``declarations``), and the functions that its instructions become.
+"""Translates a module for one kernel: its declarations (see ``declarations``), and functions for its instructions.
 
-Each group of instructions is a module with a table ``HANDLERS``: opcode -> a function that checks the static rules of one
-instruction and returns what executes it, a callable without arguments that gives the result.
+Each group of instructions is a Python module with a table ``HANDLERS``: opcode -> a function that checks the static rules of one
+instruction, and returns a callable without arguments that executes it and returns the result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Rule = Callable[["Translation", Words], None]
 """Checks the static rules of an instruction; raises Malformed, Violation or Unsupported."""
 
 Check = Callable[["Translation", Op, Words], None]
-"""Checks every instruction, before its rule."""
+"""Checks every instruction, before its own rule."""
 
 RESULT_OPS = frozenset(op for op in Op if GRAMMAR.instructions[op].is_typed)
 
@@ -63,36 +63,49 @@ class Translation:
     """One kernel's module, specialized.
 
     Attributes:
-        kernel: the kernel that has the module. ``strict``: see Machine.
-        machine: runs it; ``values``: the machine's.
-        version: of SPIR-V that the module has.
-        instructions: of the whole module. ``first_function``: where functions begin. ``function_instructions``: from there.
-        names: by id, the words of its debug name.
+        kernel: the kernel that has the module.
+        strict: see Machine.
+        machine: runs the module.
+        values: the machine's values.
+        version: SPIR-V version of the module.
+        instructions: of the whole module.
+        first_function: index of the first instruction in a function.
+        function_instructions: the instructions from there.
+        names: id -> the words of its debug name.
         index: number of the instruction that is being translated, for messages.
-        instruction_sets: names of extended instruction sets by id.
+        instruction_sets: id -> name of an extended instruction set.
         entry: id of the entry point's function.
-        types: by id. ``type_of``: by id of a value, its type. ``type_ids``: by id of a value, the id of its type.
-        decorations: by id, then by decoration, its parameters; ``member_decorations``: by (id, member).
+        types: id -> type.
+        type_of: id of a value -> its type.
+        type_ids: id of a value -> id of its type.
+        decorations: id -> decoration -> its parameters.
+        member_decorations: (id, member) -> decoration -> its parameters.
         variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
-        laid_out: ids of the types that are explicitly laid out, or need no layout. ``blocks``: of the structures decorated with Block.
+        laid_out: ids of the types that are explicitly laid out, or need no layout.
+        blocks: ids of the structures decorated with Block.
         has_buffer_blocks: whether Uniform storage may be a storage buffer, as before SPIR-V 1.3 (BufferBlock).
-        interface: ids in the interface of the entry point; ``other_interfaces``: of the others.
+        interface: ids in the interface of the entry point.
+        other_interfaces: ids in the interfaces of the other entry points.
         descriptor_arrays: ids of variables that are arrays of descriptors.
-        extents: by id of a type, how large it is.
-        functions: by id; filled when they are prepared. ``function_types``: by id of a function.
-        limits: how much the kernel may take. ``budget``: the memory that is left.
-        stored: by id of a pointer, the type of what it leads to as that lies in memory, where this is not its pointee.
-        read_only: ids of pointers through which nothing may be written.
-        specialized: by SpecId, the kernel's value. ``local_size``: invocations in x, y, z.
-        private_model: whether accesses are private unless they say otherwise (the Vulkan memory model).
-        space: the buffers with addresses. ``cells``: variables without bytes, by id.
+        extents: id of a type -> its extent.
+        functions: id -> function; filled when functions are prepared.
+        function_types: id of a function -> its type.
+        limits: how much the kernel may use.
+        budget: the memory that is left.
+        stored: id of a pointer -> the type in memory, if it differs from the pointee.
+        read_only: ids of pointers through which the kernel must not write.
+        specialized: SpecId -> the kernel's value.
+        local_size: invocations in x, y, z.
+        private_model: whether accesses are private by default (the Vulkan memory model).
+        space: the buffers with addresses.
+        cells: id -> variable without bytes.
         fences: semantics of the memory barriers since the last control barrier.
         mapping: name of the mapping of matrix elements to invocations.
-        capabilities: those that the module declares.
+        capabilities: the capabilities that the module declares.
         float_modes: execution modes of float arithmetic, each with its width in bits.
-        faults: how the device is wrong.
-        matrix_layouts: where the device puts the elements of matrices in optimal layouts.
-        choices: seed of what the device may choose from call to call.
+        faults: deliberate mistakes of the device.
+        matrix_layouts: the device's optimal layouts.
+        choices: seed of the device's free choices.
     """
 
     def __init__(
@@ -158,7 +171,7 @@ class Translation:
         self._rules = rules
         self._null = faults.performing(null)
         self._filled = faults.performing(filled)
-        # Specialization constants need a machine to compute them before its size is known.
+        # Specialization constants are computed by a machine before its size is known.
         self.machine = Machine(self._bound, 1, 1, strict, limits.steps, faults)
         self.machine.tolerated = tolerated
         self.values = self.machine.values
@@ -170,7 +183,7 @@ class Translation:
         self.function_instructions: list[Instruction] = []
 
     def resize(self, lanes: int, subgroup_size: int) -> None:
-        """Give the machine its size. Its values stay."""
+        """Set the size of the machine. Keep its values."""
         self._bytes.clear()
         early, before = self.values, self.machine
         self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps, self.faults)
@@ -184,9 +197,9 @@ class Translation:
         """Return a function that executes an instruction.
 
         Raises:
-            Malformed: its operands do not have the types that it needs.
-            Violation: it breaks a static rule.
-            Unsupported: the interpreter does not have it.
+            Malformed: the operands have the wrong types.
+            Violation: the instruction breaks a static rule.
+            Unsupported: the interpreter lacks the instruction.
         """
         handler = self._handlers.get(op)
         if handler is None:
@@ -210,7 +223,7 @@ class Translation:
         """Return the type that a pointer type points to.
 
         Raises:
-            Malformed: it is declared later.
+            Malformed: the pointee is declared later, or the pointer is untyped.
         """
         if pointer.is_untyped:
             raise Malformed("an untyped pointer leads to no type")
@@ -236,11 +249,11 @@ class Translation:
         return next(data for id_, _, data, _ in self.variables if id_ == variable)
 
     def is_non_semantic(self, words: Words) -> bool:
-        """Return whether an extended instruction changes nothing."""
+        """Return whether an extended instruction has no effect."""
         return self.instruction_sets.get(words[2], "").startswith(NON_SEMANTIC)
 
     def uses(self, variable: int) -> bool:
-        """Return whether a variable of the module may be one of the entry point's: it is in its interface, or in none."""
+        """Return whether the entry point may use a variable of the module: it is in its interface, or in no interface."""
         return variable in self.interface or variable not in self.other_interfaces
 
     def is_untyped(self, pointer: int) -> bool:
@@ -249,7 +262,7 @@ class Translation:
         return isinstance(type_, PointerType) and type_.is_untyped
 
     def value_bytes(self, type_id: int) -> int:
-        """Return the bytes that a value of a type takes at most."""
+        """Return the most bytes that a value of a type takes."""
         found = self._bytes.get(type_id)
         if found is None:
             found = self._bytes[type_id] = self.extents[type_id].value_bytes(self.machine.lanes, self.machine.subgroups)
@@ -271,7 +284,7 @@ class Translation:
         """Return the matrix type of a value.
 
         Raises:
-            Violation: it is not a matrix; ``rule`` and ``what`` say so.
+            Violation: the value is not a matrix. The message has ``rule`` and ``what``.
         """
         type_ = self.type_of[id_]
         if not isinstance(type_, MatrixType):
@@ -318,7 +331,7 @@ def null(translation: Translation, type_: Type) -> Value:
     """Return the null value of a type.
 
     Raises:
-        Unsupported: the interpreter has none.
+        Unsupported: the interpreter has no null value of the type.
     """
     match type_:
         case Number():

@@ -43,7 +43,7 @@ from generators.types import Scope, Use
 
 _PLAIN_COMPONENTS = 4
 _STORAGE_IMAGE = 2
-"""Sampled, of OpTypeImage."""
+"""The value of Sampled in OpTypeImage for a storage image."""
 
 _WIDTHS = (8, 16, 32, 64)
 _FLOATS = {
@@ -58,7 +58,7 @@ _FLOATS = {
     (6, FPEncoding.Float6E3M2EXT): "e3m2",
     (8, FPEncoding.Float8UnsignedE8M0EXT): "ue8m0",
 }
-"""Component names of floats, by width and encoding."""
+"""(width, encoding) of a float -> its component name."""
 
 
 def declared_type(translation: Translation, op: Op, words: Words) -> Type:
@@ -66,9 +66,9 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
 
     Raises:
         Malformed: there is no such type.
-        Violation: it breaks a static rule.
-        Unsupported: the interpreter does not have such types.
-        Exhausted: its values would take too much memory.
+        Violation: the declaration breaks a static rule.
+        Unsupported: the interpreter lacks such types.
+        Exhausted: the type's values would take too much memory.
     """
     id_ = words[0]
     match op:
@@ -182,7 +182,7 @@ def _cooperative_vector(translation: Translation, words: Words) -> CooperativeVe
 
 
 def _columns(column: Type, count: int) -> Array:
-    """Return the type of a matrix, which is like an array of its columns."""
+    """Return the type of an OpTypeMatrix: an array of its columns."""
     if not isinstance(column, Vector) or not isinstance(column.element, Number) or not column.element.is_float:
         raise Malformed(f"a matrix of columns of {type_text(column)}")
     need(2 <= count <= 4, f"a matrix of {count} columns")
@@ -204,7 +204,7 @@ def _array(translation: Translation, op: Op, words: Words) -> Array:
 
 
 def _is_part(type_: Type) -> bool:
-    """Return whether arrays and structures may have parts of a type; runtime arrays have a check of their own."""
+    """Return whether arrays and structures may have parts of a type. Runtime arrays have a separate check."""
     return not (isinstance(type_, Void | FunctionType) or (isinstance(type_, Array) and type_.length is None))
 
 
@@ -226,10 +226,10 @@ def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
 
 
 def _stored(member: Type, decorations: Mapping[int, Words]) -> Type:
-    """Return a member as it is laid out in memory, where MatrixStride and RowMajor say how a matrix does, or an array of matrices.
+    """Return the type of a member in memory. MatrixStride and RowMajor determine the layout of a matrix or an array of matrices.
 
     Raises:
-        Malformed: it is neither.
+        Malformed: a member with MatrixStride is neither.
     """
     stride = decorations.get(Decoration.MatrixStride)
     if stride is None:

@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11): moves elements, unchanged."""
+"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11) move elements unchanged."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _transpose(translation: Translation, words: Words) -> Run:
 
 
 def _transposed(matrix: np.ndarray) -> np.ndarray:
-    """Return each instance with row r, column c moved to row c, column r (CM2-TR-02)."""
+    """Transpose each instance: move the element at (r, c) to (c, r) (CM2-TR-02)."""
     return np.ascontiguousarray(matrix.swapaxes(1, 2))
 
 

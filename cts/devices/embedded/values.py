@@ -1,10 +1,10 @@
 """Values of all invocations of a workgroup at once.
 
-* An integer is a Python int in [0, 2^bits) where all invocations agree, else an unsigned array of shape (invocations,).
-* A float is a numpy scalar of its dtype, or an array of shape (invocations,); a bool a Python bool or a bool array.
-* A vector, array or struct is a tuple of its constituents, each of which is uniform or not by itself.
+* An integer is a Python int in [0, 2^bits) if all invocations agree, else an unsigned array of shape (invocations,).
+* A float is a numpy scalar of its dtype, or an array of shape (invocations,). A bool is a Python bool or a bool array.
+* A vector, array or struct is a tuple of its constituents. Each of them may be uniform or not.
 * A cooperative matrix is an array of shape (instances, rows, columns).
-* A tensor layout or view is a tuple of its state (``tensor_state``), each number uniform or not by itself.
+* A tensor layout or view is a tuple of its state (``tensor_state``). Each number may be uniform or not.
 * A pointer is a ``cts.devices.embedded.pointers`` object.
 * An undefined value is UNDEFINED, or Partly if some invocations (or elements) have a value.
 
@@ -39,7 +39,7 @@ Mask = np.ndarray
 
 
 class Undefined:
-    """A value that may be moved but not used. Computing with it raises UndefinedUse, so instructions need not check for it."""
+    """A value that may be copied but not used. Computing with it raises UndefinedUse, so instructions need not check for it."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UndefinedUse("an undefined value is used")
@@ -69,7 +69,7 @@ UNDEFINED = Undefined()
 
 
 class Partly(Undefined):
-    """``value`` where ``defined`` (of the same shape), undefined elsewhere."""
+    """A value that equals ``value`` where ``defined`` (of the same shape), and is undefined elsewhere."""
 
     def __init__(self, value: np.ndarray, defined: np.ndarray) -> None:
         self.value = value
@@ -90,19 +90,19 @@ def spread(type_: Number | Bool, value: Value, lanes: int) -> np.ndarray:
 
 
 def to_signed(value: Value, bits: int, dtype: np.dtype) -> Value:
-    """Return an integer with the sign that its bits have in two's complement."""
+    """Interpret the bits of an integer as two's complement."""
     if value.__class__ is int:
         return value - (1 << bits) if value >> (bits - 1) else value
     return value.view(dtype)
 
 
 def wide(value: Value) -> Value:
-    """Return an unsigned integer as a Python int or an int64 array, where sums and small products of u32 values do not wrap."""
+    """Return an unsigned integer as a Python int or an int64 array, so sums and small products of u32 values do not wrap."""
     return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
 
 
 def signed_index(value: Value, type_: Number) -> Value:
-    """Return an integer as an index or offset, a Python int or an int64 array, by the signedness of its type."""
+    """Return an integer as an index or offset: a Python int or an int64 array, with the signedness of its type."""
     if value.__class__ is int:
         return to_signed(value, type_.bits, type_.signed_dtype) if type_.component.is_signed else value
     if type_.component.is_signed:
@@ -111,7 +111,7 @@ def signed_index(value: Value, type_: Number) -> Value:
 
 
 def instance_mask(mask: Mask, instances: int) -> Mask:
-    """Return which scope instances a mask of invocations covers. It covers all of an instance or nothing."""
+    """Return which scope instances a mask of invocations covers. The mask covers each instance wholly or not at all."""
     covered: Mask = mask.reshape(instances, -1)[:, 0]
     return covered
 
@@ -194,7 +194,7 @@ def expand(value: Value, count: int) -> tuple[Value, ...]:
 
 
 def is_defined(value: Value) -> bool:
-    """Return whether all of a value is defined."""
+    """Return whether every part of a value is defined."""
     if isinstance(value, tuple):
         return all(map(is_defined, value))
     return not isinstance(value, Undefined)

@@ -25,7 +25,7 @@ _Step = tuple[int, Number, int, int | None]
 
 
 def variable(translation: Translation, words: Words) -> Run:
-    """Return a function that makes a function's variable (OpVariable) at each call."""
+    """Return a function that creates a variable of a function (OpVariable) at each call."""
     id_, initializer = words[1], words[3] if len(words) > 3 else 0
     if words[2] != StorageClass.Function:
         raise Violation("SPIR-V 2.4", "a variable in a function must be of Function storage")
@@ -59,9 +59,9 @@ def _untyped_pointer_access_chain(translation: Translation, words: Words) -> Run
 
 
 def _chain(translation: Translation, result: int, base: int, indices: Words, element: int | None, base_type: int = 0) -> Run:
-    """Return a function that makes a pointer from ``base``, by ``element`` if it is not None, and by ``indices``.
+    """Return a function that computes a pointer from ``base``, ``element`` if it is not None, and ``indices``.
 
-    The indices are into ``base_type``, or if this is 0 into the pointee of the base.
+    The indices are into ``base_type`` or, if that is 0, into the pointee of the base.
     """
     values = translation.values
     type_ = translation.types[base_type] if base_type else _in_memory(translation, base)
@@ -75,12 +75,12 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
 
 
 def _in_memory(translation: Translation, pointer: int) -> Type:
-    """Return the pointee's type as it is laid out in memory."""
+    """Return the type that the pointee has in memory."""
     return translation.stored.get(pointer) or translation.pointee(pointer)
 
 
 def _descriptor_chain(translation: Translation, result: int, base: int, indices: Words, type_: Type) -> Run:
-    """Return a function that makes a pointer into the buffer of a descriptor: the first index is the descriptor's."""
+    """Return a function that computes a pointer into the buffer of a descriptor. The first index selects the descriptor."""
     values, machine, which = translation.values, translation.machine, indices[0]
     number = translation.number_of(translation.type_of[which])
     is_non_uniform = Decoration.NonUniform in translation.decorations.get(result, {})
@@ -101,7 +101,7 @@ def chosen_descriptor(machine: Machine, array: DescriptorArray, which: Offset, i
 def _byte_chain(
     translation: Translation, result: int, base: int, type_: Type, indices: Words, element: int | None, base_type: int, begin: Run
 ) -> Run:
-    """Return a function that makes a pointer by ``element`` and ``indices`` into ``type_``, from the result of ``begin``."""
+    """Return a function that computes a pointer from the result of ``begin``, and ``element`` and ``indices`` into ``type_``."""
     values = translation.values
     fixed = 0
     beyond: tuple[int, int | None] | None = None
@@ -136,7 +136,7 @@ def _byte_chain(
         translation.stored[result] = type_
     machine = translation.machine
     if beyond is not None:
-        # Not before it is executed: a branch on a specialization constant may prevent that.
+        # Do not refuse before execution: a branch on a specialization constant may prevent it.
         index_, of = beyond
 
         def outside() -> Value:
@@ -191,13 +191,13 @@ def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
 
 
 def _matrix_check(translation: Translation, type_: Type) -> None:
-    """Check that all invocations of the scope execute together, as moving a whole matrix needs (KHR-UNI-01)."""
+    """Check that all invocations of the scope execute together, as a copy of a whole matrix requires (KHR-UNI-01)."""
     if isinstance(type_, MatrixType):
         translation.machine.active_instances(type_.scope)
 
 
 def _check_uniform_path(machine: Machine, type_: MatrixType, place: CellPointer) -> None:
-    """Check that all invocations of the scope mean the same matrix of an array (KHR-UNI-02)."""
+    """Check that all invocations of the scope refer to the same matrix of an array (KHR-UNI-02)."""
     for index in place.path:
         machine.uniform(index, type_.scope, "the index of a matrix in an array")
 
@@ -258,7 +258,7 @@ def _store(translation: Translation, words: Words) -> Run:
 
 
 def not_writable(translation: Translation, pointer: int) -> str:
-    """Return why nothing may be written through ``pointer``; empty if writing is allowed."""
+    """Return why writing through ``pointer`` is not allowed; empty if it is."""
     if pointer in translation.read_only:
         return "a store to a variable that is decorated NonWritable"
     storage = translation.storage(pointer)

@@ -1,4 +1,4 @@
-"""The common parts of the instructions of cooperative vectors: the components of all invocations as rows, and their places in memory."""
+"""Helpers for cooperative vector instructions: the components of all invocations as rows, and their places in memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cts.devices.embedded.values import Undefined, Value, expand, settle, signed
 from generators.spirv.enumerants import StorageClass
 
 VECTOR_ALIGNMENT, MATRIX_ALIGNMENT = 16, 64
-"""Bytes, of VUIDs 10096 and 10098 to 10100, and of VUIDs 10097 and 10101."""
+"""Alignments in bytes: from VUIDs 10096 and 10098 to 10100, and from VUIDs 10097 and 10101."""
 
 MEMORY = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
 BUFFERS = frozenset({StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
-"""Storage classes of loads and stores; of matrices, biases and what is accumulated. CrossWorkgroup is not one of Vulkan's."""
+"""Storage classes for loads and stores, and for matrices, biases and accumulated values. Vulkan has no CrossWorkgroup."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Places:
     """Where the invocations that execute access memory.
 
     Attributes:
-        memory: where.
-        lanes: their numbers, int64.
-        first: the byte at which each begins, int64, of the same shape.
+        memory: the memory.
+        lanes: numbers of the invocations, int64.
+        first: first byte that each of them accesses, int64, of the same shape.
     """
 
     memory: Memory
@@ -38,17 +38,18 @@ class Places:
 
 
 class Pointer:
-    """The operands Pointer and Offset of an instruction, whose static rules hold.
+    """The operands Pointer and Offset of an instruction, with their static rules checked.
 
     Args:
         pointer, offset: their ids.
-        storage: the storage classes that are allowed.
-        scalars: whether the array must be of scalars.
-        rule: of the pointer's type, for messages.
-        alignment: of both, in bytes; ``alignment_rule`` says so.
+        storage: the allowed storage classes.
+        scalars: whether the array must consist of scalars.
+        rule: the rule about the pointer's type.
+        alignment: required alignment of both in bytes.
+        alignment_rule: the rule that requires it.
 
     Raises:
-        Violation: a static rule does not hold.
+        Violation: the operands break a static rule.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ def integer(translation: Translation, id_: int, what: str) -> Number:
     """Return the type of an operand that is a 32-bit integer.
 
     Raises:
-        Violation: it is not one.
+        Violation: the operand is not one.
     """
     type_ = translation.type_of[id_]
     if not isinstance(type_, Number) or type_.is_float or type_.bits != 32:
@@ -105,19 +106,19 @@ def integer(translation: Translation, id_: int, what: str) -> Number:
 
 
 def vector_type(translation: Translation, id_: int, rule: str, what: str) -> CooperativeVector:
-    """Return the type of a value.
+    """Return the cooperative vector type of a value.
 
     Raises:
-        Violation: it is not a cooperative vector; ``rule`` and ``what`` say so.
+        Violation: the value is not a cooperative vector. The message has ``rule`` and ``what``.
     """
     return checked_vector(translation.type_of[id_], rule, what)
 
 
 def checked_vector(type_: Type, rule: str, what: str) -> CooperativeVector:
-    """Return a type that must be one of cooperative vectors.
+    """Return ``type_`` if it is a cooperative vector type.
 
     Raises:
-        Violation: it is not.
+        Violation: it is not one.
     """
     if not isinstance(type_, CooperativeVector):
         raise Violation(rule, f"{what} is a {type_text(type_)}, not a cooperative vector")
@@ -140,7 +141,7 @@ def rows_of(machine: Machine, type_: CooperativeVector, value: Value) -> np.ndar
 
 
 def vector_of(machine: Machine, type_: CooperativeVector, rows: np.ndarray) -> Value:
-    """Return the vector whose components the invocations that execute have in ``rows``, of the shape that ``rows_of`` gives."""
+    """Return the vector with the components ``rows`` in the invocations that execute: the inverse of ``rows_of``."""
     if machine.full:
         return tuple(np.ascontiguousarray(column) for column in rows.T)
     whole = np.zeros((type_.count, machine.lanes), type_.number.dtype)
@@ -152,7 +153,7 @@ def check_promise(machine: Machine, places: Places, alignment: int) -> None:
     """Check the alignment that a Memory Operand promises.
 
     Raises:
-        Violation: an access does not have it.
+        Violation: an access lacks the alignment.
     """
     if ((places.memory.base + places.first) % alignment).any():
         machine.forbid("SPIR-V 3.26 Aligned", f"an address is not a multiple of the promised {alignment} bytes of alignment")

@@ -49,7 +49,7 @@ def _difference(x: Value, y: Value, mask: int) -> tuple[Value, Value]:
 
 
 def _with_carry(compute: Callable[[Value, Value, int], tuple[Value, Value]]) -> Handler:
-    """Return the handler of an instruction that gives a number and what is carried or borrowed."""
+    """Return the handler of an instruction that returns a number and its carry or borrow."""
 
     def handler(translation: Translation, words: Words) -> Run:
         values, a, b = translation.values, words[2], words[3]

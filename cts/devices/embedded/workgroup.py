@@ -40,7 +40,7 @@ def _reach(translation: Translation, semantics: int) -> tuple[tuple[MemoryKind, 
 
 
 def _executing(machine: Machine) -> np.ndarray:
-    """Return the numbers of the subgroups that execute an instruction."""
+    """Return the numbers of the subgroups that execute."""
     return np.unique(np.flatnonzero(machine.mask) // machine.subgroup_size)
 
 
@@ -92,8 +92,8 @@ def _memory_barrier(translation: Translation, words: Words) -> Run:
     counts = scope in (Scope.Subgroup, Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics)
 
     def run() -> Value:
-        # A memory barrier alone orders nothing. The control barrier after it does, if the same invocation executes both; nothing says so
-        # in a function that is called for elements.
+        # A memory barrier alone orders nothing. A control barrier after it does, if the same invocation executes both. In a function that
+        # is called for elements, it is not specified which invocation executes either.
         if beyond and not machine.callback:
             _fence_beyond(translation, semantics)
         if counts and not machine.callback:
@@ -122,15 +122,15 @@ _VECTORS: Mapping[int, int] = MappingProxyType(
         BuiltIn.SubgroupLtMask: 4,
     }
 )
-"""By built-in of a compute shader, how many 32-bit integers its vector has; 0 for a scalar."""
+"""Built-in of a compute shader -> the number of 32-bit integers in its vector; 0 for a scalar."""
 
 
 def check_built_in(which: int, type_: Type) -> None:
     """Check that a variable can be a built-in.
 
     Raises:
-        Unsupported: the interpreter has no such built-in.
-        Malformed: the variable is of another type.
+        Unsupported: the interpreter lacks the built-in.
+        Malformed: the variable has the wrong type.
     """
     count = _VECTORS.get(which)
     if count is None:
@@ -144,7 +144,7 @@ def built_in(translation: Translation, which: int, type_: Type) -> Value:
     """Return the value of a built-in variable in the workgroup that runs.
 
     Raises:
-        Unsupported: it is not a built-in of compute shaders.
+        Unsupported: the built-in does not belong to compute shaders.
     """
     machine = translation.machine
     x, y, _ = translation.local_size

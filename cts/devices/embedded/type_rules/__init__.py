@@ -1,7 +1,7 @@
 """The types that an instruction's operands and result must have, by opcode.
 
-``Translation.prepare`` asks once, before the instruction's handler, which relies on it. The rules that the extensions have for
-cooperative matrices and tensors are with their handlers, which name them.
+``Translation.prepare`` checks them before it calls the instruction's handler, which relies on them. The handlers themselves check the rules
+of the extensions for cooperative matrices and tensors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generators.spirv.enumerants import Op
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {op: rule for group in (arithmetic, composites, control_flow, invocations, memory) for op, rule in group.RULES.items()}
 )
-"""By opcode, the rules of all groups. Instructions without an entry are checked by their handlers alone."""
+"""Opcode -> rule, of all groups. Instructions without an entry are checked only by their handlers."""
 
 CHECKS: tuple[Check, ...] = (cooperative_vectors.check_vectors, memory.check_passed_on)
-"""Checks of every instruction."""
+"""Checks that apply to every instruction."""

@@ -14,9 +14,9 @@ from generators.types import MICROSCALING_TYPES
 
 
 def _elementwise(kinds: frozenset[TypeKind], result: frozenset[TypeKind] | None = None, widths: bool = True) -> Rule:
-    """Return the rule that all operands are of ``kinds`` and of one shape and (``widths``) width.
+    """Return the rule that all operands have one of ``kinds``, the same shape and, with ``widths``, the same width.
 
-    The result has the same type, or one of the kinds ``result`` with that shape.
+    The result has the same type, or that shape and one of the kinds ``result``.
     """
 
     def rule(translation: Translation, words: Words) -> None:
@@ -43,7 +43,7 @@ def _conversion(from_: frozenset[TypeKind], to: frozenset[TypeKind]) -> Rule:
             fits = kind_of(type_.number) in to and kind_of(operand.number) in from_
         else:
             fits = kind_of(element_of(type_)) in to and kind_of(element_of(operand)) in from_ and shape_of(type_) == shape_of(operand)
-            # The handler has the extension's rule for a matrix and another type.
+            # For a matrix and another type, the handler checks the extension's rule.
             fits = fits or isinstance(type_, MatrixType)
         need(fits, f"a {type_text(operand)} becomes a {type_text(type_)}")
 
@@ -208,4 +208,4 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.BitFieldUExtract: _bit_field(1),
     }
 )
-"""By opcode."""
+"""Opcode -> rule."""

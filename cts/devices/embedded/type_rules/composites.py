@@ -1,4 +1,4 @@
-"""Types of operands and results where composites are made, taken apart and copied."""
+"""Types of operands and results of instructions that construct, take apart and copy composites."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _shuffle(translation: Translation, words: Words) -> None:
 
 
 def _dynamic(vector: int, index: int, part: int) -> Rule:
-    """Return the rule of a vector, an index and a component, by their places among the operands.
+    """Return the rule of an instruction on a vector with an index and a component, given by their positions among the operands.
 
     If ``part`` is 0, the component is the result.
     """
@@ -140,4 +140,4 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.Undef: _undefined,
     }
 )
-"""By opcode."""
+"""Opcode -> rule."""

@@ -11,7 +11,7 @@ def constant_integer(translation: Translation, id_: int, what: str) -> int:
     """Return the value of an integer constant.
 
     Raises:
-        Malformed: with ``what``.
+        Malformed: the operand is not an integer constant; the message has ``what``.
     """
     value = translation.constant(id_)
     need(kind_of(translation.type_of[id_]) is TypeKind.INT and value.__class__ is int, f"{what} is not a constant integer")

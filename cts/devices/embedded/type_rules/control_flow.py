@@ -46,4 +46,4 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.Switch: _switch,
     }
 )
-"""By opcode."""
+"""Opcode -> rule."""

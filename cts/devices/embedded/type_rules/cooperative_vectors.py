@@ -38,10 +38,10 @@ _FUNCTIONS = frozenset(
 
 
 def check_vectors(translation: Translation, op: Op, words: Words) -> None:
-    """Check the use of cooperative vectors by an instruction, if the module has any.
+    """Check how an instruction uses cooperative vectors, if the module has any.
 
     Raises:
-        Violation: the document does not allow it.
+        Violation: the extension does not allow the use.
     """
     if Capability.CooperativeVectorNV not in translation.capabilities:
         return
@@ -77,7 +77,7 @@ def _operand_types(translation: Translation, op: Op, words: Words) -> list[Type]
 
 
 def _check_alike(op: Op, result: Type | None, operands: list[Type], same: bool) -> None:
-    """Check that operands and result are vectors of one length and, with ``same``, that the operands are of one type."""
+    """Check that operands and result are vectors of the same length and, with ``same``, that the operands have the same type."""
     counts = {type_.count if isinstance(type_, CooperativeVector) else 0 for type_ in (result, *operands)}
     if len(counts) > 1 or (same and len(set(operands)) > 1):
         raise Violation("CV-ARI-02", f"the types of Op{op.name} must match: {', '.join(map(type_text, operands))}")

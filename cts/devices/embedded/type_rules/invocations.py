@@ -27,7 +27,7 @@ def _scope(translation: Translation, words: Words) -> None:
 def _group(kinds: frozenset[TypeKind], result: frozenset[TypeKind] | None = None, index: bool = False) -> Rule:
     """Return the rule of a group operation on a value of ``kinds``.
 
-    The result has the type of the value, or is of kind ``result``. ``index``: an operand is the number of an invocation.
+    The result has the type of the value, or one of the kinds ``result``. ``index``: whether an operand is the number of an invocation.
     """
 
     def rule(translation: Translation, words: Words) -> None:
@@ -144,4 +144,4 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         **dict.fromkeys(_GROUP_BOOLS, _group_arithmetic(BOOL)),
     }
 )
-"""By opcode."""
+"""Opcode -> rule."""

@@ -1,4 +1,4 @@
-"""Types of pointers and their pointees, and of values that are loaded, stored and exchanged there."""
+"""Types of pointers, of their pointees, and of values that are loaded, stored and exchanged through them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _in_bytes(type_: Type) -> None:
 
 
 def _accessed(translation: Translation, pointer: int, type_id: int, type_: Type, what: str) -> None:
-    """Check that a value may be loaded or stored through a pointer: ``what`` says so in words of the value's type."""
+    """Check that a value may be loaded or stored through a pointer. ``what`` is the participle for messages."""
     if translation.is_untyped(pointer):
         if type_id not in translation.laid_out:
             raise Violation("UP-ACC-01", f"a {type_text(type_)} without an explicit layout is {what} through an untyped pointer")
@@ -107,8 +107,12 @@ def _copy_memory(translation: Translation, words: Words) -> None:
 
 
 def _access_chain(elements: int, untyped: bool = False) -> Rule:
-    """Return the rule of an access chain; ``elements`` is how many indices come before the ones into the pointee, ``untyped`` whether a
-    Base Type comes before the base."""
+    """Return the rule of an access chain.
+
+    Args:
+        elements: number of indices before the ones into the pointee.
+        untyped: whether a Base Type comes before the base.
+    """
     at = 3 if untyped else 2
 
     def rule(translation: Translation, words: Words) -> None:
@@ -197,7 +201,7 @@ def _untyped_variable(translation: Translation, words: Words) -> None:
 def _atomic(kinds: frozenset[TypeKind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
     """Return the rule of an atomic instruction.
 
-    ``operands``: places of the values of the type in memory. ``numbers``: places of scopes and semantics.
+    ``operands``: positions of the operands with the pointee's type. ``numbers``: positions of scopes and semantics.
     """
 
     def rule(translation: Translation, words: Words) -> None:
@@ -234,10 +238,10 @@ _PASSED_ON = frozenset({Op.FunctionCall, Op.Select, Op.CopyObject, Op.Bitcast})
 
 
 def check_passed_on(translation: Translation, op: Op, words: Words) -> None:
-    """Refuse to pass on a pointer into a matrix with gaps or by rows: what uses it elsewhere does not know how the matrix lies there.
+    """Refuse to pass on a pointer into a matrix with gaps or in row-major order, because its user would not know the matrix's layout.
 
     Raises:
-        Unsupported: see above.
+        Unsupported: the instruction passes on such a pointer.
     """
     if translation.stored and op in _PASSED_ON and not translation.stored.keys().isdisjoint(words[2:]):
         raise Unsupported("a pointer into a matrix with gaps or by rows that is not just accessed")
@@ -280,4 +284,4 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.CooperativeVectorMatrixMulAddNV: _multiply,
     }
 )
-"""By opcode."""
+"""Opcode -> rule."""

@@ -280,7 +280,7 @@ class ChildProcess:
         return f"\n{words}" if words else ""
 
     def kill(self) -> None:
-        """End the child and what it has started at once, whatever they do."""
+        """Kill the child and all processes that it started."""
         self.ended = True
         self._channel.close()
         self._hung_up = True

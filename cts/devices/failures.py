@@ -91,7 +91,7 @@ def rebuilt(report: object) -> Exception:
 
 
 def step_of(name: Any) -> Step | None:
-    """Return the step with a name; None for None.
+    """Return the step called ``name``; None for None.
 
     Raises:
         NotAMessage: no step has the name.

@@ -14,7 +14,7 @@ DEFAULT_PROFILE = "universal"
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """Tells how to open a device, in this process or another.
+    """The information to open a device, in this process or another.
 
     Attributes:
         kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).

@@ -116,7 +116,7 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
 
 def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
     if not isinstance(type_, Number):
-        raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
+        raise Violation("SPIR-V 3.42.18", "an atomic access of a value that is not a number")
     is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
     if translation.storage(pointer) not in SHARED_STORAGE | {StorageClass.Image} and not is_buffer:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")

@@ -192,9 +192,7 @@ class _CallersCell(Cell):
 
     @value.setter
     def value(self, _: Value) -> None:
-        raise Violation(
-            RULE, f"a function that is called for elements writes '{self.name}', a variable of the invocation, but which is not specified"
-        )
+        raise Violation(RULE, f"a function that is called for elements writes '{self.name}', a variable of an unspecified invocation")
 
 
 @replaceable

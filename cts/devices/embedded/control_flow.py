@@ -1,4 +1,4 @@
-"""Functions, blocks and calls: translates instructions into what the machine runs."""
+"""Translates functions, blocks and calls for the machine."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _check_calls(translation: Translation, bodies: list[tuple[int, list[Instruct
         for other, number in called[id_].items():
             translation.index = number
             if other == id_ or other in above:
-                raise Malformed("a function calls itself, or one that calls it")
+                raise Malformed("a function calls itself, directly or through others")
             if len(above) < MAX_CALL_DEPTH:
                 deepest = max(deepest, 1 + visit(other, (*above, id_)))
                 translation.index = number
@@ -119,7 +119,7 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
             if op is Op.ReturnValue and (not returns or translation.type_of[words[0]] != function.result):
                 raise Malformed("what is returned is not of the type that the function returns")
             if op is Op.Return and returns:
-                raise Malformed("a function returns nothing where it must return a value")
+                raise Malformed("a function that must return a value returns nothing")
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
         elif op not in _IGNORED and not (op in EXTENDED and translation.is_non_semantic(words)):

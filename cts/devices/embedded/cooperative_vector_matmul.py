@@ -171,7 +171,7 @@ def _check(
     if of_matrix.component.name in ("e4m3", "e5m2") and not layout.is_optimal:
         raise Violation("VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10090", f"a matrix of {of_matrix} in layout {layout.name}")
     if flags & ~_KNOWN:
-        raise Violation("SPIR-V, Cooperative Matrix Operands", f"operands {flags:#x} have bits that mean nothing")
+        raise Violation("SPIR-V, Cooperative Matrix Operands", f"operands {flags:#x} have unknown bits")
 
 
 def _transpose(translation: Translation, id_: int) -> bool:

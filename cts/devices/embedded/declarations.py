@@ -96,7 +96,9 @@ class _Declarations:
         except GeneratorError as error:
             raise Violation("SPIR-V 2.16.1", str(error)) from error
         if lacking:
-            raise Violation("SPIR-V 2.16.1", f"a module of SPIR-V {version} declares {', '.join(sorted(lacking))} for what it uses")
+            raise Violation(
+                "SPIR-V 2.16.1", f"a module of SPIR-V {version} must declare {', '.join(sorted(lacking))} for instructions that it uses"
+            )
 
     def _check_interface(self) -> None:
         """Before SPIR-V 1.4, refuse variables in an entry point's interface that are neither Input nor Output.

@@ -65,12 +65,12 @@ class NotTolerable(DeviceError):
 
     def __init__(self, rules: Collection[str]) -> None:
         listed = ", ".join(sorted(rules))
-        super().__init__(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {listed}")
+        super().__init__(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, not {listed}")
         self.rules = frozenset(rules)
 
 
 class UnknownMapping(DeviceError):
-    """The embedded device has no mapping with a name."""
+    """The embedded device has no mapping with the requested name."""
 
 
 class EmbeddedDevice:
@@ -88,7 +88,7 @@ class EmbeddedDevice:
 
     Attributes:
         last_steps: seconds that each step of the last run took.
-        warnings: what the last run did against tolerated positions, once each.
+        warnings: the last run's violations of tolerated positions, once each.
 
     Raises:
         DeviceError: the mapping does not exist.
@@ -257,7 +257,7 @@ class Pipeline:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the kernel did against tolerated positions, once each."""
+        """The kernel's violations of tolerated positions, once each."""
         return tuple(self._translation.machine.warnings)
 
     def _connect(self) -> None:

@@ -75,7 +75,7 @@ class Flow:
                 raise _refused(instruction, f"%{value} is not a value computed on every way through %{label}")
             parents.add(parent)
         if parents != before.get(block, set()) or len(parents) != len(words[3::2]):
-            raise _refused(instruction, "its labels do not name the blocks that lead here, each once")
+            raise _refused(instruction, "its labels do not name the blocks before it, each once")
 
 
 def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:

@@ -319,7 +319,7 @@ def _texel_pointer(translation: Translation, words: Words) -> Run:
     """Return a function that returns a pointer to a texel for an atomic (OpImageTexelPointer)."""
     machine, values, pointer = translation.machine, translation.values, words[2]
     type_ = translation.pointee(pointer)
-    need(isinstance(type_, ImageType) and type_.dim in _COORDINATES, "the pointer leads to no image")
+    need(isinstance(type_, ImageType) and type_.dim in _COORDINATES, "the pointer does not point to an image")
     assert isinstance(type_, ImageType)
     coordinates = _whole(translation, words[3], _COORDINATES[type_.dim] + type_.is_arrayed)
 

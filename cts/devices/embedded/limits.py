@@ -117,7 +117,7 @@ class Budget:
         self.left = limit
 
     def take(self, size: int, what: str, id_: int) -> None:
-        """Take ``size`` bytes for an id; ``what`` says what it is.
+        """Take ``size`` bytes for an id. ``what`` names its kind in messages.
 
         Raises:
             Exhausted: fewer are left.

@@ -147,7 +147,7 @@ def _groups(machine: Machine, operands: _Operands, values: list[Value]) -> list[
     stride = machine.uniform(signed_index(values[operands.stride], operands.stride_type), scope, "the stride")
     strides = (stride * operands.unit).tolist() if isinstance(stride, np.ndarray) else [stride * operands.unit] * instances
     if isinstance(pointer, ChosenPointer):
-        which = machine.uniform(pointer.which, scope, "the memory that the pointer leads into")
+        which = machine.uniform(pointer.which, scope, "the memory into which the pointer points")
         groups = []
         for number in np.unique(which[list(executing)]):
             found = pointer.places[int(number)]

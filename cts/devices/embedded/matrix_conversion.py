@@ -74,7 +74,7 @@ class MatrixConverter:
             yield from self._invalid_memory(call.command, info)
         if call.command == "host" and len(call.infos) != 1:
             yield Violation(
-                "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-parameter", f"one conversion for each call, and not {len(call.infos)}"
+                "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-parameter", f"each call must have one conversion, not {len(call.infos)}"
             )
         regions = [region for info in call.infos for region in (info.source, info.destination) if region is not None]
         if _overlap(regions):
@@ -116,7 +116,7 @@ class MatrixConverter:
             if region is not None and name in rules:
                 needed = size_of_matrix(self._layouts, form, info.rows, info.columns)
                 if region.size < needed:
-                    yield Violation(rules[name], f"the {name} has {region.size} bytes, and its matrix {needed}")
+                    yield Violation(rules[name], f"the {name} has {region.size} bytes, but its matrix needs {needed}")
         for region in (info.source, info.destination):
             if region is not None and region.start + region.size > len(region.memory):
                 yield Violation("Vulkan, Valid Usage for Pointers", "a region is larger than its memory")

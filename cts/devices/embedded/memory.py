@@ -131,7 +131,7 @@ class Memory:
         lost = (begin < 0) | (self.windows.held(offsets + (size - 1)) < 0)
         if lost.any():
             at = int(offsets[lost].min())
-            raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', of whose {self.size} bytes nobody holds it")
+            raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', whose {self.size} bytes have no window there")
         return begin
 
     def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False) -> bool:

@@ -36,7 +36,7 @@ def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType, flag
     if len({a.scope, b.scope, c.scope, result.scope}) > 1:
         raise Violation("KHR-MAD-02", "operands of different scopes")
     if flags & ~_KNOWN:
-        raise Violation("SPIR-V, Cooperative Matrix Operands", f"operands {flags:#x} have bits that mean nothing")
+        raise Violation("SPIR-V, Cooperative Matrix Operands", f"operands {flags:#x} have unknown bits")
     for matrix, flag in zip((a, b, c, result), _SIGNED, strict=True):
         if flags & flag and matrix.number.is_float:
             raise Violation("KHR-MAD-11", f"{flag.name} with a {matrix}")

@@ -37,7 +37,7 @@ _MOST_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Profile:
-    """A device to stand in for.
+    """A device for which the embedded device stands in.
 
     Attributes:
         name, driver, api_version, subgroup_size, max_workgroup_invocations, max_shared_memory, limits, rows, vector_rows: see
@@ -79,7 +79,7 @@ class Profile:
 
 
 class UnknownProfile(DeviceError):
-    """There is no profile with a name.
+    """No profile has the requested name.
 
     Attributes:
         known: names of profiles.

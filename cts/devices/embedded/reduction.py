@@ -101,11 +101,11 @@ def _check(result: MatrixType, matrix: MatrixType, mode: int) -> None:
     if mode not in _MODES:
         raise Violation("CM2-RED-02", f"{mode:#x} is not Row, Column, both, or 2x2")
     if mode == _SQUARE and (2 * result.rows, 2 * result.columns) != (matrix.rows, matrix.columns):
-        raise Violation("CM2-RED-03", f"{_WHAT} 2x2: a {matrix} to a {result}, which is not of half its size")
+        raise Violation("CM2-RED-03", f"{_WHAT} 2x2: a {matrix} to a {result}, which does not have half its rows and columns")
     if mode == _ROW and result.rows != matrix.rows:
-        raise Violation("CM2-RED-04", f"{_WHAT} Row: a {matrix} to a {result}; the rows must be as many")
+        raise Violation("CM2-RED-04", f"{_WHAT} Row: a {matrix} to a {result}; the number of rows must be the same")
     if mode == _COLUMN and result.columns != matrix.columns:
-        raise Violation("CM2-RED-05", f"{_WHAT} Column: a {matrix} to a {result}; the columns must be as many")
+        raise Violation("CM2-RED-05", f"{_WHAT} Column: a {matrix} to a {result}; the number of columns must be the same")
 
 
 def _reduce(translation: Translation, words: Words) -> Run:

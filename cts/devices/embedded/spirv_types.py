@@ -351,7 +351,7 @@ def constituent_count(type_: Type) -> int:
         case TensorLayoutType() | TensorViewType():
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
-            raise TypeError(f"{type_} is no composite")
+            raise TypeError(f"{type_} is not a composite")
 
 
 def type_text(type_: Type) -> str:

@@ -163,7 +163,7 @@ class _Calculation:
     def _split(self, index: np.ndarray, size: int, what: str, dim: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the remainder and quotient of unsigned numbers."""
         if size == 0:
-            self._forbid("F-TA-12", f"{what} {dim} is 0, and the index modulo it is asked for")
+            self._forbid("F-TA-12", f"{what} {dim} is 0, but the calculation divides by it")
         quotient, remainder = np.divmod(index, max(size, 1))
         return remainder, quotient
 

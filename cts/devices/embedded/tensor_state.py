@@ -149,7 +149,7 @@ def block_count(machine: Machine, dimension: Value, block_size: Value) -> Value:
     """Return the number of blocks in a dimension. The last one may be incomplete (F-TA-13)."""
     size = wide(block_size)
     if _any(machine, size == 0):
-        machine.forbid("F-TA-12", "the block size of a dimension is 0, and its number of blocks is asked for")
+        machine.forbid("F-TA-12", "the block size of a dimension is 0, but its number of blocks is needed")
     return -(-wide(dimension) // np.maximum(size, 1)) if isinstance(size, np.ndarray) else -(-wide(dimension) // max(size, 1))
 
 

@@ -226,9 +226,9 @@ class Translation:
             Malformed: the pointee is declared later, or the pointer is untyped.
         """
         if pointer.is_untyped:
-            raise Malformed("an untyped pointer leads to no type")
+            raise Malformed("an untyped pointer has no pointee type")
         if pointer.pointee not in self.types:
-            raise Malformed(f"what the pointer leads to, %{pointer.pointee}, is declared later")
+            raise Malformed(f"the pointee type %{pointer.pointee} is declared later")
         return self.types[pointer.pointee]
 
     def pointee_id(self, pointer: int) -> int:
@@ -239,9 +239,9 @@ class Translation:
         """
         type_ = self.type_of[pointer]
         if not isinstance(type_, PointerType):
-            raise Malformed(f"%{pointer} is no pointer")
+            raise Malformed(f"%{pointer} is not a pointer")
         if type_.is_untyped:
-            raise Malformed(f"%{pointer} is an untyped pointer, which leads to no type")
+            raise Malformed(f"%{pointer} is an untyped pointer, which has no pointee type")
         return type_.pointee
 
     def contents_of(self, variable: int) -> int:
@@ -277,7 +277,7 @@ class Translation:
         """Return the storage class of a pointer value."""
         type_ = self.type_of[pointer]
         if not isinstance(type_, PointerType):
-            raise Malformed(f"%{pointer} is no pointer")
+            raise Malformed(f"%{pointer} is not a pointer")
         return type_.storage
 
     def matrix_type(self, id_: int, rule: str, what: str) -> MatrixType:

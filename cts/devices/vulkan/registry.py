@@ -71,7 +71,7 @@ class RegistryError(CtsError):
 
 
 class NotInRegistry(RegistryError):
-    """The registry has no type, command or value with a name."""
+    """The registry has no type, command or value with the requested name."""
 
 
 class NotTranslated(RegistryError):

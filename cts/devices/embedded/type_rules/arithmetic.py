@@ -66,7 +66,7 @@ def _bitcast(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
         return
-    need(_bits(to) > 0 and _bits(to) == _bits(from_), f"a {type_text(from_)} becomes a {type_text(to)}, which does not have its bits")
+    need(_bits(to) > 0 and _bits(to) == _bits(from_), f"a {type_text(from_)} becomes a {type_text(to)}, which has another number of bits")
 
 
 def _bitcast_extract(translation: Translation, words: Words) -> None:

@@ -54,7 +54,7 @@ def _replicate(translation: Translation, words: Words) -> None:
             fits = bool(type_.members) and all(member == operand for member in type_.members)
         case _:
             fits = False
-    need(fits, f"a {type_text(type_)} is made of a {type_text(operand)} again and again")
+    need(fits, f"a {type_text(type_)} is made of copies of a {type_text(operand)}")
 
 
 def _extract(translation: Translation, words: Words) -> None:
@@ -62,7 +62,7 @@ def _extract(translation: Translation, words: Words) -> None:
     for index in words[3:]:
         found = constituent_type(found, index)
     type_ = translation.types[words[0]]
-    need(found == type_, f"what is taken out is a {type_text(found)}, the result a {type_text(type_)}")
+    need(found == type_, f"a {type_text(found)} is extracted, but the result is a {type_text(type_)}")
 
 
 def _insert(translation: Translation, words: Words) -> None:

@@ -19,7 +19,7 @@ def _call(translation: Translation, words: Words) -> None:
         arguments == type_.parameters,
         f"{len(arguments)} arguments are not of the types of the function's {len(type_.parameters)} parameters",
     )
-    need(translation.types[words[0]] == type_.result, "the result is not what the function returns")
+    need(translation.types[words[0]] == type_.result, "the result does not have the function's return type")
 
 
 def _phi(translation: Translation, words: Words) -> None:

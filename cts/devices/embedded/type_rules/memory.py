@@ -172,7 +172,7 @@ def _untyped_array_length(translation: Translation, words: Words) -> None:
 def _check_length(type_: Type, member: int, result: Type) -> None:
     fits = isinstance(type_, Struct) and member == len(type_.members) - 1
     if not fits or not isinstance(type_, Struct) or not isinstance(array := type_.members[member], Array) or array.length is not None:
-        raise Malformed(f"member {member} of a {type_text(type_)} is no runtime array at its end")
+        raise Malformed(f"member {member} of a {type_text(type_)} is not a runtime array at its end")
     need(array.stride > 0, "the array has stride 0")
     need(isinstance(result, Number) and result.component.name == "u32", "the result is not an unsigned 32-bit integer")
 
@@ -209,8 +209,8 @@ def _atomic(kinds: frozenset[TypeKind], operands: Sequence[int], numbers: Sequen
         of_value = translation.types[words[0]] if pointer else translation.type_of[words[operands[0]]]
         pointee = of_value if is_untyped else _pointee(translation, words[pointer])
         need(kind_of(pointee) in kinds, f"an atomic access of a {type_text(pointee)}")
-        need(not pointer or translation.types[words[0]] == pointee, "the result is not of the type that the pointer leads to")
-        need(all(translation.type_of[words[o]] == pointee for o in operands), "an operand is not of the type that the pointer leads to")
+        need(not pointer or translation.types[words[0]] == pointee, "the result is not of the pointee's type")
+        need(all(translation.type_of[words[o]] == pointee for o in operands), "an operand is not of the pointee's type")
         for place in numbers:
             constant_integer(translation, words[place], "scope or semantics")
 

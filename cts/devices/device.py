@@ -21,7 +21,8 @@ class MatrixRow:
     flexible row at workgroup scope, else 0. Component types have the suite's names.
 
     ``subgroup_size`` is the subgroupSize for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT lists the row (0: a varying
-    one); ``invocations`` is then the workgroup size in that query. Rows of the other commands apply to every size and have None.
+    one); ``invocations`` is then the workgroup size in that query. ``subgroup_size`` is None for rows of the other commands, which apply to
+    every size.
     """
 
     m: int

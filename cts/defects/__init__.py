@@ -1,1 +1,1 @@
-"""Known defects of implementations, as other readings of a program; evaluated only to explain a failure."""
+"""Known defects of implementations, as other readings of a program. They are evaluated only to explain a failure."""

@@ -44,10 +44,10 @@ class Reading:
 
 
 _WIDEST_ALIGNMENT = 16
-"""Bytes that are enough for every access: lines of fewer need less (KHR-ALIGN-01)."""
+"""The strictest alignment that an access can require, in bytes; shorter lines require less (KHR-ALIGN-01)."""
 
 Bend = Callable[[Reading], Place]
-"""Another place for a matrix."""
+"""Returns the wrong place of a matrix."""
 
 
 def _type(access: Access) -> tuple[ComponentType, tuple[int, int]]:
@@ -262,7 +262,7 @@ _BY_COMPONENT = frozenset((_stride_in_components, _first_in_components, _both_in
 
 
 def _has_another_unit(bend: Bend, access: Access) -> bool:
-    """Return whether an element of the array has another size than the unit that ``bend`` counts in, and that no likelier one does."""
+    """Tell whether ``bend`` changes the unit of this access; False also if another defect, counting in the same unit, is likelier."""
     pointee, element = access.array.pointee, _type(access)[0].bytes
     if bend in _BY_ELEMENT:
         return pointee.bytes != element

@@ -38,11 +38,11 @@ _WORD_BYTES = 4
 
 Exchange = ConstructCoopMat | ExtractCoopMat
 Bend = Callable[[np.ndarray], np.ndarray]
-"""From the lines of matrices, (matrices, lines, components), to those that a device takes in their place."""
+"""Takes the lines of matrices, (matrices, lines, components), and returns the lines that a device uses instead."""
 
 
 def _transposed(lines: np.ndarray) -> np.ndarray:
-    """Return lines whose components are taken in the order of the other use."""
+    """Return the lines with their components in the order of the other use."""
     return lines.swapaxes(1, 2).reshape(lines.shape)
 
 
@@ -133,7 +133,7 @@ def _name(operation: Exchange | BitCastArray | ExtractSubArray) -> str:
 
 
 def _of_all_subgroups(program: Program, operations: Sequence[Exchange]) -> list[Exchange]:
-    """Return the operations that are outside of branches, which subgroups may take by their number."""
+    """Return the operations outside of branches: in a branch, the first subgroup may be missing."""
     arms = [arm for branch in every(program.operations, Branch) for arm in (branch.then, branch.otherwise)]
     apart = {_name(one) for arm in arms for one in every(arm, ConstructCoopMat)}
     apart |= {_name(one) for arm in arms for one in every(arm, ExtractCoopMat)}
@@ -198,7 +198,7 @@ def _cast_defects(operations: Sequence[BitCastArray]) -> Iterator[Defect]:
 
 
 def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Substitute:
-    """Return a function that begins a part elsewhere; no device is known to begin beyond the array."""
+    """Build a step that begins a part elsewhere, inside the array: no device is known to begin beyond it."""
 
     def step(state: State, operation: ExtractSubArray) -> None:
         start = bend(operation, starts(state, operation.start))
@@ -211,7 +211,7 @@ def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Subst
 
 
 def _spread(state: State, operation: ExtractSubArray) -> None:
-    """Take each second element, as where a length counts bytes of a wider type."""
+    """Take every second element, as if the length counted bytes of a wider type."""
     start, length = starts(state, operation.start), extent(operation.result.type.length)
     total = extent(operation.source.type.length)
     places = (start[:, None] + 2 * np.arange(length)) % total

@@ -20,7 +20,7 @@ from generators.types import COMPONENT_TYPES
 
 _Deciding = Branch | Switch
 Bend = Callable[[np.ndarray, int], np.ndarray]
-"""From the arm of each instance and the number of arms to the arms that are taken instead."""
+"""Takes the arm of each instance and the number of arms, and returns the arms that are taken instead."""
 
 _OPPOSITES: dict[Relation, Relation] = {
     "equal": "not_equal",
@@ -110,7 +110,7 @@ def _exchanged(kind: str) -> Substitute:
 
 
 def branch_defects(program: Program) -> Iterator[Defect]:
-    """Yield defects of what decides in ``program``."""
+    """Yield defects of the branches, switches and exits of ``program``."""
     operations = program.operations
     deciding: list[_Deciding] = [*every(operations, Branch), *every(operations, Switch)]
     for operation in deciding:
@@ -130,7 +130,7 @@ def branch_defects(program: Program) -> Iterator[Defect]:
         yield Defect("branch.first_arm_returns", {both: _returns_first})
         yield Defect("branch.second_arm_returns", {both: _returns_second})
     for call_ in every(operations, Call):
-        # Where nothing follows, the end of the function is not reached and there is nothing that could run.
+        # A ReturnBoth at the end of the function shows nothing: no operation follows that could run.
         if any(isinstance(inner, ReturnBoth) for inner in call_.function.body[:-1]):
             follows: dict[Operation, Substitute] = {inner: _stays for inner in call_.function.body if isinstance(inner, ReturnBoth)}
             yield Defect("branch.returns_ignored", follows)

@@ -34,7 +34,7 @@ from generators.program.walking import Change, changed_function, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
 
 Rewrite = Callable[[Function], Function]
-"""A function as a device with a defect would have it."""
+"""Returns a function as a device with a defect would have it."""
 
 Calling = TypeVar("Calling", Reduce, PerElement)
 
@@ -122,7 +122,7 @@ def _groups(state: State, operation: Reduce) -> np.ndarray:
 
 
 def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
-    """Build a reduction of other groups; what its order decides does not matter."""
+    """Build a reduction of other groups, combined in one order."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = change(_groups(state, operation))
@@ -156,7 +156,7 @@ def _last_only(state: State, operation: Reduce) -> None:
 
 
 def _of_fragments(fragment: int) -> Substitute:
-    """Build a reduction whose elements are each the first one of their own fragment of the group: of 1, itself."""
+    """Build a reduction whose result is, for each element, the first element of its fragment of the group; for a fragment of 1, itself."""
 
     def step(state: State, operation: Reduce) -> None:
         numbers = state.matrices[operation.matrix.name].numbers
@@ -167,7 +167,7 @@ def _of_fragments(fragment: int) -> Substitute:
 
 
 def _not_replicated(state: State, operation: Reduce) -> None:
-    """Give only the first element of a group of the result the value, and zero to the others."""
+    """Give the value only to the first element of each group of the result, and zero to the others."""
     reduce(state, operation)
     value = state.matrices[operation.result.name]
     kept = np.zeros_like(value.bits)
@@ -177,7 +177,7 @@ def _not_replicated(state: State, operation: Reduce) -> None:
 
 
 def _within(fragment: int) -> Substitute:
-    """Build a reduction of each fragment of the matrix by itself: elements of a group in other fragments do not count."""
+    """Build a reduction that combines only the first ``fragment`` elements of each group."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = _groups(state, operation)
@@ -187,8 +187,8 @@ def _within(fragment: int) -> Substitute:
 
 
 def _first_line_of_fragments(fragment: int) -> Substitute:
-    """Build a reduction that combines only the first line of fragments across fragments; another line gets the result of the fragment of
-    its number there."""
+    """Build a reduction that combines only the first line of fragments. Line n of fragments gets the result of fragment n of the first
+    line."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = _groups(state, operation)
@@ -268,7 +268,7 @@ def _component(function: Function) -> ComponentType:
 
 
 def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Return what the function gives; None if it takes something from outside, or other numbers only."""
+    """Return the function's results; None if it reads values from outside of it, or does not accept these numbers."""
     try:
         return applied(empty_state(), function, [left, right])
     except (GeneratorError, LookupError):
@@ -276,14 +276,14 @@ def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _is_idempotent(function: Function) -> bool:
-    """Tell whether an element that counts twice changes nothing; true where that cannot be told."""
+    """Tell whether an element can count twice without a change of the result; True if that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, samples)
     return found is None or bool((found == samples).all())
 
 
 def _ignores_zero(function: Function) -> bool:
-    """Tell whether 0 is neutral; true where that cannot be told."""
+    """Tell whether 0 is neutral; True if that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, np.zeros_like(samples))
     return found is None or bool((found == samples).all())
@@ -343,7 +343,7 @@ def _used(operation: PerElement, position: int) -> bool:
 
 
 def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
-    """Return the operations whose function reads no array, beyond which another row would read."""
+    """Return the operations whose function reads no array: with other rows, it would read beyond the array."""
     return [o for o in operations if not any(isinstance(e, ArrayLoad) for e in flattened(o.function.body))]
 
 
@@ -361,7 +361,7 @@ def _zero_element(state: State, operation: PerElement) -> None:
 
 
 def _with_matrix(state: State, operation: PerElement, matrix: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Perform the operation where ``matrix`` has other elements, which it has for this operation alone."""
+    """Perform the operation with other elements in ``matrix``, then restore ``matrix``."""
     before = state.matrices[matrix.name]
     state.matrices[matrix.name] = replace(before, bits=np.ascontiguousarray(change(before.bits)))
     per_element(state, operation)

@@ -1,4 +1,4 @@
-"""Defects of calls: arguments that take each other's places, and a result that is lost."""
+"""Defects of calls: exchanged arguments, and a result that is lost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _overwriting(position: int) -> Substitute:
 
 
 def _losing(position: int) -> Substitute:
-    """Build a step that sends what the function writes by a pointer to a copy."""
+    """Build a step that loses what the function writes through a pointer, as if it wrote to a copy."""
 
     def step(state: State, operation: Call) -> None:
         argument = operation.arguments[position]
@@ -67,7 +67,7 @@ def _losing(position: int) -> Substitute:
 
 
 def _static(state: State, operation: Call) -> None:
-    """Let variables of the function keep what the last call left, and start once."""
+    """Initialize the function's variables only once, so each call begins with the values that the last call left."""
     function = operation.function
     root = state
     while root.outside is not None:

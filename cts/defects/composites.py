@@ -1,4 +1,4 @@
-"""Defects of arrays of matrices, and of components: an index that is ignored, components that are left out."""
+"""Defects of arrays of matrices, and of matrix components: an index is ignored, or components are left out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Access = VariableLoad | VariableStore
 
 
 def _first_elements(variable: Variable, path: Path, run_time: bool) -> Path:
-    """Return the path with 0 for each index into an array; for those that are known at run time only, if ``run_time``."""
+    """Return the path with 0 for each index into an array; if ``run_time``, only for indices that are known at run time."""
 
     def index(place: int) -> object:
         own = path[place]
@@ -61,10 +61,10 @@ def _index_defects(program: Program) -> Iterator[Defect]:
 
 
 _LENGTH = 8
-"""Components that an invocation may have; which elements they are is open (F-KHR-4)."""
+"""Assumed number of components per invocation; the specification does not say which elements they are (F-KHR-4)."""
 
 Left = Callable[[np.ndarray], np.ndarray]
-"""From the numbers of components in their invocations to which of them are left as they were."""
+"""Takes the number that each component has in its invocation, and tells which components are left unchanged."""
 
 
 def _matrix(state: State, variable: Variable, path: Path) -> MatrixValue:
@@ -75,7 +75,7 @@ def _matrix(state: State, variable: Variable, path: Path) -> MatrixValue:
 
 
 def _leaving(left: Left) -> Substitute:
-    """Build an update that leaves elements out; any may be left: where in the matrix an invocation's components are, nobody knows."""
+    """Build an update that leaves elements out: any elements, because an invocation's components may be anywhere in the matrix."""
 
     def step(state: State, operation: ComponentsUpdated) -> None:
         variable, path = operation.target, operation.target_path
@@ -94,7 +94,7 @@ def _leaving(left: Left) -> Substitute:
 def _share_of_left(
     expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
 ) -> tuple[int, int]:
-    """Return how many elements may have been left out of how many, counting those that are not as expected."""
+    """Return how many elements are not as expected, and so may have been left out, and how many there are."""
     left = total = 0
     for right, wrong in zip(expected.placed, other.placed, strict=True):
         if isinstance(wrong.expected, OneOf):
@@ -105,7 +105,7 @@ def _share_of_left(
 
 
 def _one_in_each(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Return whether as many elements are left as there may be invocations."""
+    """Tell whether the number of elements left out can be the number of invocations."""
     left, total = _share_of_left(expected, other, before, outputs)
     return left > 0 and total % left == 0
 

@@ -28,7 +28,7 @@ def _uses(operation: _Using, operand: Operand) -> list[str]:
 
 
 def constant_defects(program: Program) -> Iterator[Defect]:
-    """Yield a defect for every specialization constant that an operation takes: it has its default."""
+    """Yield a defect for every specialization constant that an operation takes: the constant keeps its default."""
     listed = program.operations
     operations: list[_Using] = [
         *every(listed, MatrixLoad),
@@ -57,7 +57,7 @@ def constant_defects(program: Program) -> Iterator[Defect]:
 
 
 def _dimension_defects(program: Program, operand: Operand, default: Operand) -> Iterator[Defect]:
-    """Yield the defect of matrix types whose rows or columns are the default of a specialization constant."""
+    """Yield the defect that the rows or columns of matrix types are the default of a specialization constant."""
     known: dict[int, tuple[object, object]] = {}
     changed = {one: other for one in program.operations if (other := _respecialized(one, operand, default, known)) is not one}
     if not any(value.shape != _respecialized(value, operand, default, known).shape for value in _matrix_types(program)):
@@ -87,10 +87,10 @@ Part = TypeVar("Part")
 
 
 def _respecialized(part: Part, operand: Operand, default: Operand, known: dict[int, tuple[object, object]]) -> Part:
-    """Return an operation, or a part of one, with the default in place of the operand in every matrix type; itself where there is none.
+    """Return an operation, or a part of one, with the default in place of the operand in every matrix type; without such a type, itself.
 
     Args:
-        known: by the identity of a part, the part and what became of it.
+        known: parts done before and their results, by the ``id`` of the part.
     """
     if not isinstance(part, tuple) and not is_dataclass(part):
         return part

@@ -1,4 +1,4 @@
-"""Defects of matrices that are not loaded: constants, null and splats that do not reach every component as they are."""
+"""Defects of matrices that are not loaded: constants, null and splats of which only a part has its value or its sign."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _unsigned_rows(state: State, operation: _Made) -> None:
 
 
 def _is_negative(operation: _Made) -> bool:
-    """Tell whether a float below zero is known when the pipeline is made."""
+    """Tell whether the value is a float below zero that is known when the pipeline is made."""
     value, component = operation.value, operation.result.type.component
     if not isinstance(value, Operand) or value.value is None or not component.is_float:
         return False
@@ -86,7 +86,7 @@ def _name(operation: _Made | MatrixNull) -> str:
 
 
 def construction_defects(program: Program) -> Iterator[Defect]:
-    """Yield defects of every constructed matrix of ``program``, and of all of them: only a part of it has its value, or its sign."""
+    """Yield defects of each constructed matrix of ``program``, and of all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)
     constants = every(program.operations, MatrixConstant)
     for part, step in _PARTS:

@@ -1,4 +1,4 @@
-"""Defects of conversions of elements: floats that are rounded to integers, and signs that the types decide in place of the instruction."""
+"""Defects of conversions of elements: floats are rounded to integers, or the types instead of the instruction decide the signedness."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TO_INTEGER = (Conversion.F_TO_S, Conversion.F_TO_U)
 
 
 def _rounded(state: State, operation: MatrixConvert) -> None:
-    """Round floats to the nearest integers, where the instruction drops the fraction."""
+    """Round floats to the nearest integers; the instruction should drop the fraction."""
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
     kind = "i" if operation.conversion is Conversion.F_TO_S else "u"
     bits = np.rint(values(value.bits, value.component)).astype(f"{kind}{target.bytes}").view(target.bits_dtype)
@@ -28,7 +28,7 @@ def _rounded(state: State, operation: MatrixConvert) -> None:
 
 
 def _by_type(state: State, operation: MatrixConvert) -> None:
-    """Read and make integers of the signedness of their types; what an unsigned type cannot have becomes zero."""
+    """Read and write integers with the signedness of their types; a value below zero becomes zero in an unsigned type."""
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
     instruction = conversions(value.component, target)[0]
     if instruction is Conversion.F_TO_U:

@@ -17,7 +17,7 @@ _FRAGMENTS = (8, 16)
 
 
 def _with(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
-    """Return a step with other coordinates: ``change`` gets rows and columns, (2, rows, columns)."""
+    """Build a step with other coordinates: ``change`` gets rows and columns, (2, rows, columns)."""
 
     def step(state: State, operation: ComponentsPlaced) -> None:
         place_elements(state, operation, change(np.indices(operation.matrix.type.shape)))
@@ -30,7 +30,7 @@ def _exchanged(coordinates: np.ndarray) -> np.ndarray:
 
 
 def _columns_first(coordinates: np.ndarray) -> np.ndarray:
-    """Count the elements along rows, and take the number for one along columns."""
+    """Count the elements along rows, and read the count as if it went along columns."""
     rows, columns = coordinates.shape[1:]
     number = coordinates[0] * columns + coordinates[1]
     return np.stack([number % rows, number // rows])

@@ -1,4 +1,4 @@
-"""Defects of vector decode functions: components, groups and arguments of a device that calls them wherever it may."""
+"""Defects of vector decode functions: wrong components, groups and arguments. The device calls them wherever it may."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _Calls:
     """How a device decodes the elements of a load that are in memory, ``count`` in all.
 
     Attributes:
-        block, within: what the function gets: the block's coordinates and those in the block, int64, (count, rank).
-        offsets: of the blocks in memory, int64, (count,).
+        block, within: the function's arguments: coordinates of the block, and coordinates in the block, int64, (count, rank).
+        offsets: offsets of the blocks in memory, int64, (count,).
         lane: the component that becomes the element, int64, (count,).
-        used: where an element comes from the vector function, bool, (count,).
+        used: whether the element comes from the vector function, bool, (count,).
     """
 
     block: np.ndarray
@@ -48,10 +48,10 @@ class _Reading:
         within: the places of the elements in their blocks, int64, (count, rank).
         lane: their numbers in their groups, int64, (count,).
         from_slice: their last coordinates in the slice, int64, (count,).
-        column: of the matrix, int64, (count,).
-        owners: scope instances, int64, (count,).
-        block_size: of the last dimension, int64, (count,).
-        width: of a group.
+        column: their columns in the matrix, int64, (count,).
+        owners: their scope instances, int64, (count,).
+        block_size: the block size of the last dimension, int64, (count,).
+        width: how many elements a group has.
         step: bytes from block to block.
         last_offset: the greatest offset of a block in memory.
     """
@@ -187,7 +187,7 @@ def _along_first_dimension(reading: _Reading, calls: _Calls) -> _Calls:
 
 
 def _from_first_present(reading: _Reading, calls: _Calls) -> _Calls:
-    """Count components from the first element of the group that the matrix has, and decode groups that it has in part."""
+    """Count components from the group's first element that the matrix has; also decode groups that it has only in part."""
     key = np.column_stack([reading.owners, calls.block, calls.within])
     _, group = np.unique(key, axis=0, return_inverse=True)
     group = group.reshape(-1)
@@ -214,7 +214,7 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
 
 
 def _lowest_for_all(state: State, operation: TensorLoad) -> None:
-    """Give all elements of a group what the scalar function gives for the first one."""
+    """Give all elements of a group the scalar function's result for the first element."""
     found = addressed(state, operation)
     assert operation.decode_vector is not None, "the load has a vector function"
     lane = found.within[..., -1:] % group_width(operation.decode_vector)
@@ -238,8 +238,8 @@ def _by_first_struct(state: State, operation: TensorLoad) -> None:
 
 
 def _spilled(outside: bool) -> Substitute:
-    """Build a load whose groups are written whole to a row of the matrix, where the clip window leaves elements out or the clamp value
-    belongs."""
+    """Build a load that writes whole groups to a row of the matrix, also to elements that the clip window leaves out or, if ``outside``,
+    to elements that must have the clamp value."""
 
     def step(state: State, operation: TensorLoad) -> None:
         function = operation.decode_vector

@@ -24,11 +24,11 @@ class Defect:
     """A mistake of the glossary at a place in a program.
 
     Attributes:
-        id: of the glossary's entry.
+        id: the id of the glossary's entry.
         substitutes: the wrong steps.
-        parameters: where in the program it is, and what kind of mistake: what the entry's text has in braces.
-        also: what else holds of the outputs of a device with it, where single elements do not say it: given what is expected, what the
-            defect gives, and the buffers before and after. None for nothing.
+        parameters: values for the names in braces of the entry's text: where in the program the mistake is, and of which kind.
+        also: a condition on all outputs together, if single elements cannot show the defect. It gets the expected results, the defect's
+            results, and the buffers before and after.
     """
 
     id: str
@@ -38,17 +38,17 @@ class Defect:
 
     @property
     def text(self) -> str:
-        """What a message says about it."""
+        """The sentence of a message."""
         return glossary().sentence(self.id, self.parameters)
 
     @property
     def kind(self) -> str:
-        """The id with the parameters that make another kind of mistake, which is the same in every program."""
+        """The id with the parameters that make another kind of mistake; it is the same in every program."""
         return glossary().kind(self.id, self.parameters)
 
 
 def every(operations: Iterable[Operation], kind: type[SomeOperation]) -> list[SomeOperation]:
-    """Return the operations of a kind, also inside loops and branches, and effects in place of the code that has them, in order."""
+    """Return the operations of a kind in order, also from inside loops and branches; code with a stated effect counts as its effect."""
     return [operation for operation in flattened(list(operations), effects=True) if isinstance(operation, kind)]
 
 
@@ -64,10 +64,10 @@ def each_and_all(
     """Yield the defect in each of ``operations`` alone, then in all of them.
 
     Args:
-        operations: of one kind.
-        id_: of the defect.
+        operations: operations of one kind.
+        id_: the defect's id.
         subject: the parameter that names the operation.
-        name: its value.
+        name: gives the parameter's value for an operation.
         step: the wrong step.
         also: other parameters that say where one operation is.
         kinds: parameters that all of them share.

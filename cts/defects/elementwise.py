@@ -181,7 +181,7 @@ def _complemented(state: State, operation: MatrixNegate) -> None:
 
 
 def _fused(product: MatrixArithmetic) -> Substitute:
-    """Build a step that rounds the sum or difference of a product and something once."""
+    """Build a step that fuses ``product`` with the sum or difference that follows, and rounds once."""
 
     def step(state: State, operation: MatrixArithmetic) -> None:
         component = operation.result.type.component

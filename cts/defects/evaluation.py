@@ -1,4 +1,4 @@
-"""Evaluates a program as a device with a defect would: some steps are others, and what is undefined goes on."""
+"""Evaluates a program as a device with a defect would: some steps are replaced, and undefined behaviour stops nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Substitute = Callable[[State, Any], None]
 
 
 def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform = perform) -> Perform:
-    """Return what does some operations by their substitutes and the others as ``otherwise``."""
+    """Return a function that performs operations by their substitutes, and all others by ``otherwise``."""
 
     def performed(state: State, operation: Operation) -> None:
         substitutes.get(operation, otherwise)(state, operation)
@@ -30,7 +30,10 @@ def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform
 
 
 def _expecting(performed: Perform) -> Perform:
-    """Return what does operations as ``performed``, and forgets what is permitted and not expected: one defect has one outcome."""
+    """Return a function that performs operations by ``performed`` and keeps only expected values, not permitted ones.
+
+    A defect then has one outcome.
+    """
 
     def expecting(state: State, operation: Operation) -> None:
         performed(state, operation)
@@ -44,7 +47,7 @@ def _expecting(performed: Perform) -> Perform:
 
 @dataclass
 class LenientState(State):
-    """A state in which a device goes on where the specification leaves a result undefined."""
+    """A state in which a device goes on if the specification leaves a result undefined."""
 
     def undefined(self, rule: str, message: str) -> None:
         """Go on."""
@@ -60,22 +63,22 @@ class LenientMemory(Memory):
         """Go on."""
 
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
-        """Return the bits of the elements at ``offsets``. Raises GeneratorError as Memory."""
+        """Return the bits of the elements at ``offsets``. Raises GeneratorError like ``Memory.load``."""
         outside = (offsets < 0) | (offsets > len(self.contents) - component.bytes)
         unknown = int.from_bytes(bytes([self.unknown] * component.bytes), "little")
         return np.where(outside, component.bits_dtype.type(unknown), super().load(np.where(outside, 0, offsets), component))
 
 
 def evaluate_defect(program: Program, subcase: Subcase, substitutes: Mapping[Operation, Substitute], beyond: int | None = None) -> Expected:
-    """Return what a dispatch leaves on a device with a defect.
+    """Return the contents of buffers after a dispatch on a device with a defect.
 
     Args:
-        program, subcase: what runs.
+        program, subcase: the program and the dispatch.
         substitutes: the wrong steps.
-        beyond: the byte that loads beyond an array give; None where they are an error.
+        beyond: the value of each byte loaded from beyond an array; None if such a load is an error.
 
     Raises:
-        GeneratorError, LookupError, ValueError: it cannot be told, or the defect leaves memory.
+        GeneratorError, LookupError, ValueError: the outcome cannot be computed, or the defect accesses memory out of bounds.
     """
     strict = initial_state(program, subcase, _expecting(substituting(substitutes)))
     state = LenientState(**vars(strict))

@@ -105,7 +105,7 @@ _LOST: Mapping[str, Bits] = {
     "nan_as_zero": _nan_is(0.0),
     "nan_as_infinity": _nan_is(np.inf),
 }
-"""By name of the defect, how it changes results that SignedZeroInfNanPreserve is for."""
+"""How a defect, by its name, changes the special values that SignedZeroInfNanPreserve protects."""
 
 _MOVED: Mapping[str, Bits] = {
     "moved_zero_sign_dropped": _zeros_positive,

@@ -1,4 +1,4 @@
-"""Defects of what is in functions that instructions call: control flow, extended instructions, variables, casts and stores."""
+"""Defects of the bodies of functions that instructions call: control flow, extended instructions, variables, casts and stores."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def _has(caller: Caller, holds: Callable[[Operation], bool]) -> bool:
 
 
 def _rewritten(caller: Caller, change: Change) -> Caller:
-    """Return the instruction, with a function that has changes."""
+    """Return the instruction with a changed function."""
     function = called(caller)
     new = replace(function, body=changed(function.body, change))
     return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
 
 
 def _evaluated(state: State, caller: Caller) -> None:
-    """Do what the instruction does, in one order if it reduces: a function that is wrong need not be commutative."""
+    """Execute the instruction, a reduction in one fixed order: a wrong function need not be commutative."""
     match caller:
         case PerElement():
             per_element(state, caller)
@@ -115,7 +115,7 @@ def _running(change: Change) -> Substitute:
 
 
 def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any], None]) -> Substitute:
-    """Build the instruction whose function performs operations that are ``chosen`` in another way."""
+    """Build a step whose function performs the ``chosen`` operations in the wrong way."""
 
     def step(state: State, caller: Caller) -> None:
         right = state.perform
@@ -150,7 +150,7 @@ _QUOTIENTS: Mapping[str, Callable[[State, ScalarArithmetic], None]] = MappingPro
 
 
 def _is_set(load: VariableLoad) -> bool:
-    """Return whether the variable has what the entry point stores."""
+    """Tell whether the entry point, and not an initializer, sets the variable."""
     return load.variable.initializer is None
 
 
@@ -165,7 +165,7 @@ def _of_first_instance(tree: Tree) -> Tree:
 
 
 def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
-    """Build the instruction where variables of the module have other contents."""
+    """Build a step in which the module's private variables have other contents."""
 
     def step(state: State, caller: Caller) -> None:
         before = dict(state.variables)
@@ -219,12 +219,12 @@ def _given(state: State, operation: PerElement, result: np.ndarray) -> None:
 
 
 def _dropped(state: State, operation: PerElement) -> None:
-    """Nothing is called, and nothing reads the result."""
+    """Call nothing; the result is zero."""
     _given(state, operation, np.zeros_like(state.matrices[operation.matrix.name].numbers))
 
 
 def _without_last(state: State, operation: PerElement) -> None:
-    """Every element has a call except the last one, which stays as it was."""
+    """Call the function for every element except the last one, which stays unchanged."""
     elements = state.matrices[operation.matrix.name].numbers
     count, size = len(elements), elements[0].size
 
@@ -237,7 +237,7 @@ def _without_last(state: State, operation: PerElement) -> None:
 
 
 def _for_padding(state: State, operation: PerElement) -> None:
-    """Call the function for a further row and a further column of zeros, too, whose results nobody sees."""
+    """Also call the function for one more row and one more column of zeros, and drop their results."""
     rows, columns = operation.matrix.type.shape
     _, _, elements, *extra = arguments(state, operation)
     assert isinstance(elements, np.ndarray), "elements are numbers"
@@ -290,7 +290,7 @@ def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
 
 
 def _other_operands(change: Callable[[Operand], Operand]) -> Change:
-    """Build a change of operations to other operands from outside; not of the functions that they call, which have changes already."""
+    """Build a change of operands that come from outside. It skips the functions that operations call: they are changed already."""
 
     def value(part: Any) -> Any:
         if isinstance(part, Operand):
@@ -362,7 +362,7 @@ def _without_addend(fused: Extended) -> Sequence[Operation]:
 
 
 def _in_words(operation: Operation) -> Sequence[Operation]:
-    """Let loads of parts of words take as many words' steps; those beyond the block begin again."""
+    """Let loads of parts of words count their index in words; an index beyond the block wraps."""
     if not isinstance(operation, BlockLoad) or operation.index is None:
         return (operation,)
     block = operation.pointer.type
@@ -416,4 +416,4 @@ _CHANGES: Mapping[str, Change] = MappingProxyType(
         "bits_not_set": _instead(AtomicOr, lambda _: ()),
     }
 )
-"""By name: what becomes of the operations of a function."""
+"""How each defect, by its name, changes the operations of a function."""

@@ -1,4 +1,4 @@
-"""The glossary of defects: every mistake that the diagnosis knows, by its id, and the sentence that a message has for it."""
+"""The glossary of defects: every mistake that the diagnosis knows, by its id, with its sentence for messages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from generators.errors import CasebookError
 FILE = Path(__file__).with_name("glossary.yaml")
 
 ParameterValue = str | int | None
-"""Of a parameter of a defect. None, for the operation that is wrong: all of the program's."""
+"""The value of a defect's parameter. For the parameter that names the wrong operation, None means all operations of the program."""
 
 EVERY = None
-"""The value of a parameter that stands for all operations."""
+"""The value of a parameter that means all operations."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Subject:
     """How a message names one wrong operation, and all of them.
 
     Attributes:
-        merged: a mistake in all operations is not another kind than a mistake in one of them alone.
+        merged: whether a mistake in all operations is the same kind of mistake as in one of them alone.
     """
 
     one: str
@@ -41,11 +41,11 @@ class Entry:
         id: AREA.NAME. It never changes.
         text: the sentence of a message, with the names of parameters in braces.
         kinds: parameters that make another kind of mistake; all others say where in a program it is.
-        does: what the device does, where ``text`` does not say it all.
-        bugs: bugs of real implementations that it stands for.
+        does: what the device does, if ``text`` does not say it all.
+        bugs: bugs of real implementations that have this mistake.
         classes: ids of classes of bugs (cases/bug_classes.yaml).
-        instructions, families: what would show it.
-        unfinished: why no case has it yet; empty for the mistakes that cases have.
+        instructions, families: instructions and families that would show it.
+        unfinished: why no case can show it yet; empty if cases can.
     """
 
     id: str
@@ -70,15 +70,15 @@ class Glossary:
         return id_ in self.entries
 
     def sentence(self, id_: str, parameters: Mapping[str, ParameterValue]) -> str:
-        """Return what a message says about a defect with these parameters."""
+        """Return the sentence of a message about a defect with these parameters."""
         phrases = {name: self._phrase(name, parameters) for name in parameters}
         return self._entry(id_).text.format_map(phrases)
 
     def kind(self, id_: str, parameters: Mapping[str, ParameterValue]) -> str:
-        """Return the id with the parameters that make another kind of mistake: the same in every program."""
+        """Return the id with the parameters that make another kind of mistake; it is the same in every program."""
         own = self._entry(id_).kinds
         kinds = [f"{name}:{parameters[name]}" for name in own if parameters[name] is not EVERY]
-        # A mistake in all operations can cancel out where one in each of them alone cannot.
+        # A mistake in all operations can cancel out; a mistake in one of them alone cannot.
         kinds += ["every" for name, value in parameters.items() if value is EVERY and not self.subjects[name].merged]
         return f"{id_}[{'/'.join(kinds)}]" if kinds else id_
 
@@ -105,7 +105,7 @@ def read(path: Path) -> Glossary:
     """Read a glossary.
 
     Raises:
-        CasebookError: the file is not one.
+        CasebookError: the file is not a glossary.
     """
     top = read_document(path).fields(("subjects", "areas"))
     entries = {entry.id: entry for name, area in top["areas"].entries().items() for entry in _entries(name, area)}

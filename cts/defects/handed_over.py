@@ -123,7 +123,7 @@ def _from(source: Array) -> Substitute:
 
 
 def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
-    """Yield defects: a plain load gives the value of the last plain store, although a matrix was stored since."""
+    """Yield defects: a plain load returns the value of the last plain store, although a matrix was stored after it."""
     plain: dict[str, Copied] = {}
     covered: set[str] = set()
     for operation in (one.effect if isinstance(one, Stated) else one for one in operations):
@@ -139,7 +139,7 @@ def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
-    """Yield defects: a matrix load gives the matrix that was stored to the array, not the contents of the loaded place."""
+    """Yield defects: a matrix load returns the matrix that was last stored to the array, not the contents of the loaded place."""
     stored: dict[str, MatrixStore] = {}
     for operation in operations:
         if isinstance(operation, MatrixStore):
@@ -155,7 +155,7 @@ def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _first_tile(program: Program) -> Iterator[Defect]:
-    """Yield defects: all loads from one array find the first one's tile."""
+    """Yield defects: all loads from one array return the tile of the first load."""
     by_array: dict[str, list[MatrixLoad]] = {}
     for operation in every(program.operations, MatrixLoad):
         by_array.setdefault(operation.array.name, []).append(operation)
@@ -170,7 +170,7 @@ def _first_tile(program: Program) -> Iterator[Defect]:
 
 
 def _array_strides(program: Program) -> Iterator[Defect]:
-    """Yield defects: lines are ArrayStride bytes apart for each element of the stride."""
+    """Yield defects: the stride counts units of ArrayStride bytes, not elements."""
 
     def step(state: State, access: Access) -> None:
         at = place(state, access)

@@ -1,5 +1,5 @@
-"""Defects of conversions of matrices between layouts and component types: what a device with each would leave in memory, and which sizes
-it would give."""
+"""Defects of conversions of matrices between layouts and component types: the memory that a device with each defect would leave, and the
+sizes it would return."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from generators.numerics.rounding import toward_zero, ulp
 from generators.types import COMPONENT_TYPES, ComponentType, ConversionCommand, VectorMatrixLayout
 
 Offsets = Callable[[MatrixForm, int, int], np.ndarray]
-"""From the form, rows and columns of a matrix to the byte at which each element begins, int64 of shape (rows, columns)."""
+"""Takes the form, rows and columns of a matrix, and returns the byte at which each element begins, int64 of shape (rows, columns)."""
 
 Convert = Callable[[np.ndarray, ComponentType, ComponentType], np.ndarray]
-"""From bits of one type to bits of another one, of the same shape."""
+"""Takes bits of one type, and returns bits of another type in the same shape."""
 
 Rounding = Callable[[ComponentType, np.ndarray], np.ndarray]
-"""From numbers to the numbers of a type that they become, float64."""
+"""Rounds numbers to numbers of a type, float64."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """Conversions from a form that everybody can read to the next one.
+    """Conversions from one form with a specified layout to the next such form.
 
     Attributes:
-        rows, columns: of each matrix.
-        forms: the first one, those between, which are optimal, and the last one.
-        commands: that made them, one fewer.
+        rows, columns: the size of each matrix.
+        forms: the first form, the optimal forms between, and the last form.
+        commands: the command of each conversion, one fewer than forms.
         sources: the bytes of each matrix in the first form, uint8.
         between: what happened to the matrices after the first conversion.
     """
@@ -54,7 +54,7 @@ def offsets_of(form: MatrixForm, rows: int, columns: int) -> np.ndarray:
 
 
 def converted(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    """Return elements (matrices, rows, columns) in another type, as they should be."""
+    """Return elements (matrices, rows, columns) converted correctly to another type."""
     return right_converted(Elements(source, bits, (), np.zeros(bits.shape, bool)), destination).expected
 
 
@@ -68,13 +68,13 @@ def _everything(number: int, rows: int, columns: int) -> np.ndarray:  # noqa: AR
 
 @dataclass(frozen=True)
 class Converter:
-    """A device that makes the conversions of a span; by default the right one.
+    """A device that makes the conversions of a span; by default a correct one.
 
     Attributes:
-        source, destination: where it takes elements to be.
+        source, destination: where it assumes elements to be.
         converted: how it converts them.
-        arranged: which elements it takes for those of the matrices, (matrices, rows, columns).
-        written: which elements of a matrix it writes, bool; given the matrix's number, and rows and columns.
+        arranged: how it rearranges the elements of all matrices, (matrices, rows, columns).
+        written: which elements of a matrix it writes, bool; it gets the matrix's number, rows and columns.
     """
 
     source: Offsets = offsets_of
@@ -84,11 +84,11 @@ class Converter:
     written: Callable[[int, int, int], np.ndarray] = _everything
 
     def result(self, span: Span, number: int, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the elements of matrix ``number`` afterwards, and which of them do not depend on memory around the source: bits and bool,
-        (rows, columns).
+        """Return the elements of matrix ``number`` afterwards, as bits, and which of them do not depend on memory around the source, as
+        bool; both (rows, columns).
 
         Args:
-            before: what the memory of the destination held, uint8.
+            before: the previous contents of the destination's memory, uint8.
         """
         rows, columns, first, last = span.rows, span.columns, span.forms[0], span.forms[-1]
         at = self.source(first, rows, columns)
@@ -122,9 +122,9 @@ class ConversionDefect:
     """A mistake of the glossary that a device makes in the conversions of a span.
 
     Attributes:
-        id: of the glossary's entry.
-        converter: a device with it.
-        parameters: what the entry's text has in braces.
+        id: the id of the glossary's entry.
+        converter: a device with the defect.
+        parameters: values for the names in braces of the entry's text.
     """
 
     id: str
@@ -133,7 +133,7 @@ class ConversionDefect:
 
     @property
     def text(self) -> str:
-        """Return what a message says about it."""
+        """Return the sentence of a message."""
         return glossary().sentence(self.id, self.parameters)
 
     @property
@@ -180,12 +180,12 @@ def _places(span: Span) -> Iterator[ConversionDefect]:
 
 
 def _lines(span: Span, form: MatrixForm) -> int:
-    """Return how many rows (columns) follow each other."""
+    """Return the number of rows (columns)."""
     return span.rows if form.layout is VectorMatrixLayout.ROW_MAJOR else span.columns
 
 
 def _transposed(bits: np.ndarray) -> np.ndarray:
-    """Return elements that were stored column by column, read row by row."""
+    """Return the elements as if they were stored column by column and read row by row."""
     return np.ascontiguousarray(bits.transpose(0, 2, 1)).reshape(bits.shape)
 
 
@@ -193,7 +193,7 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
 
 
 def _rounded(rounding: Rounding) -> Convert:
-    """Return the conversion to narrower floats by another rule, without what has no number."""
+    """Build a conversion that rounds to narrower floats by another rule; infinities and NaN stay right."""
 
     def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
         right = converted(bits, source, destination)

@@ -51,7 +51,7 @@ def _from_one(state: State, operation: Loop) -> None:
 def _not_carried(state: State, operation: Loop) -> None:
     trips = trip_counts(state, operation)
     last = int(trips.max(initial=0)) - 1
-    # Only the result of the last iteration remains, computed from the value before the first.
+    # Only the last iteration counts, and it starts from the value before the loop.
     repeat(state, operation, [last] if last >= 0 else [], np.minimum(trips, 1))
 
 

@@ -1,5 +1,5 @@
-"""Results in the registers of an operand that is used again: C of a multiply-add, which keeps a partial sum of several fragments of K, and
-Object of a tensor load."""
+"""Results that overwrite the registers of an operand that is used again: C of a multiply-add, which then holds the partial sum of several
+fragments of K, and Object of a tensor load."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from generators.program.tensor_access import TensorLoad
 from generators.program.walking import names_read
 
 _FRAGMENTS = (8, 16, 32)
-"""Columns of A that hardware, or a driver's lowering, takes at once."""
+"""How many columns of A hardware, or a driver's lowering, multiplies at once."""
 
 
 def _part(value: MatrixValue, axis: int, count: int) -> MatrixValue:
@@ -69,8 +69,7 @@ def _objects(program: Program) -> Iterator[Defect]:
 
 
 def overwritten_defects(program: Program) -> Iterator[Defect]:
-    """Yield defects of every multiply-add of ``program``, and of all of them: its C is overwritten. The same for Objects of tensor
-    loads."""
+    """Yield defects of each multiply-add of ``program``, and of all of them: its C is overwritten. The same for Objects of tensor loads."""
     yield from _objects(program)
     known = [(operation, operation.a.type.columns) for operation in every(program.operations, MatrixMulAdd)]
     for fragment in _FRAGMENTS:

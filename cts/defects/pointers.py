@@ -1,5 +1,5 @@
-"""Defects of pointers: the wrong one of several, a move that is left out, strides and indices in another unit, another descriptor, blocks
-that do not share their bytes; and defects of modules with several entry points."""
+"""Defects of pointers: the wrong pointer, a missing move, strides and indices in another unit, another descriptor, blocks that do not share
+their bytes. Also defects of modules with several entry points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from generators.types import Layout, StorageClass
 
 Through = PointerLoad | PointerStore
 _Bend = Callable[[Place, int, int], Place]
-"""From the right place, the bytes of a component and of a tight line, to the place that is taken instead."""
+"""Takes the right place, and the bytes of a component and of a tight line, and returns the wrong place."""
 
 
 def pointer_defects(program: Program) -> Iterator[Defect]:
@@ -147,8 +147,7 @@ def _descriptors(program: Program) -> Iterator[Defect]:
 
 
 def _blocks(program: Program) -> Iterator[Defect]:
-    """Yield defects: loads from a block find bytes as if its array had the offset of the block that has the same bytes; or
-    zero."""
+    """Yield defects: loads from a block that shares another block's bytes return zeros, or ignore the offset of their block's array."""
     shared = [one for one in every(program.operations, MatrixLoad) if _is_alias(one)]
 
     def apart(state: State, access: MatrixLoad) -> None:
@@ -176,7 +175,7 @@ def _entry_points(program: Program) -> Iterator[Defect]:
         same = other.operations and names == {array.name for array in other.arrays} and other.instances == program.instances
 
         def run(state: State, _: Operation, instead: Program = other) -> None:
-            # What has equal operations is not substituted again.
+            # Not state.perform: it would substitute operations that equal those of the first program again.
             for operation in instead.operations:
                 perform(state, operation)
 
@@ -191,7 +190,7 @@ def _nothing(_: State, __: Operation) -> None:
 
 
 def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
-    """Yield a defect: specialization constants have the values of the constants of the other entry point with the same names."""
+    """Yield a defect: specialization constants have the values of the other entry point's constants with the same names."""
     values = {operand.name: operand for operand in other.operands if operand.source == "specialization"}
     wrong = {
         operand: replace(operand, value=values[operand.name].value)

@@ -28,7 +28,7 @@ from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 
 Operands = tuple[MatrixValue, MatrixValue, MatrixValue]
 Exchange = Callable[[MatrixValue, MatrixValue, MatrixValue], Operands]
-"""Other A, B and C."""
+"""Takes A, B and C, and returns other operands."""
 
 
 def _operands(state: State, operation: MatrixMulAdd) -> Operands:
@@ -212,7 +212,7 @@ def _narrow_integer(bits: int, signed: bool) -> Substitute:
         value = multiply_add(*_operands(state, operation), result, operation.operands)
         low = value.bits.astype(np.uint64) & np.uint64((1 << bits) - 1)
         if signed:
-            # Of a number below 2^bits, two's complement has the sign in the highest bit.
+            # The highest of the kept bits is the sign: extend it.
             sign = np.uint64(1 << (bits - 1))
             low = (low ^ sign) - sign
         state.matrices[operation.result.name] = MatrixValue(result, low.astype(result.bits_dtype))
@@ -279,7 +279,7 @@ _INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
 
 
 def _bit_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
-    """Yield defects: operands and sums have as many bits as no type has."""
+    """Yield defects: operands or sums keep a number of bits that no type has."""
     first = operations[0]
     factors: tuple[tuple[str, Matrix, Callable[[int], Exchange]], ...] = (
         ("A", first.a, lambda bits: lambda a, b, c: (_rounded_value(a, bits), b, c)),
@@ -311,7 +311,7 @@ def _scaled(factor: float, numbers: np.ndarray) -> np.ndarray:
 
 
 _C_BITS, _SUM_BITS = 14, 20
-"""Bits of significand that devices have been seen to keep."""
+"""Bits of significand that real devices keep."""
 
 
 def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
@@ -352,7 +352,7 @@ def _stale(earlier: MatrixMulAdd, operand: str) -> Substitute:
 
 
 def _stale_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
-    """Yield the multiply-adds that take A or B of the one before, of the same type."""
+    """Yield defects: a multiply-add takes A or B of the multiply-add before it, if both have the same type."""
     for earlier, operation in pairwise(operations):
         for operand, id_ in (("a", "multiply_add.stale_a"), ("b", "multiply_add.stale_b")):
             old, own = getattr(earlier, operand), getattr(operation, operand)
@@ -361,7 +361,7 @@ def _stale_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
 
 
 def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue]) -> Substitute:
-    """Build a step that takes the operand of the iteration before; in the first iteration its own."""
+    """Build a step that takes the operand of the previous iteration; in the first iteration, the right operand."""
 
     def step(state: State, _: MatrixMulAdd) -> None:
         own = _operands(state, operation)[operand == "b"]
@@ -375,7 +375,7 @@ def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue
 
 
 def _late_defects(around: Loop) -> Iterator[Defect]:
-    """Yield the multiply-adds of a loop whose A or B the loop makes, and that take the one of the iteration before."""
+    """Yield defects: a multiply-add in a loop takes A or B of the previous iteration, if the loop makes that operand."""
     made = {result.name for one in flattened(around.body) if (result := getattr(one, "result", None)) is not None}
     for operation in every(around.body, MatrixMulAdd):
         for operand, id_ in (("a", "multiply_add.a_of_last_iteration"), ("b", "multiply_add.b_of_last_iteration")):

@@ -1,4 +1,4 @@
-"""Defects of operations of subgroups: whose values count, and how they are combined."""
+"""Defects of subgroup operations: which invocations' values count, and how they are combined."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _each(operations: Sequence[SubgroupOperation], id_: str, name: str | None, s
 
 
 def _asks_all(operation: SubgroupOperation) -> bool:
-    """Return whether the result depends on which invocations are active."""
+    """Tell whether the result depends on which invocations are active."""
     match operation:
         case SubgroupShuffle() | BallotCount() | BallotFind():
             return False
@@ -108,7 +108,7 @@ def _asks_all(operation: SubgroupOperation) -> bool:
 
 
 def _in_lanes(step: Substitute) -> Substitute:
-    """Return what does ``step`` in lanes, and all that is around it as the specification says."""
+    """Return a function that performs ``step`` in lanes, and everything outside of lanes as specified."""
 
     def around(state: State, operation: SubgroupOperation) -> None:
         (of_subgroups if state.owners is None else step)(state, operation)
@@ -117,7 +117,7 @@ def _in_lanes(step: Substitute) -> Substitute:
 
 
 def _regrouped(regroup: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Substitute:
-    """Return the step among other invocations: ``regroup`` gives numbers of groups from the numbers of the subgroups and of the lanes."""
+    """Build a step with other groups of invocations: ``regroup`` gives a group's number from the numbers of subgroup and lane."""
 
     def step(state: State, operation: SubgroupOperation) -> None:
         STEPS[type(operation)](replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
@@ -130,7 +130,7 @@ def _in_halves(size: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def _moved(state: State, name: str, positions: np.ndarray, source: State) -> None:
-    """Make ``name`` what it is in ``source`` at ``positions``, which need not ascend."""
+    """Give ``name`` its values in ``source`` at ``positions``, which need not ascend."""
     if name in source.scalars:
         state.scalars[name] = source.scalars[name][positions]
     else:
@@ -153,7 +153,7 @@ def _own_value(state: State, operation: SubgroupReduce | SubgroupAllEqual | Subg
 
 
 def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
-    """Count the invocations of the other arm, with their values from before the branch."""
+    """Include the invocations of the other arm, with their values from before the branch."""
     everyone = state.outside
     assert everyone is not None, "the defect is made for operations in branches"
     whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))

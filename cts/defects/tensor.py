@@ -1,4 +1,4 @@
-"""Defects of tensor layouts: what each instruction sets, resets, or should have left alone."""
+"""Defects of tensor layouts: an instruction sets or resets the wrong fields, or to wrong values."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _ENDLESS = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class _Change:
-    """What a setting does to a layout: ``before`` and, rightly, ``after``."""
+    """A layout before an instruction, and after it if the instruction works."""
 
     before: LayoutState
     after: LayoutState
 
 
 Bend = Callable[[_Change], LayoutState]
-"""What a setting does wrongly."""
+"""Returns the layout that a wrong instruction leaves."""
 
 
 def _keeps(field: str) -> Bend:
-    """Build a setting that leaves the field as it was."""
+    """Return a function that leaves the field unchanged."""
     return lambda change: replace(change.after, **{field: getattr(change.before, field)})
 
 
 def _turned(field: str) -> Bend:
-    """Build a setting that takes the numbers innermost first."""
+    """Return a function that reverses the field: it sets the innermost dimension first."""
     return lambda change: replace(change.after, **{field: getattr(change.after, field)[:, ::-1]})
 
 
@@ -69,7 +69,7 @@ def _offset_replaced(change: _Change) -> LayoutState:
 
 
 def _offset_clamped(change: _Change) -> LayoutState:
-    """Keep every slice in the tensor, also one that another slice would bring back."""
+    """Clamp the offset of a slice to the tensor; a further slice may still move it back inside."""
     return replace(change.after, offset=np.clip(change.after.offset, 0, np.maximum(change.before.dimension - 1, 0)))
 
 
@@ -78,7 +78,7 @@ def _span_of_dimension(change: _Change) -> LayoutState:
 
 
 def _clipped_span(change: _Change) -> LayoutState:
-    """End a slice in a slice with the outer slice."""
+    """Clip the slice of a slice to the outer slice."""
     return replace(change.after, span=np.minimum(change.before.span, change.after.span))
 
 
@@ -102,7 +102,7 @@ def _narrow_dimensions(change: _Change) -> LayoutState:
 
 
 def _outermost_too_large(change: _Change) -> LayoutState:
-    """Let the bound of the outermost dimension be one more, where it has one."""
+    """Make the outermost dimension, if it has a bound, one larger."""
     dimension = change.after.dimension.copy()
     dimension[:, 0] += dimension[:, 0] != _ENDLESS
     return replace(change.after, dimension=dimension)
@@ -175,7 +175,7 @@ def _bent(bend: Bend) -> Substitute:
 
 
 def _in_place(state: State, operation: LayoutSet) -> None:
-    """Change the copied layout, too."""
+    """Also change the layout that was copied."""
     layout_set(state, operation)
     state.aggregates[operation.layout.name] = state.aggregates[operation.result.name]
 

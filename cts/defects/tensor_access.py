@@ -1,4 +1,4 @@
-"""Defects of loads and stores by tensor addressing: coordinates, bounds, units, and whose layout it is."""
+"""Defects of loads and stores with tensor addressing: coordinates, bounds, units, and another instance's layout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COMPARING = frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE})
 """Modes in which a dimension may be beyond 2^31 and is compared with coordinates (F-TA-6)."""
 
 Clamp = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From coordinates and sizes, (instances, rows, columns, rank) and broadcastable to it, to other coordinates."""
+"""Takes coordinates, (instances, rows, columns, rank), and sizes that broadcast to them, and returns other coordinates."""
 
 
 def _to_edge(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ def _wrapped_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _unsigned(clamp: Clamp) -> Clamp:
-    """Take coordinates below zero for very large ones."""
+    """Read coordinates below zero as very large ones."""
     return lambda coordinate, size: clamp(np.asarray(coordinate & 0xFFFFFFFF), size)
 
 
@@ -176,7 +176,7 @@ def _turned_matrix(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _respanned(state: State, access: Access, found: Addresses, number: np.ndarray) -> Addresses:
-    """Return the addresses of elements with other numbers, in bounds or clamped to the edge."""
+    """Return the addresses if elements have other numbers, clamped to the edge."""
     layout = layout_state(state, access.layout)
     span = np.zeros_like(found.span)
     for dimension in range(span.shape[-1] - 1, -1, -1):
@@ -186,7 +186,7 @@ def _respanned(state: State, access: Access, found: Addresses, number: np.ndarra
 
 
 def _by_rows(state: State, access: Access, found: Addresses) -> Addresses:
-    """Take rows and columns of the matrix for the coordinates of the last two dimensions, whatever the span."""
+    """Use rows and columns of the matrix as coordinates of the last two dimensions, and ignore the span."""
     coordinate, size = _coordinates(state, access, found)
     if coordinate.shape[-1] < 2:
         return found
@@ -199,7 +199,7 @@ def _by_rows(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _not_wrapped(state: State, access: Access, found: Addresses) -> Addresses:
-    """Let the outermost coordinate go on beyond its span."""
+    """Do not wrap the outermost coordinate at its span."""
     layout = layout_state(state, access.layout)
     rows, columns = found.index.shape[1:]
     number = np.arange(rows * columns).reshape(1, rows, columns)
@@ -211,14 +211,14 @@ def _not_wrapped(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _in_block(state: State, access: Access, found: Addresses) -> Addresses:
-    """Count the place in the block as well as the block."""
+    """Add the place in the block to the index, which should count blocks only."""
     layout = layout_state(state, access.layout)
     extra = (found.within * layout.stride[:, None, None, :]).sum(axis=-1)
     return replace(found, index=found.index + np.where(found.accessed, extra, 0))
 
 
 def _in_bits(bits: int) -> Readdress:
-    """Build addressing whose indices in the tensor have fewer bits."""
+    """Build addressing whose indices in the tensor have only ``bits`` bits."""
 
     def readdress(_: State, __: Access, found: Addresses) -> Addresses:
         return replace(found, index=found.index % (1 << bits))

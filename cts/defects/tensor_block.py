@@ -1,4 +1,4 @@
-"""Defects of tensors that consist of blocks: coordinates, strides and pointers of another block, and the arguments of decode functions."""
+"""Defects of tensors of blocks: coordinates, strides and pointers of another block, and wrong arguments of decode functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from generators.types import ClampMode
 
 @dataclass(frozen=True)
 class _Reading:
-    """A load, where its elements are, and the layout."""
+    """A load, the addresses of its elements, and its layout."""
 
     operation: TensorLoad
     found: Addresses
@@ -43,7 +43,7 @@ class _Reading:
 
     @property
     def block_size(self) -> np.ndarray:
-        """The shape of coordinates."""
+        """The block size, broadcast to the shape of ``coordinate``."""
         return np.broadcast_to(self.layout.block_size[:, None, None, :], self.found.block.shape)
 
     @property
@@ -125,7 +125,7 @@ _ARGUMENTS: tuple[tuple[Bend, str], ...] = (
     (_from_slice, "tensor_block.coordinates_from_slice"),
     (_before_clamping, "tensor_block.coordinates_unclamped"),
 )
-"""Mistakes that only a decode function sees."""
+"""Mistakes that change only arguments of a decode function."""
 
 _POINTERS: tuple[tuple[Bend, str], ...] = (
     (_neighbour, "tensor_block.neighbour"),
@@ -135,7 +135,7 @@ _POINTERS: tuple[tuple[Bend, str], ...] = (
 
 
 def _counting(at: Place, unit: int) -> Place:
-    """Return the place of a tensor whose blocks are counted in units of ``unit`` bytes, by every function."""
+    """Return the place with blocks of ``unit`` bytes, for every function."""
     return replace(at, unit=unit, group_unit=unit if at.group_unit else 0)
 
 
@@ -148,7 +148,7 @@ def _in_bytes(state: State, operation: TensorLoad) -> None:
 
 
 def _with_layout(change: Callable[[LayoutState], LayoutState], mode: ClampMode | None = None) -> Substitute:
-    """Build a load with another state of its layout, or another mode."""
+    """Build a load with another state of its layout, or another clamp mode."""
 
     def step(state: State, operation: TensorLoad) -> None:
         kept = state.aggregates[operation.layout.name]
@@ -174,7 +174,7 @@ Definitions = Mapping[str, Operation]
 
 
 def _shift(operation: Operation, known: Definitions, mask: int) -> ScalarArithmetic | None:
-    """Return the right shift whose low bits, given by ``mask``, ``operation`` takes."""
+    """Return the right shift whose result ``operation`` masks with ``mask``; None if it does not."""
     if not isinstance(operation, ScalarArithmetic) or operation.operator != "and" or not isinstance(operation.right, Operand):
         return None
     shift = known.get(operation.left.name)
@@ -203,7 +203,7 @@ def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
 
 
 def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
-    """Drop the sign of bytes as they are widened."""
+    """Widen signed bytes without their sign."""
     if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ArrayLoad):
         return (operation,)
     narrow, wide = operation.value.type, operation.result.type

@@ -1,4 +1,4 @@
-"""Defects of tensor views: a permutation inverted, strides ignored, clip windows taken otherwise."""
+"""Defects of tensor views: a permutation is inverted, strides are ignored, clip windows are misread."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _16_BITS = 0xFFFF
 
 @dataclass(frozen=True)
 class Seen:
-    """The view and the layout as a device takes them.
+    """The view and the layout as a device reads them.
 
     Attributes:
-        permutation, own: of the view's type. ``view``, ``layout``: their state.
+        permutation: the permutation of the view's type.
+        own: whether the view's type has dimensions of its own.
+        view, layout: their states.
     """
 
     permutation: tuple[int, ...]
@@ -42,7 +44,7 @@ class Seen:
 
 
 Bend = Callable[[Seen], Seen]
-"""What a defect makes of it."""
+"""Returns the view and layout as a device with a defect reads them."""
 
 
 def _seen(state: State, access: Access) -> Seen:
@@ -52,11 +54,11 @@ def _seen(state: State, access: Access) -> Seen:
 
 
 Line = Callable[[np.ndarray, np.ndarray, int, ViewState], tuple[np.ndarray, np.ndarray]]
-"""From rows, columns, the matrix's number of columns and the view to the index in the clip window, and which elements are outside of it."""
+"""Takes rows, columns, the matrix's number of columns and the view. Returns indices in the clip window, and which elements are outside."""
 
 
 def _performed(state: State, access: Access, seen: Seen | None, line: Line = linear_in_clip) -> None:
-    """Access by another view, or none, or with other indices in the clip window."""
+    """Access with another view, without a view, or with other indices in the clip window."""
     shape, store = moved_matrix(access).type.shape, isinstance(access, TensorStore)
     layout = layout_state(state, access.layout) if seen is None else seen.layout
     row, column = places(shape, layout)
@@ -88,7 +90,7 @@ def _without_view(state: State, access: Access) -> None:
 
 
 def _with_own(seen: Seen) -> Seen:
-    """Return the same view by dimensions and strides of its own."""
+    """Return the same view, with dimensions and strides of its own."""
     if seen.own:
         return seen
     return replace(seen, own=True, view=replace(seen.view, dimension=seen.layout.span, stride=row_major(seen.layout.span)))
@@ -107,7 +109,7 @@ def _backwards(seen: Seen) -> Seen:
 
 
 def _sizes_only(seen: Seen) -> Seen:
-    """Return coordinates in permuted order, put together as if they had not been permuted."""
+    """Permute the dimensions, but combine coordinates as if they had not been permuted."""
     own = _with_own(seen)
     order = list(seen.permutation)
     return _unpermuted(replace(own, view=replace(own.view, dimension=own.view.dimension[:, order])))
@@ -210,7 +212,7 @@ def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, view: Vie
 
 
 def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of the element in the whole matrix."""
+    """Count elements in the whole matrix, not in the clip window."""
     return row * columns + column, linear_in_clip(row, column, columns, view)[1]
 
 
@@ -224,7 +226,7 @@ def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line
 
 
 def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """Take spans for the places where the window ends."""
+    """Read spans as the places where the window ends."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     outside = (row < row_offset) | (row >= row_span) | (column < column_offset) | (column >= column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
@@ -298,14 +300,14 @@ def _own(view: TensorView) -> bool:
 
 
 def _with_set(seen: Seen) -> Seen:
-    """Take the dimensions and strides that were set, whether the view has any of its own or not."""
+    """Use the dimensions and strides that were set, although the view's type says that it has none."""
     if (seen.view.dimension <= 0).any():
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a dimension that was not set is 0")
     return replace(seen, own=True)
 
 
 def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
-    """Yield the steps that made ``view``, the last one first; none if it came from a variable."""
+    """Yield the steps that made ``view``, last step first; none if it came from a variable."""
     made = {change.result.name: change for change in every(program.operations, ViewSet)}
     while (change := made.get(view.name)) is not None:
         yield change

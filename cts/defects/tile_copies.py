@@ -1,4 +1,4 @@
-"""Defects of tiles that a workgroup copies: what is beyond the limits, the order, and tiles of before."""
+"""Defects of tiles that a workgroup copies: limits are ignored, a transposition is missing, or the tile begins elsewhere."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ _EVERYWHERE = Operand("everywhere", COMPONENT_TYPES["u32"], "literal", 0xFFFFFFF
 
 
 def _one_limit(which: int) -> Substitute:
-    """Build a copy without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an
-    element."""
+    """Build a copy without the limit of rows (0) or of columns (1): memory after a line, or after the last line, is copied as elements."""
 
     def step(state: State, operation: TileCopied) -> None:
         limits = operation.source.limits

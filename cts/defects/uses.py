@@ -1,4 +1,4 @@
-"""Defects of changes of use: elements in the places that another use has, a transposition left out."""
+"""Defects of changes of use: elements keep the places of another use, or a transposition is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generators.program.use_conversion import Transpose, UseConvert
 
 _Change = MatrixConvert | UseConvert | Transpose
 _Arrangement = Callable[[np.ndarray], np.ndarray]
-"""Elements (instances, rows, columns) at other places."""
+"""Moves elements, (instances, rows, columns), to other places."""
 
 
 def _square(bits: np.ndarray) -> np.ndarray:
@@ -40,7 +40,7 @@ def _blocks_transposed(size: int) -> _Arrangement:
 
 
 def _quadrants_exchanged(bits: np.ndarray) -> np.ndarray:
-    """Exchange the upper right with the lower left quadrant, which only a pair of equal shape can be."""
+    """Exchange the upper right and the lower left quadrant."""
     rows, columns = bits.shape[1] // 2, bits.shape[2] // 2
     result = bits.copy()
     result[:, :rows, columns:], result[:, rows:, :columns] = bits[:, rows:, :columns], bits[:, :rows, columns:]
@@ -52,7 +52,7 @@ def _halves_exchanged(axis: int) -> _Arrangement:
 
 
 def _pairs_exchanged(axis: int) -> _Arrangement:
-    """Exchange neighbours, as where two packed elements are taken in the other order."""
+    """Exchange neighbours, as if two packed elements were read in the other order."""
 
     def arrangement(bits: np.ndarray) -> np.ndarray:
         return np.take(bits, np.arange(bits.shape[axis]) ^ 1, axis)
@@ -61,7 +61,7 @@ def _pairs_exchanged(axis: int) -> _Arrangement:
 
 
 def _as_before(bits: np.ndarray) -> np.ndarray:
-    """Return a transposed matrix's elements in the order that they had before, in rows of the new length."""
+    """Return a transposed matrix's elements in the order before the transposition, in rows of the new length."""
     return bits.swapaxes(1, 2).reshape(bits.shape)
 
 
@@ -116,7 +116,7 @@ def _name(operation: _Change) -> str:
 
 
 def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Iterator[Defect]:
-    """Yield defects: elements at other places, whatever the operation."""
+    """Yield defects that every such operation can have: elements at other places."""
     for size in (8, 16):
         step = _arranged(_blocks_transposed(size))
         yield from each_and_all(operations, "use.blocks_transposed", "changed", _name, step, operation=what, size=size)

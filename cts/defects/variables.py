@@ -1,4 +1,4 @@
-"""Defects of variables: a load that makes no copy, so what was loaded is the variable still."""
+"""Defects of variables: a load makes no copy, so a later store changes the loaded value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defects of cooperative vectors as composites: another component, another constituent, another invocation's value, a copy that is none."""
+"""Defects of cooperative vectors as composites: another component, constituent or invocation's value, and missing copies."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from generators.program.variables import Path, VariableLoad, VariableStore, leav
 
 Access = VariableLoad | VariableStore
 Indexed = CompositeExtract | CompositeInsert | CooperativeVectorExtract | CooperativeVectorInsert | Access
-"""What takes or replaces a component."""
+"""An operation that extracts or replaces a component."""
 
 _REGISTER = 4
 """Components that a register may hold."""
 
 _REGISTER_BYTES = 16
-"""Bytes that a device may keep of a vector where it takes it for a vector of four components."""
+"""Bytes that a device keeps if it treats the vector as a vector of four components."""
 
 
 def vector_composite_defects(program: Program) -> Iterator[Defect]:
-    """Yield the defects of cooperative vectors as composites in ``program``, each in all instructions that it is about."""
+    """Yield the defects of cooperative vectors as composites in ``program``, each in all instructions that can have it."""
     found = every(program.operations, Operation)
     yield from _components(found)
     yield from _composites(found)
@@ -66,7 +66,7 @@ def _all(id_: str, operations: Sequence[Operation], step: Substitute, **kinds: s
 
 
 def _container(operation: Indexed) -> ValueType:
-    """Return the type of what the operation takes a part of, or replaces a part in."""
+    """Return the type of the composite from which the operation takes a part, or in which it replaces one."""
     if isinstance(operation, VariableLoad | VariableStore):
         return operation.variable.type
     return operation.vector.type if isinstance(operation, CooperativeVectorExtract | CooperativeVectorInsert) else operation.composite.type
@@ -77,7 +77,7 @@ def _path(operation: Indexed) -> Path:
 
 
 def _vector(operation: Indexed) -> CooperativeVectorType | None:
-    """Return the type of the vector whose component the operation is about; None if it is about another part."""
+    """Return the type of the vector whose component the operation accesses; None if it accesses another part."""
     path = _path(operation)
     type_ = part_type(_container(operation), path[:-1]) if path else None
     return type_ if isinstance(type_, CooperativeVectorType) else None
@@ -100,7 +100,7 @@ def _performed(state: State, operation: Indexed) -> None:
 
 
 def _at(bend: Callable[[np.ndarray, CooperativeVectorType], np.ndarray]) -> Substitute:
-    """Build a step that takes another component than the index names."""
+    """Build a step that accesses another component than the index names."""
 
     def step(state: State, operation: Indexed) -> None:
         type_ = _vector(operation)
@@ -140,7 +140,7 @@ def _first(index: np.ndarray, _: CooperativeVectorType) -> np.ndarray:
 
 
 def _components(found: Sequence[Operation]) -> Iterator[Defect]:
-    """Yield defects of components that are taken, or replaced, by an instruction or through a pointer."""
+    """Yield defects of components that an instruction extracts or replaces, directly or through a pointer."""
     taking = (CompositeExtract, CooperativeVectorExtract, VariableLoad)
     replacing = (CompositeInsert, CooperativeVectorInsert, VariableStore)
     for kinds, access in ((taking, "taken"), (replacing, "replaced")):
@@ -197,7 +197,7 @@ def _composites(found: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _alike(type_: ValueType) -> bool:
-    """Return whether a type has several constituents, all of one type."""
+    """Tell whether a type has several constituents, all of one type."""
     if not isinstance(type_, ArrayType | StructType | CooperativeVectorType) or length(type_) < 2:
         return False
     return len({part_type(type_, (i,)) for i in range(length(type_))}) == 1
@@ -207,7 +207,7 @@ def _alike(type_: ValueType) -> bool:
 
 
 def _kept(count: int) -> Callable[[MatrixValue], MatrixValue]:
-    """Return a change that leaves zeros after the first ``count`` components."""
+    """Return a function that zeroes all components after the first ``count``."""
 
     def change(value: MatrixValue) -> MatrixValue:
         bits = value.bits.copy()
@@ -218,7 +218,7 @@ def _kept(count: int) -> Callable[[MatrixValue], MatrixValue]:
 
 
 def _but_first(step: Substitute) -> Substitute:
-    """Build a step that makes the first component alone."""
+    """Build a step that sets only the first component, and zeroes the others."""
 
     def first(state: State, operation: CooperativeVectorSplat | CooperativeVectorConstant) -> None:
         step(state, operation)
@@ -337,7 +337,7 @@ def _of_other_member(state: State, operation: Access) -> None:
 
 
 def _register_kept(state: State, operation: VariableStore) -> None:
-    """Store the first bytes of a vector, and zeros."""
+    """Store the first 16 bytes of a vector, and zeros after them."""
     name = operation.value.name
     whole = state.matrices[name]
     state.matrices[name] = _kept(_REGISTER_BYTES // whole.component.bytes)(whole)
@@ -374,7 +374,7 @@ def _variables(found: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _element_of_other(operation: Access) -> bool:
-    """Return whether an array is indexed by values that may differ from invocation to invocation."""
+    """Tell whether the index into an array may differ between invocations."""
     type_ = operation.variable.type
     return any(
         not isinstance(index, int | Operand) and isinstance(part_type(type_, operation.path[:depth]), ArrayType)

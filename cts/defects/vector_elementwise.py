@@ -86,7 +86,7 @@ def _exchanged(state: State, operation: CooperativeVectorArithmetic | Cooperativ
 
 
 def _of_one_operand(operand: str) -> Substitute:
-    """Return the operation whose left and right are the same: one of them."""
+    """Build a step that uses ``operand`` (left or right) as both operands."""
 
     def step(state: State, operation: CooperativeVectorArithmetic | CooperativeVectorBits) -> None:
         chosen = operation.left if operand == "left" else operation.right
@@ -127,12 +127,12 @@ def _as_function(state: State, operation: CooperativeVectorFunction) -> None:
 
 
 def _arguments_exchanged(state: State, operation: CooperativeVectorFunction) -> None:
-    """Step(x, edge), or Fma(c, b, a)."""
+    """Compute Step(x, edge), or Fma(c, b, a)."""
     on_vectors.function(state, replace(operation, arguments=operation.arguments[::-1]))
 
 
 def _limits_exchanged(state: State, operation: CooperativeVectorFunction) -> None:
-    """Clamp by exchanged limits: whatever the first argument is, no more than the minimum is left."""
+    """Clamp with exchanged limits, so the result is never above the minimum."""
     _, low, high = operation.arguments
     signedness = operation.function[0]
     names: tuple[VectorFunction, VectorFunction] = {  # type: ignore[assignment]
@@ -172,7 +172,7 @@ def _scalar_of_first(state: State, operation: CooperativeVectorTimesScalar) -> N
 
 
 def vector_elementwise_defects(program: Program) -> Iterator[Defect]:
-    """Defects of instructions on the components of cooperative vectors in ``program``."""
+    """Yield defects of instructions on the components of cooperative vectors in ``program``."""
 
     def of(chosen: list[Elementwise], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
         return each_and_all(chosen, f"vector_elementwise.{name}", "result", _result, step, None, **kinds)
@@ -209,6 +209,6 @@ def vector_elementwise_defects(program: Program) -> Iterator[Defect]:
 
 
 def _shows_sign(operation: CooperativeVectorConvert) -> bool:
-    """Return whether the sign that an integer is read with reaches the result: it does where the result is a float, or wider."""
+    """Tell whether the result depends on the signedness of the integer read: it does if the result is a float, or wider."""
     source, target = operation.vector.type.component, operation.result.type.component
     return target.is_float or target.bits > source.bits

@@ -1,4 +1,4 @@
-"""Defects of matrix-vector multiplies: another input, matrix or bias than the instruction names, or another sum."""
+"""Defects of matrix-vector multiplies: wrong input, matrix or bias, or a wrong sum."""
 
 from __future__ import annotations
 
@@ -39,24 +39,25 @@ from generators.program.values import extent
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, MatrixOperands, VectorMatrixLayout
 
 Change = Callable[[State, CooperativeVectorMatMul, Operands], Operands]
-"""From what a multiply takes to what a device takes in its place."""
+"""Takes the right operands of a multiply, and returns the operands that a device uses instead."""
 
 
 def _without_nan(value: MatrixValue) -> tuple[MatrixValue, np.ndarray]:
-    """Return a value with zeros in place of NaN, and where those are, bool."""
+    """Return a value with zeros in place of NaN, and a bool array that says where NaN was."""
     nans = is_nan(value.bits, value.component)
     return (replace(value, bits=np.where(nans, 0, value.bits).astype(value.bits.dtype)) if nans.any() else value), nans
 
 
 def _give(state: State, operation: CooperativeVectorMatMul, operands: Operands, poisoned: np.ndarray | None = None) -> None:
-    """Compute the result of wrong operands. A NaN in the matrix or the bias, which may be what is around the right ones, makes one of its
-    component.
+    """Compute the result of wrong operands.
+
+    Wrong operands may come from memory around the right ones. A NaN among them makes its component of the result NaN.
 
     Args:
-        poisoned: components that are NaN besides, bool, (invocations, M).
+        poisoned: further components of the result that are NaN, bool, (invocations, M).
 
     Raises:
-        GeneratorError: the result cannot be told: a number is infinite, or sums round and a component is NaN.
+        GeneratorError: the result cannot be computed: a number is infinite, or sums round and a component is NaN.
     """
     (matrix, in_row), (bias, in_bias) = _without_nan(operands.matrix), _without_nan(operands.bias)
     value = replace(multiplied(replace(operands, matrix=matrix, bias=bias, wide=None)), permitted=None)
@@ -72,7 +73,7 @@ def _give(state: State, operation: CooperativeVectorMatMul, operands: Operands, 
 
 
 def _with(change: Change) -> Substitute:
-    """Return the multiply of other operands."""
+    """Build a step that multiplies other operands."""
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
         _give(state, operation, change(state, operation, operands_of(state, operation)))
@@ -81,7 +82,7 @@ def _with(change: Change) -> Substitute:
 
 
 def _of_other(change: Callable[[State, CooperativeVectorMatMul], CooperativeVectorMatMul]) -> Substitute:
-    """Return the multiply that another instruction asks for."""
+    """Build a step that executes a changed instruction."""
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
         _give(state, operation, operands_of(state, change(state, operation)))
@@ -105,13 +106,13 @@ def _is_signed(operation: CooperativeVectorMatMul) -> bool:
 
 
 def _as_integers(whole: np.ndarray, component: ComponentType) -> MatrixValue:
-    """Return Python's integers, (invocations, K), as a column of an integer type, of which they lose the high bits."""
+    """Return Python's integers, (invocations, K), as a column of an integer type; bits beyond the type are lost."""
     bits = np.array([int(one) % (1 << component.bits) for one in whole.flat], object).reshape(whole.shape)
     return MatrixValue(component, bits.astype(component.bits_dtype)[:, :, None])
 
 
 def _rounded(rounding: Callable[[np.ndarray], np.ndarray]) -> Change:
-    """Return the conversion of floats to integers with another rounding."""
+    """Return a function that converts the floats of the input to integers with another rounding."""
 
     def change(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
         component = operands.vector.component
@@ -134,12 +135,12 @@ def _wrapped(state: State, operation: CooperativeVectorMatMul, operands: Operand
 
 
 def _not_converted(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Multiply by the numbers of the input as they are, and round the sum toward zero."""
+    """Multiply by the unconverted numbers of the input, and round the sum toward zero."""
     operands = operands_of(state, operation)
     matrix = integers(operands.matrix.bits, operands.matrix.component, operands.matrix.component.is_signed).astype(object)
     bias = integers(operands.bias.bits, operands.bias.component, operands.bias.component.is_signed)[:, :, 0].astype(object)
     numbers = _numbers(state, operation)
-    # Sums of float64 and of Python's integers: both exact for inputs as cases have them.
+    # Sums of float64 and of Python's integers are exact for the inputs of cases.
     sums = np.array([[sum(a * b for a, b in zip(row, x, strict=True)) for row in m] for m, x in zip(matrix, numbers, strict=True)], object)
     bits = np.array([int(one) % (1 << operands.result.bits) for one in (sums + bias).flat], object)
     shape = (len(numbers), 1, matrix.shape[1])
@@ -171,7 +172,7 @@ def _flag_inverted(_: State, operation: CooperativeVectorMatMul) -> CooperativeV
 
 
 def _beyond_columns(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Multiply by whole components of a packed input, and by what follows the elements of each row in memory."""
+    """Multiply whole components of a packed input, with the memory after each row as further elements of the matrix."""
     interpretation = interpretation_value(operation.interpretation)
     columns = -(-extent(operation.columns) // 4) * 4
 
@@ -187,7 +188,10 @@ def _beyond_columns(state: State, operation: CooperativeVectorMatMul) -> None:
 
 
 def _padding_read(multiple: int) -> Substitute:
-    """Return the multiply over a multiple of so many columns, the input continued by zeros: NaN and infinity make NaN of them."""
+    """Build a step that rounds the columns up to a multiple, with zeros as further input.
+
+    Zero times a NaN or an infinity read from the padding is NaN.
+    """
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
         operands, given, columns = operands_of(state, operation), operation.matrix, extent(operation.columns)
@@ -197,7 +201,7 @@ def _padding_read(multiple: int) -> Substitute:
         assert given.stride is not None, "a matrix whose rows or columns are contiguous has a stride"
         step_ = state.scalar(given.stride).astype(np.int64)[:, None, None]
         places = offsets[:, :, :1] + further * (component.bytes if layout is VectorMatrixLayout.ROW_MAJOR else step_)
-        # Beyond its buffer nothing is read.
+        # Nothing is read beyond the buffer.
         inside = places <= len(memory.contents) - component.bytes
         numbers = values(memory.load(np.where(inside, places, 0), component), component)
         _give(state, operation, operands, (inside & ~np.isfinite(numbers)).any(axis=2))
@@ -206,7 +210,7 @@ def _padding_read(multiple: int) -> Substitute:
 
 
 def _columns_lost(multiple: int) -> Change:
-    """Return the multiply without the last columns, which fill no multiple of so many."""
+    """Return a function that drops the last columns, those beyond a multiple of ``multiple``."""
 
     def change(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
         bits = operands.matrix.bits.copy()
@@ -263,7 +267,7 @@ def _tight(state: State, operation: CooperativeVectorMatMul) -> None:
 
 
 def _transposed_otherwise(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    """Take the elements of an optimal layout without the transposition that is asked for, or with one that is not."""
+    """Read the elements of an optimal layout without the transposition that the instruction has, or with one that it does not have."""
     bits = operands.matrix.bits
     count, rows, columns = bits.shape
     if transposes(operation.matrix.transpose):
@@ -283,7 +287,7 @@ def _first_bias(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Op
 
 
 def _bias_as(name: str) -> Substitute:
-    """Return the multiply with a bias that is read as numbers of another type."""
+    """Build a step that reads the bias as numbers of another type."""
 
     def step(state: State, operation: CooperativeVectorMatMul) -> None:
         def bias(state: State, given: BiasInMemory, rows: int) -> MatrixValue:
@@ -303,7 +307,7 @@ def _of_first_row(_: State, __: CooperativeVectorMatMul, operands: Operands) -> 
 
 
 def _of_result_type(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Read elements of the result's type where those of the matrix are."""
+    """Read the matrix as elements of the result's type."""
     interpretation = INTERPRETATIONS[operation.result.type.component.name]
 
     def matrix(state: State, given: MatrixInMemory, rows: int, columns: int) -> MatrixValue:
@@ -320,7 +324,7 @@ def _matrix_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Ope
 
 
 def _input_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    """Convert the input to the other type of 8 bits."""
+    """Convert the input to the other 8-bit float type."""
     other = _OTHER_FLOAT8[operands.vector.component]
     source = operands.vector if operands.wide is None else operands.wide
     rounded = nearest(other, values(source.bits, source.component))
@@ -331,7 +335,7 @@ def _input_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Oper
 
 
 def _saturated(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Clamp the sum to the range of the result, as its type has it."""
+    """Clamp the sum to the range of the result's type."""
     operands = operands_of(state, operation)
     sides = (operands.matrix, operands.vector, operands.bias)
     matrix, vector, bias = (integers(one.bits, one.component, one.component.is_signed).astype(object) for one in sides)
@@ -354,7 +358,7 @@ def _target(operation: CooperativeVectorMatMul) -> ComponentType:
 
 
 def vector_multiply_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the matrix-vector multiplies in ``program``."""
+    """Yield defects of the matrix-vector multiplies in ``program``."""
     products = every(program.operations, CooperativeVectorMatMul)
 
     def of(chosen: Sequence[CooperativeVectorMatMul], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
@@ -375,7 +379,7 @@ def vector_multiply_defects(program: Program) -> Iterator[Defect]:
     yield from of([o for o in packed if o in linear and extent(o.columns) % 4], "beyond_columns", _beyond_columns)
     floats = [o for o in linear if interpretation_value(o.matrix.interpretation).component.is_float]
     for multiple in (4, 8, 16):
-        # Where a smaller multiple is as large, it has the name.
+        # If several multiples give the same number of columns, only the smallest is a defect.
         up = [o for o in floats if -extent(o.columns) % multiple >= multiple // 2 or (multiple == 4 and extent(o.columns) % 4)]
         yield from of(up, "padding_read", _padding_read(multiple), multiple=str(multiple))
         down = [o for o in products if extent(o.columns) % multiple >= multiple // 2 or (multiple == 4 and extent(o.columns) % 4)]
@@ -391,8 +395,8 @@ def _of_memory(
 
     Args:
         products: all multiplies.
-        linear: those in which rows or columns are contiguous.
-        of: makes defects.
+        linear: the multiplies whose matrix has contiguous rows or columns.
+        of: yields the defects with an id.
     """
     whole = [o for o in products if not interpretation_value(o.matrix.interpretation).component.is_float]
     yield from of(whole, "matrix_by_other_sign", _with(_matrix_by_other_sign))
@@ -423,13 +427,13 @@ def _of_memory(
 
 
 def _may_be_of_result_type(operation: CooperativeVectorMatMul) -> bool:
-    """Return whether a device may take the result's type for that of the matrix: numbers of one kind and of two sizes."""
+    """Tell whether a device may read the matrix as the result's type: both are floats, or both integers, of different sizes."""
     own, result = interpretation_value(operation.matrix.interpretation).component, operation.result.type.component
     return own.is_float == result.is_float and own.bits != result.bits
 
 
 def _may_be_read_as(operation: CooperativeVectorMatMul, other: ComponentType) -> bool:
-    """Return whether a device may take ``other``, a type of the matrix or the result, for that of the bias."""
+    """Tell whether a device may read the bias as ``other``, which is a type of the matrix or of the result."""
     assert operation.bias is not None, "of a bias that is there"
     own = interpretation_value(operation.bias.interpretation).component
     read = (interpretation_value(operation.matrix.interpretation).component, operation.result.type.component)

@@ -1,4 +1,4 @@
-"""Defects of sums that invocations accumulate in memory: terms that are lost, or that nobody has."""
+"""Defects of sums that invocations accumulate in memory: terms are lost, or terms are added that no invocation has."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def _memory(state: State, operation: Accumulation) -> Memory:
 
 
 def _in_place(memory: Memory, added: Added, results: np.ndarray) -> None:
-    """Write results, one for each term; of several for an element the last one stays."""
+    """Write one result for each term; if an element has several, the last one stays."""
     flat, numbers = added.offsets.ravel(), results.ravel()
     places, last = np.unique(flat[::-1], return_index=True)
-    # One store has all sums of an array: adding nothing makes it, or leaves it as it is.
+    # One store has all sums of an array. Adding zeros makes this store if it does not exist yet.
     add(memory, replace(added, offsets=places, terms=np.zeros(len(places))))
     sums = memory.placed[-1]
     expected = sums.expected
@@ -83,7 +83,7 @@ def _added_twice(state: State, operation: Accumulation) -> None:
 
 
 def _last_workgroup_only(state: State, operation: Accumulation) -> None:
-    """Lose the terms of all workgroups except the last one, as additions do that are atomic in a workgroup alone."""
+    """Lose the terms of all workgroups except the last one, as if additions were atomic only within a workgroup."""
     added, size = _terms(state, operation), state.program.shape.invocations
     assert size is not None, "workgroups of invocations that add have a size"
     workgroups = state.instances // size
@@ -94,7 +94,7 @@ def _last_workgroup_only(state: State, operation: Accumulation) -> None:
 
 
 def _last_component_lost(state: State, operation: Accumulation) -> None:
-    """Lose the last component, or column, where their number is odd, as pairs do that are added at once."""
+    """Lose the last component, or column, if their number is odd, as if only whole pairs were added."""
     added = _terms(state, operation)
     terms = added.terms.copy()
     terms[..., -1] = 0
@@ -102,7 +102,7 @@ def _last_component_lost(state: State, operation: Accumulation) -> None:
 
 
 def _neighbour_changed(state: State, operation: ReduceSumAccumulate) -> None:
-    """Also add zero to the element after the last one, with which it is a pair: -0 becomes 0, and a NaN another one."""
+    """Add in pairs, so also add zero to the element after the last one: -0 becomes 0, and a NaN another NaN."""
     memory, added = _memory(state, operation), _terms(state, operation)
     add(memory, added)
     component = added.component
@@ -137,7 +137,7 @@ def _rounded_to_half(state: State, operation: Accumulation) -> None:
 
 
 def _factors_exchanged(state: State, operation: OuterProductAccumulate) -> None:
-    """Lay out rows as columns: the product of B and A."""
+    """Compute the product of B and A: rows become columns."""
     added = outer_product_terms(state, operation)
     count, rows, columns = added.terms.shape
     turned = np.ascontiguousarray(added.terms.transpose(0, 2, 1)).reshape(count, rows, columns)
@@ -166,7 +166,7 @@ def _name(operation: Accumulation) -> str:
 
 
 def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterator[Accumulation]:
-    """Yield accumulations that a condition decides about."""
+    """Yield accumulations that a condition controls."""
     for operation in operations:
         if isinstance(operation, OuterProductAccumulate | ReduceSumAccumulate) and inside:
             yield operation
@@ -205,7 +205,7 @@ def vector_training_defects(program: Program) -> Iterator[Defect]:
 
 
 def _last_extent(operation: Accumulation) -> int:
-    """Return the components of the vector that is added, or the columns of the outer product."""
+    """Return how many components the added vector has, or how many columns the outer product has."""
     return (operation.b if isinstance(operation, OuterProductAccumulate) else operation.vector).type.count
 
 

@@ -24,21 +24,21 @@ from generators.program.program import Program
 from generators.program.values import Scalar, ScalarValue, Value
 
 Bend = Callable[[np.ndarray], np.ndarray]
-"""From the operand of each invocation (uint64) to what is taken in its place."""
+"""Takes the operand of each invocation (uint64), and returns the wrong operand."""
 
 
 Access = CooperativeVectorLoad | CooperativeVectorStore
 
 
 def bent(state: State, operand: ScalarValue, bend: Bend) -> Scalar:
-    """Return a scalar that has, in each invocation, what a device takes in place of an operand."""
+    """Return a scalar with the value that a wrong device uses, in each invocation, instead of the operand."""
     name = f"{operand.name} as a wrong device takes it"
     state.scalars[name] = np.asarray(bend(state.scalar(operand)), np.uint64)
     return Value(name, operand.type)
 
 
 def in_elements(array: Array) -> Bend:
-    """Return a function that counts an offset in elements of the array."""
+    """Return a function that counts an offset in elements of the array, not in bytes."""
     return lambda operand: operand * np.uint64(array.pointee.bytes)
 
 
@@ -70,7 +70,7 @@ def _counted_in_elements(state: State, operation: Access) -> None:
 
 
 def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
-    """Store whole pieces of 16 bytes, the rest of the last one zero."""
+    """Store whole pieces of 16 bytes; the end of the last piece is zero."""
     value, component = state.matrices[operation.vector.name], operation.vector.type.component
     if not value.is_certain:
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "zeros after a vector that may have several values are not told apart from it")
@@ -87,7 +87,7 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
 
 
 def _not_stored(_: State, __: CooperativeVectorStore) -> None:
-    """Nothing is stored."""
+    """Store nothing."""
 
 
 Dynamic = CooperativeVectorExtract | CooperativeVectorInsert
@@ -109,7 +109,7 @@ def _vector(operation: Access | Dynamic) -> str:
 
 
 def vector_defects(program: Program) -> Iterator[Defect]:
-    """Defects of loads and stores of cooperative vectors in ``program``, and of components at a run-time index."""
+    """Yield defects of loads and stores of cooperative vectors in ``program``, and of components at a run-time index."""
 
     def of(chosen: Sequence[Access] | Sequence[Dynamic], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
         return each_and_all(chosen, f"cooperative_vector.{name}", "vector", _vector, step, None, **kinds)

@@ -1,4 +1,4 @@
-"""The plugin's part that judges the cases that were set aside: in the main process, after every other process has closed its device."""
+"""The part of the plugin that judges cases set aside: in the main process, after every other process has closed its device."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Alone:
     """Registered in the main process only.
 
     Args:
-        groups: the settings of each group of processes, and a holder of its device for this process, not opened yet.
-        journal: that this process writes, or None.
-        proven: cases that have passed before this run, and their seconds.
+        groups: the settings of each group of processes, with an unopened holder of its device for this process.
+        journal: the journal that this process writes, or None.
+        proven: cases that passed before this run, with their seconds.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class Alone:
         return result
 
     def _judge_all(self, session: pytest.Session) -> None:
-        """Judge every case that waits.
+        """Judge every waiting case.
 
         Raises:
-            StageUnavailable: shaders of a stage no longer finish, or are wrong; the other cases are judged, and those of the stage, from
-                the one that it was lost in, have no verdict.
-            DeviceUnavailable: the device is gone; the case that it was lost in, and those after it, have no verdict.
-            JournalError: a verdict cannot be kept.
+            StageUnavailable: shaders of a stage no longer finish, or are wrong. Cases of other stages are judged; cases of this stage
+                have no verdict from the one that lost it on.
+            DeviceUnavailable: the device is gone. The case that lost it, and the cases after it, have no verdict.
+            JournalError: a verdict cannot be written.
         """
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and session.config.get_verbosity() >= 0:
@@ -114,7 +114,7 @@ class Alone:
             raise next(iter(gone.values()))
 
     def _settle(self, aside: SetAside) -> CaseResult:
-        """Judge a case that waits; see ``_judge_all``."""
+        """Judge a waiting case; see ``_judge_all``."""
         known = partial(self._settings.known.judged, case=find_case(self._casebook, aside.id))
         run = partial(self._judge, aside.id, aside.attempt, aside.group)
         result = settle(
@@ -136,6 +136,6 @@ class Alone:
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]
         case = find_case(self._casebook, id_)
-        # Its result now is its verdict, so it has the run's limit, unless a known failure says otherwise.
+        # This result is the verdict, so the run's limit applies, unless a known failure has its own.
         effort = replace(settings.effort(case, self._budget), limit=limit)
         return replace(judge(case, holder, settings.front_end, settings.tier, attempt, effort), unit=settings.unit)

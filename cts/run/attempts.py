@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Attempts:
-    """Picklable.
+    """How often each case is judged, and which judgements exist. Picklable.
 
     Attributes:
-        repeat: how often each case is judged, 1 at least.
-        judged: id of a case -> the attempts that have a verdict already.
+        repeat: how often each case is judged; at least 1.
+        judged: id of a case -> the attempts that already have a verdict.
     """
 
     repeat: int = 1

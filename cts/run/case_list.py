@@ -1,4 +1,4 @@
-"""Case lists: a case id per line, ``#`` begins a comment, and a line that ends in ``.txt`` names another list."""
+"""Case lists: one case id per line. ``#`` begins a comment, and a line that ends in ``.txt`` names another list."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from generators.errors import CtsError
 
 _MOST_BYTES = 1 << 28
-"""Of a list: a million ids, and more."""
+"""The largest size of a list, enough for more than a million ids."""
 
 _MOST_LISTS = 50
-"""How deep lists name lists."""
+"""How deep lists may be nested."""
 
 
 class CaseListError(CtsError):
@@ -18,7 +18,7 @@ class CaseListError(CtsError):
 
 
 def read_case_list(path: Path) -> dict[str, str]:
-    """Return the ids in a case list, in order, each with the place that it was first named in (``"FILE:LINE"``).
+    """Return the ids in a case list, in order, each with the place that names it first (``"FILE:LINE"``).
 
     Paths of further lists are relative to the list that names them. An id may carry the path of its family's file, as pytest
     prints it (``cases/…/load_store.yaml::load_store[…]``); the path is dropped.
@@ -32,7 +32,7 @@ def read_case_list(path: Path) -> dict[str, str]:
 
 
 def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...], done: set[Path]) -> None:
-    """Add the ids of a list to ``ids``. ``above`` are the lists that lead to it, and ``done`` those that add no more."""
+    """Add the ids of a list to ``ids``. ``above`` has the lists that lead to it; ``done`` has the lists that are already read."""
     named = f" (named by {above[-1]})" if above else ""
     try:
         place = path.resolve()

@@ -1,4 +1,4 @@
-"""The matches of a word of ``-k`` in a case."""
+"""Matches words of ``-k`` with cases."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from generators.casebook import Case, Family, Parameter
 
 
 def has_word(case: Case, word: str, id_: str) -> bool:
-    """Return whether ``-k WORD`` finds a case, whatever the case of its letters.
+    """Tell whether ``-k WORD`` selects a case; upper and lower case are equal.
 
     Args:
-        case: where it looks.
-        word: part of the id; or part of a ``name:label``, with the colon, of a parameter that the id leaves out because it has its default.
+        case: the case.
+        word: part of the id; or, with a colon, part of ``name:label`` of a parameter that the id leaves out because it has its default.
         id_: the case's id.
     """
     return word.lower() in id_.lower() or has_default(case, word)
 
 
 def has_default(case: Case, word: str) -> bool:
-    """Return whether a word with a colon is part of ``name:label`` of a parameter that has its default and applies to the case."""
+    """Tell whether a word with a colon is part of ``name:label`` of a parameter that applies to the case and has its default."""
     return any(
         case.labels[place] == parameter.default
         and (parameter.declaration.applies is None or parameter.declaration.applies(case.parameters))
@@ -29,7 +29,7 @@ def has_default(case: Case, word: str) -> bool:
 
 @cache
 def _defaults(family: Family, word: str) -> tuple[tuple[int, Parameter], ...]:
-    """Return the parameters of which ``word`` names the default, with their places among the labels of a case."""
+    """Return the parameters whose default ``word`` names, with their places among the labels of a case."""
     if ":" not in word:
         return ()
     lowered = word.lower()

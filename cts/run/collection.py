@@ -1,4 +1,4 @@
-"""Cases as pytest sees them: the package ``cts`` is a directory whose files are the files of ``cases/``, and a case is a light item."""
+"""Cases in pytest: the package ``cts`` is a directory, the files of ``cases/`` are its files, and each case is a light item."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.errors import CtsError
 
 
 class SuiteDirectory(pytest.Directory):
-    """Stands for the whole suite: ``pytest cts``."""
+    """The whole suite: ``pytest cts``."""
 
     def __init__(self, *, selection: Selection, **keywords: Any) -> None:
         super().__init__(**keywords)
@@ -56,12 +56,12 @@ class CasesFile(pytest.File):
                 item.extra_keyword_matches.update(words)
                 yield item
         except CtsError as error:
-            # The message says what to do; its place in the suite's code does not help its reader.
+            # The message says what to do; a traceback through the suite's code does not help the user.
             raise self.CollectError(str(error)) from error
 
 
 def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
-    """Return the collector of a family's file. Its node id is the same in a checkout and installed, whatever pytest's rootdir is."""
+    """Return the collector of a family's file. Its node id depends neither on the kind of installation nor on pytest's rootdir."""
     nodeid = path.relative_to(selection.casebook.root.parent).as_posix()
     file: CasesFile = CasesFile.from_parent(parent, path=path, nodeid=nodeid, family=family, selection=selection)
     return file
@@ -82,7 +82,7 @@ class CaseItem(pytest.Item):
 
 
 class BlockItem(pytest.Item):
-    """A block of the full tier, whose cases are enumerated only when they are judged: items for millions of cases would fill the memory."""
+    """A block of the full tier. Its cases are enumerated only when they are judged: items for millions of cases would fill the memory."""
 
     def __init__(self, *, block: Block, selection: Selection, **keywords: Any) -> None:
         super().__init__(**keywords)
@@ -92,7 +92,7 @@ class BlockItem(pytest.Item):
 
     @property
     def nodeid(self) -> str:
-        """Return the node id of the case at hand, if there is one: a worker of pytest-xdist sends no reports with other ids."""
+        """Return the node id of the current case, if there is one: a worker of pytest-xdist sends only reports with this id."""
         return self.__dict__.get("_at_hand") or super().nodeid
 
     def cases(self) -> Iterator[CaseItem]:

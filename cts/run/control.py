@@ -1,6 +1,6 @@
 """Checks whether the device still works: it runs a case that has passed, or a shader without cooperative types, and does not record it.
 
-A driver that has been lost for good loses every case from then on; none of them is to blame.
+A driver that is permanently lost fails every later case; none of them is to blame.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from generators.casebook.ids import family_of
 from generators.errors import CasebookError
 
 IN_A_ROW = 3
-"""How many cases lose their device in a row before the control case is run."""
+"""How many cases in a row lose their device before the control case runs."""
 
 RUNS = 4
-"""How often in a row a control must work: a broken device may still work now and then."""
+"""How often in a row a control must work: a broken device may still work occasionally."""
 
 LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 """The verdicts of a case that lost its device."""
@@ -37,18 +37,18 @@ Proven = tuple[str, float]
 """Id and seconds of a case that has passed."""
 
 Rerun = Callable[[str], Verdict]
-"""Judges the case of an id, without a record. Raises DeviceUnavailable where the device does not open."""
+"""Judges the case with an id, without a record. Raises DeviceUnavailable if the device does not open."""
 
 
 def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> tuple[Proven, ...]:
-    """Return the quickest case of each family of kernels that has passed in a run that is resumed."""
+    """Return the quickest case of each family of kernels that passed in the resumed run."""
     kernels = {family.name for family in casebook.families.values() if family.kind is CaseKind.KERNEL}
     passed = [(digest.seconds, id_) for (id_, _), digest in before.items() if digest.verdict is Verdict.PASS and digest.family in kernels]
     quickest: dict[str, Proven] = {}
     for seconds, id_ in sorted(passed):
         family = family_of(id_)
         if family not in quickest:
-            # A journal may name any case.
+            # A journal may name cases that this casebook does not have.
             with suppress(CasebookError):
                 quickest[family] = find_case(casebook, id_).id, seconds
     return tuple(quickest.values())
@@ -69,7 +69,7 @@ class Plain:
 def plain_case(casebook: Casebook, id_: str) -> Plain | None:
     """Return the case whose shader has no cooperative type and runs in the stage of the case ``id_``.
 
-    It is None for a case that runs no shader or is such a case itself, and where the casebook has no such family or case.
+    Return None if the case runs no shader or is such a case itself, or if the casebook has no such family or case.
     """
     case = find_case(casebook, id_)
     if PLAIN not in casebook.families or case.family == PLAIN or case.definition.kind is not CaseKind.KERNEL:
@@ -106,10 +106,10 @@ class ControlCase:
 
     Args:
         rerun: runs a case again.
-        retries: of a failed control.
+        retries: how often a failed control runs again.
         sleep: waits for some seconds.
         proven: cases that passed in the run that this one resumes.
-        plain: returns the case without cooperative types that runs in the stage of a case, if there is one (``plain_case``).
+        plain: returns the case without cooperative types for the stage of a case, if there is one (``plain_case``).
     """
 
     def __init__(
@@ -137,11 +137,13 @@ class ControlCase:
             self._quickest[family] = id_, seconds
 
     def lost(self, id_: str) -> None:
-        """Record a case that lost its device; after some in a row, check that the quickest passed case still passes. No case is blamed yet,
-        and a device that can no longer draw still judges dispatches, so this runs no shader without cooperative types.
+        """Record a case that lost its device; after some in a row, check that the quickest passed case still passes.
+
+        No case is blamed yet, and a device that can no longer draw still judges dispatches, so this runs no shader without cooperative
+        types.
 
         Raises:
-            DeviceUnavailable: it does not pass any more, however often that is tried.
+            DeviceUnavailable: that case no longer passes, in any of the tries.
         """
         self._row += 1
         if self._row == IN_A_ROW:
@@ -149,11 +151,11 @@ class ControlCase:
             self._check(id_, self._own(id_) or self._any())
 
     def confirm(self, id_: str) -> None:
-        """See that the controls of the case ``id_``, which cost its device, work still, ``RUNS`` times; nothing is known without one.
+        """Check ``RUNS`` times that the controls of the case ``id_``, which lost its device, still work. Without controls, check nothing.
 
         Raises:
-            StageUnavailable: a shader without cooperative types in its stage does not come to its end, however often that is tried.
-            DeviceUnavailable: a case that has passed does not pass any more, however often that is tried.
+            StageUnavailable: a shader without cooperative types in its stage does not finish, in any of the tries.
+            DeviceUnavailable: a case that has passed no longer passes, in any of the tries.
         """
         self._row = 0
         if plain := self._plain(id_):
@@ -161,16 +163,16 @@ class ControlCase:
         self._check(id_, self._own(id_) or self._any())
 
     def draws(self, id_: str) -> bool:
-        """Tell whether the stage of the case ``id_``, whose values are wrong, has right ones without cooperative types, ``RUNS`` times.
+        """Tell whether the stage of the case ``id_``, whose values are wrong, gives right values without cooperative types, ``RUNS`` times.
 
-        After a hang, a device may leave out parts of its draws, whichever process draws. Its dispatches are right, so a case that is not
-        drawn is True.
+        After a hang, a device may leave out parts of its draws, whichever process draws. Its dispatches are right, so the result is True
+        for a case that is not drawn.
         """
         control = self._drawn(id_)
         return control is None or self._repeated(control) in control.working
 
     def confirm_draws(self, id_: str) -> None:
-        """As ``draws``, but raise StageUnavailable if the values are wrong, however often that is tried."""
+        """Do the same as ``draws``, but raise StageUnavailable if the values are wrong in all tries."""
         if control := self._drawn(id_):
             self._check_stage(id_, control)
 
@@ -196,8 +198,7 @@ class ControlCase:
             raise DeviceUnavailable(what, attempts=self._retries.attempts, control=control.id, verdict=verdict)
 
     def _wrong(self, id_: str, control: _Control) -> tuple[str, Verdict] | None:
-        """Return the device's problem after the case ``id_`` and the verdict of the control; None if the control works, now or after some
-        tries."""
+        """Return the device's problem after the case ``id_``, and the verdict of the control; None if the control works in some try."""
         verdict = Verdict.PASS
         for _ in self._retries.begin(self._sleep):
             verdict = self._repeated(control)
@@ -223,8 +224,8 @@ class _Control:
     """A case that is run to see whether the device works.
 
     Attributes:
-        what: what is known of it, for a message.
-        working: the verdicts by which the device works.
+        what: words for a message that say why it must work.
+        working: the verdicts that show that the device works.
     """
 
     id: str

@@ -20,16 +20,16 @@ FILE = Path("golden", "costs.tsv")
 """In a checkout."""
 
 USUAL = 20_000
-"""Microseconds for a case without an estimate."""
+"""Cost in microseconds of a case without an estimate."""
 
 UNTYPICAL = 20
-"""A case that costs this many times the median of its family has a line of its own,"""
+"""A case has a line of its own if it costs at least this many times the median of its family"""
 
 LONG = 1_000_000
-"""if it costs as many microseconds at least."""
+"""and at least this many microseconds."""
 
 NOT_RUN = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
-"""Verdicts of cases that cost next to nothing."""
+"""Verdicts of cases that cost almost nothing."""
 
 
 class CostsError(CtsError):
@@ -38,12 +38,12 @@ class CostsError(CtsError):
 
 @dataclass(frozen=True)
 class Costs:
-    """Estimates in microseconds.
+    """Estimated costs in microseconds.
 
     Attributes:
-        families: the mean over the cases of a family, those in ``cases`` apart.
-        cases: of single cases, by id.
-        usual: of a case in another family.
+        families: the mean cost of a family's cases, without the cases in ``cases``.
+        cases: the costs of single cases, by id.
+        usual: the cost of a case in any other family.
     """
 
     families: Mapping[str, int] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Costs:
     usual: int = USUAL
 
     def of(self, family: str, id_: str = "") -> int:
-        """Return the cost of a case, one at least; without an id, of a case of the family."""
+        """Return the cost of a case, at least 1; without an id, the cost of any case of the family."""
         return self.cases.get(id_) or self.families.get(family) or self.usual
 
 
@@ -59,9 +59,9 @@ def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_R
     """Return the costs of the cases of past runs. The time to open a device belongs to no case.
 
     Args:
-        results: of the runs.
+        results: the results of the runs.
         without: verdicts of results that do not count.
-        apart: whether cases that cost far more than others have estimates of their own, and are left out of the mean.
+        apart: whether cases that cost far more than others get estimates of their own, and do not count in the mean.
     """
     seen: dict[str, list[tuple[str, int]]] = {}
     for result in results:
@@ -79,7 +79,7 @@ def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_R
 
 
 def joined(runs: Sequence[Costs]) -> Costs:
-    """Return the costs of several runs: those of a family are from the first run that has any."""
+    """Return the costs of several runs: each family's costs come from the first run that has any."""
     families: dict[str, int] = {}
     cases: dict[str, int] = {}
     for costs in runs:
@@ -89,10 +89,10 @@ def joined(runs: Sequence[Costs]) -> Costs:
 
 
 def read_costs(root: Path) -> Costs:
-    """Return the costs that are pinned in a checkout; nothing is known where none are.
+    """Return the costs that are pinned in a checkout; no estimates if none are pinned.
 
     Raises:
-        CostsError: a line has another form.
+        CostsError: a line is malformed.
     """
     path = root / FILE
     try:

@@ -1,8 +1,8 @@
 """The order in which a run with a time limit judges: at any time, the judged cases cover as much as possible.
 
-A case covers the pairs of its labels. Each family's cases are in the order that a greedy choice takes them in, and families share the
-run by the part of their pairs that their next case adds, so a family of four cases is over soon, and one of a thousand begins with
-those that differ most.
+A case covers the pairs of its labels. A greedy choice orders the cases of each family. The next case of the run comes from the family in
+which it adds the largest part of the pairs. So a family of four cases is done soon, and a family of a thousand begins with the cases that
+differ most.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 Labels = Sequence[Sequence[str]]
-"""For each case of a family the labels of its parameters; every case has as many."""
+"""The labels of the parameters of each case of a family; every case has equally many."""
 
 
 def covering_order(families: Sequence[Labels]) -> list[tuple[int, int]]:
@@ -22,20 +22,20 @@ def covering_order(families: Sequence[Labels]) -> list[tuple[int, int]]:
     queue = []
     for number, labels in enumerate(families):
         for rank, (case, part) in enumerate(_greedy(labels)):
-            # Those that add nothing follow evenly from all families.
+            # Cases that add nothing follow, evenly from all families.
             queue.append((-part, rank / len(labels), number, case))
     return [(number, case) for _, _, number, case in sorted(queue)]
 
 
 def _greedy(labels: Labels) -> list[tuple[int, float]]:
-    """Return the cases of a family in order, each with the part of the pairs that it adds to those before it, which never grows."""
+    """Return the cases of a family in order, each with the part of all pairs that it adds to the cases before it. This part never grows."""
     pairs, count = _pairs(labels)
     covered = np.zeros(count, bool)
     waiting = [(-pairs.shape[1], case) for case in range(len(labels))]
     found: list[tuple[int, float]] = []
     while waiting:
         _, case = waiting[0]
-        # It adds at most as much as it would have added to fewer cases.
+        # A case never adds more than it would have added to fewer cases.
         gain = int(np.count_nonzero(~covered[pairs[case]]))
         heapq.heapreplace(waiting, (-gain, case))
         if waiting[0] == (-gain, case):
@@ -46,8 +46,10 @@ def _greedy(labels: Labels) -> list[tuple[int, float]]:
 
 
 def _pairs(labels: Labels) -> tuple[np.ndarray, int]:
-    """Return for each case the numbers of the pairs of labels that it has, shape (cases, pairs of parameters), and how many pairs there
-    are. A label makes a pair with itself."""
+    """Return the numbers of each case's pairs of labels, shape (cases, pairs of parameters), and how many pairs there are.
+
+    A label makes a pair with itself.
+    """
     columns = [np.unique(column, return_inverse=True)[1] for column in zip(*labels, strict=True)]
     numbers, count = [], 0
     for one, other in combinations_with_replacement(columns, 2):

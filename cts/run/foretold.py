@@ -1,7 +1,7 @@
-"""The plugin's part that gives the verdicts that are known without the device: in the main process, the first before it has any
-workers, the others while they start.
+"""The part of the plugin that gives verdicts known without the device, in the main process.
 
-An item of pytest's for each of these cases would cost more than the verdicts.
+It gives the first of them before there are workers, and the others while workers start. These cases have no items of pytest: an item costs
+more than its verdict.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Reasons = Mapping[str, Sequence[Reason | None]]
 
 
 def foretold(selection: Selection, foreteller: Foreteller) -> Reasons:
-    """Return the facts that are known about the cases of ``selection``. One process computes them, and tells the others by ``marks``."""
+    """Return why cases of ``selection`` are not supported. One process computes this, and tells the others by ``marks``."""
     return {family.name: tuple(map(foreteller.missing, selection.cases(family))) for family in selection.casebook}
 
 
@@ -44,10 +44,10 @@ class Foretold:
     """Registered in the main process only.
 
     Args:
-        root: of the checkout.
-        selected: of the run.
+        root: the root of the checkout.
+        selected: the items of the run.
         reasons: why cases are not supported.
-        journal: that this process writes, or None.
+        journal: the journal that this process writes, or None.
     """
 
     def __init__(self, root: Path, settings: Settings, selected: Selected, reasons: Reasons, journal: Journal | None) -> None:
@@ -61,14 +61,14 @@ class Foretold:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
-        """Give the verdicts of one family before pytest-xdist makes its processes, one after another: all would keep them waiting."""
+        """Give the verdicts of one family before pytest-xdist starts its processes; the verdicts of all families would delay them."""
         first = next((name for name, cases in self._selected.told.items() if cases), None)
         if first is not None:
             self._tell(config, first)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self) -> Iterator[None]:
-        """Keep a run that is ended while its processes start: pytest would end without a summary, and without reports."""
+        """Write summary and reports if a run is ended while its processes start; pytest would write neither."""
         try:
             return (yield)
         except KeyboardInterrupt as error:
@@ -86,7 +86,7 @@ class Foretold:
         try:
             return (yield)
         finally:
-            # Without any, pytest would say that no tests ran.
+            # Without a counted test, pytest would say that no tests ran.
             session.testscollected += sum(self._told.values())
 
     def _tell(self, config: pytest.Config, name: str) -> None:
@@ -102,7 +102,7 @@ class Foretold:
         results = [replace(result, seconds=seconds) for result in results]
         path = file.relative_to(self._root).as_posix()
         for result in results:
-            # One by one: a run that is ended here has counted what its journal has.
+            # One by one: if the run is ended here, its counts agree with its journal.
             try:
                 if self._journal is not None:
                     self._journal.append_line(encode(result))

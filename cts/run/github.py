@@ -19,13 +19,13 @@ from cts.run.tally import Tally, phrase
 from cts.verdict.verdict import Verdict
 
 ANNOTATIONS = 10
-"""Of which the last tells how many causes have none."""
+"""The most annotations; the last one says how many causes have none."""
 
 SUMMARY_BYTES = 1 << 20
-"""Of all that a step writes."""
+"""The largest summary of a step."""
 
 _CAUSES = 10_000
-"""Kept at most; a run may have millions of failures."""
+"""The most causes that are kept: a run may have millions of failures."""
 
 _TITLE_CHARACTERS = 200
 _MESSAGE_CHARACTERS = 1_000
@@ -44,11 +44,11 @@ class _Cause:
 
 
 class GitHub:
-    """A plugin of pytest, registered where GITHUB_ACTIONS is set.
+    """A plugin of pytest, registered if GITHUB_ACTIONS is set.
 
     Args:
         summary: the file of the step's summary (GITHUB_STEP_SUMMARY), or None.
-        reports: the report directory, whose ``summary.md`` it takes, or None.
+        reports: the report directory, whose ``summary.md`` it copies, or None.
         passing: verdicts that do not make the run fail.
     """
 
@@ -73,7 +73,7 @@ class GitHub:
         self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, case)).cases += 1
 
     def pytest_sessionfinish(self) -> None:
-        """Write the summary; the reports are written before it."""
+        """Write the summary, after the reports."""
         if self._summary is None:
             return
         try:
@@ -99,7 +99,7 @@ class GitHub:
 
 
 def annotated(causes: list[_Cause]) -> list[str]:
-    """Return workflow commands: an annotation for each cause, ANNOTATIONS at most."""
+    """Return workflow commands: an annotation for each cause, at most ANNOTATIONS."""
     shown = causes if len(causes) <= ANNOTATIONS else causes[: ANNOTATIONS - 1]
     lines = [
         _error(
@@ -134,7 +134,7 @@ def _escaped(text: str) -> str:
 
 
 def from_environment(reports: Path | None, passing: Collection[Verdict]) -> GitHub | None:
-    """Return the plugin where this is a step of a workflow; None elsewhere."""
+    """Return the plugin if this process is a step of a workflow, else None."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return None
     summary = os.environ.get("GITHUB_STEP_SUMMARY")

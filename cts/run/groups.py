@@ -1,6 +1,6 @@
 """Groups: the processes of a run share several devices of one kind, and each case is judged on one of them.
 
-pytest-xdist decides which device a case gets, so the devices must be identical; the record of a case names the one that judged it.
+pytest-xdist decides which device a case gets, so the devices must be identical. The record of a case names the device that judged it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ ALL = "all"
 
 
 def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
-    """Return the settings of each group of processes, one at least; where there are several, each says which device is its own.
+    """Return the settings of each group of processes, at least one; if there are several, each names its device.
 
     Args:
-        options: as ``checked_settings`` takes them, except for ``device``: a list of devices, or None.
+        options: the options of ``checked_settings``, except that ``device`` is a list of devices, or None.
 
     Raises:
-        OptionError: the devices differ. And see ``checked_settings``.
+        OptionError: the devices differ; see also ``checked_settings``.
     """
     devices: Sequence[str] = options["device"] or ()
     if len(devices) < 2 and ALL not in devices:
@@ -47,12 +47,12 @@ def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
 
 
 def _difference(one: DeviceDescription, other: DeviceDescription) -> str:
-    """Return the attribute in which two devices differ, other than name and UUID; empty if there is none."""
+    """Return the first attribute, except name and UUID, in which two devices differ; empty if there is none."""
     names = [name for name in DeviceDescription.__dataclass_fields__ if name not in ("name", "uuid", "extra")]
     return next((name for name in names if getattr(one, name) != getattr(other, name)), "")
 
 
 def group_of(worker: str, groups: int) -> int:
-    """Return which group a worker of pytest-xdist is in, by its id (``gw3``): the groups take turns."""
+    """Return the group of a worker of pytest-xdist, by its id (``gw3``): groups take turns."""
     digits = worker.removeprefix("gw")
     return int(digits) % groups if digits.isdecimal() else 0

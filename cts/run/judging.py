@@ -1,4 +1,4 @@
-"""The plugin's part that collects and judges: in the only process, or in each worker of pytest-xdist."""
+"""The part of the plugin that collects and judges: in the only process, or in each worker of pytest-xdist."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ DIGEST = "cts_digest"
 """Attribute of a report: the Digest of the result, in values that can be sent between processes."""
 
 RECORD = "cts_record"
-"""Attribute of a report: the journal's line, where the process that judged cannot write the journal itself."""
+"""Attribute of a report: the journal's line, if the process that judged cannot write the journal itself."""
 
 ASIDE = "cts_set_aside"
-"""Attribute of a report that gives no verdict: the SetAside of each judgement that is to be made alone, in values that can be sent."""
+"""Attribute of a report without a verdict: the SetAside of each judgement that must be made alone, in values that can be sent."""
 
 FINDINGS = "cts_findings"
-"""Key of what a worker of pytest-xdist hands over at its end: step and words of each Finding."""
+"""Key of the findings that a worker of pytest-xdist sends at its end: step and words of each Finding."""
 
 
 class Judging:
     """Registered only while a run concerns the suite.
 
     Args:
-        root: of the checkout.
-        holder: of this process's device.
-        journal: that this process writes; None if there is none, or if it is on another machine.
+        root: the root of the checkout.
+        holder: the holder of this process's device.
+        journal: the journal that this process writes; None if there is none, or if it is on another machine.
         send_records: whether reports carry the records for the controller to write.
-        proven: cases that have passed before this run, and their seconds.
-        group: number of the group that this process is in.
-        processes: how many share the cases.
+        proven: cases that passed before this run, with their seconds.
+        group: the number of this process's group.
+        processes: how many processes share the cases.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Judging:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """If there may not be time for all cases, put the most informative ones first; if several processes share them, the longest."""
+        """Put the most informative cases first if there is a time limit; if several processes share the cases, put the longest first."""
         if self._settings.limit is not None:
             items[:] = most_telling_first(items)
         elif self._processes > 1:
@@ -112,7 +112,7 @@ class Judging:
         try:
             return (yield)
         finally:
-            # Before other processes learn that this one is done: they may then judge cases alone.
+            # First close the device: when other processes learn that this one is done, they may judge cases alone.
             self._close(session.config)
 
     def _close(self, config: pytest.Config) -> None:
@@ -139,12 +139,12 @@ class Judging:
                 if block.session.shouldstop or block.session.shouldfail:
                     return
         except CasebookError as error:
-            # The pinned count is wrong, so the cases of the block are unknown.
+            # If the pinned count is wrong, the cases of the block are unknown.
             block.session.shouldstop = str(error)
 
     def _judge_attempts(self, item: CaseItem) -> None:
         """Make the remaining judgements of a case."""
-        # A worker of pytest-xdist would send both of these, and the controller only prints them with -v.
+        # Skip both hooks in a worker of pytest-xdist: it would send them, and the controller prints them only with -v.
         verbose = not hasattr(item.config, "workerinput") and item.config.get_verbosity() > 0
         if verbose:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -196,13 +196,13 @@ class Judging:
         item.ihook.pytest_runtest_logreport(report=report)
 
     def _is_known_to_compile_long(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether a case has a known failure in a driver's compiler, which no other process on the device can cause."""
+        """Tell whether the failure is a known failure of the driver's compiler; no other process on the device can cause that."""
         if not is_within(result.code, Code.TIMEOUT.of("pipeline")):
             return False
         return self._settings.known.judged(result, case).verdict is Verdict.KNOWN_FAIL
 
     def _is_blamed(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether the wrong values of a case are known, or not the device's in all draws."""
+        """Tell whether wrong values count against the case: they are a known failure, or plain draws are right."""
         return self._settings.known.judged(result, case).verdict is not Verdict.FAIL or self._control.draws(case.id)
 
     def _rerun(self, id_: str) -> Verdict:
@@ -210,11 +210,10 @@ class Judging:
         return verdict_of_control(judge(case, self._holder, settings.front_end, settings.tier), settings.known, case)
 
     def _check_parent(self) -> None:
-        """Check that the process that started this one still lives. Without it nothing may be written to the journal: another run may
-        own it by now.
+        """Check that the process that started this one still lives. Otherwise another run may own the journal, so nothing may be written.
 
         Raises:
-            JournalError: it is gone.
+            JournalError: that process is gone.
         """
         if os.getppid() != self._parent:
             raise JournalError("the process that started this one is gone")
@@ -239,7 +238,7 @@ def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 def begun_early(items: Sequence[pytest.Item], costs: Costs, processes: int) -> list[pytest.Item]:
-    """Return the items in an order in which ``processes`` begin with the longest ones."""
+    """Return the items in an order in which ``processes`` processes begin with the longest ones."""
     from cts.run.longest_first import longest_first
 
     long = [costs.cases.get(item.case.id) if isinstance(item, CaseItem) else None for item in items]
@@ -250,9 +249,9 @@ def make_report(nodeid: str, result: CaseResult, start: float, passing: Collecti
     """Return the one report of a judgement. Messages have no traceback: the suite's code does not explain a device's failure.
 
     Args:
-        nodeid: of the case.
-        result: what became of it.
-        start: seconds since the epoch when judging began; it ended now.
+        nodeid: the case's node id.
+        result: its result.
+        start: when judging began, in seconds since the epoch; it ends now.
         passing: the verdicts that do not make the run fail.
     """
     path = nodeid.partition("::")[0]
@@ -278,7 +277,7 @@ def make_report(nodeid: str, result: CaseResult, start: float, passing: Collecti
 
 
 def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:
-    """Return a report without a verdict: to pytest and its plugins a set-up that went well, after which the test is still to come."""
+    """Return a report without a verdict. To pytest and its plugins it is a successful set-up, after which the test is still to come."""
     path, _, id_ = nodeid.partition("::")
     report = pytest.TestReport(nodeid, (path, None, id_), {}, "passed", None, "setup")
     setattr(report, ASIDE, msgspec.to_builtins(asides))
@@ -286,19 +285,19 @@ def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:
 
 
 def digest_of(report: pytest.TestReport) -> Digest | None:
-    """Return the digest of the result that a report tells of; None where there is no result."""
+    """Return the digest of the result in a report; None if the report has no result."""
     values = getattr(report, DIGEST, None)
     return None if values is None else msgspec.convert(values, Digest)
 
 
 def asides_of(report: pytest.TestReport) -> list[SetAside]:
-    """Return the judgements that must be made alone, according to a report."""
+    """Return the judgements of a report that must be made alone."""
     return msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
 
 
 def failure_text(result: CaseResult) -> str:
     """Return the text that is shown for a failed case."""
-    # A traceback ends with its reason, a message begins with it.
+    # A traceback ends with its reason; a message begins with it.
     lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
     lines += [result.message.rstrip()]
     for number, one in enumerate(result.tries, 1):

@@ -1,7 +1,7 @@
 """The order in which the processes of a run judge: long cases start first, each in a separate process as far as possible.
 
-pytest-xdist deals the cases out in contiguous parts of equal length, one for each process. A process that has done its part takes cases
-from the end of another's, except the one that runs there and the next.
+pytest-xdist deals the cases out in contiguous parts of equal length, one for each process. A process that has finished its part takes cases
+from the end of another part, except the case that runs there and the next one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import accumulate
 
 
 def longest_first(costs: Sequence[int | None], processes: int) -> list[int]:
-    """Return the numbers of all cases in the order in which pytest-xdist has to get them.
+    """Return the numbers of all cases in the order in which pytest-xdist must get them.
 
     Each process begins with long cases. They are assigned by decreasing cost, each to the process with the lowest cost so far.
 
     Args:
-        costs: estimate for each case, in any unit; None for a case that does not take long.
-        processes: of the run, one at least.
+        costs: the estimate for each case, in any unit; None for a case that does not take long.
+        processes: how many processes the run has, at least one.
     """
     sizes = [(len(costs) + number) // processes for number in range(processes)]
     ends = list(accumulate(sizes))

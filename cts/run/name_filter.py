@@ -10,12 +10,14 @@ from cts.run.case_words import has_default
 from generators.casebook import Case
 
 Kept = Callable[[Case | None, str], frozenset[str] | None]
-"""From a case and its id: None if ``-k`` does not select it, else the words that name a default of it, which its id leaves out. An item
-needs them as extra keywords, because pytest asks again."""
+"""Takes a case and its id. Returns None if ``-k`` does not select the case, else the words that name one of its defaults.
+
+Ids leave defaults out, and pytest applies ``-k`` again, so an item needs these words as extra keywords.
+"""
 
 
 Wanted = Callable[[str], bool]
-"""From an id: whether ``-k`` may select its case."""
+"""Takes an id, and tells whether ``-k`` may select its case."""
 
 
 def wanted_by_name(file: pytest.File, kept: Kept) -> Wanted | None:
@@ -44,7 +46,7 @@ def kept_by_name(file: pytest.File) -> Kept:
         from _pytest.mark.expression import Expression
 
         expression = Expression.compile(words)
-        # It gets names from the node and its parents, whatever kind of node that is.
+        # from_item takes names from the node and its parents, so any kind of node will do.
         above = KeywordMatcher.from_item(file)  # type: ignore[arg-type]
     except Exception:
         return _keep

@@ -13,7 +13,7 @@ from generators.errors import CtsError
 
 
 class SelectionError(CtsError):
-    """The request names something that does not exist; the message names what does."""
+    """The request names something that does not exist; the message names things that do."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Request:
 
     Attributes:
         files: a family's file -> the ids named in it; an empty tuple for the whole file.
-        everything: every file of ``cases/`` is asked for.
-        alone: nothing else is named.
+        everything: whether every file of ``cases/`` is named.
+        alone: whether nothing else is named.
     """
 
     everything: bool
@@ -47,12 +47,12 @@ def _is_whole(argument: str, directory: Path, root: Path, pyargs: bool) -> bool:
 
 
 def is_package(path: Path, root: Path) -> bool:
-    """Tell whether a path names the package ``cts``, which stands for the whole suite: of the checkout ``root``, or the one that runs."""
+    """Tell whether a path names the package ``cts``, that is the whole suite: in the checkout ``root``, or the running package."""
     return path in (root / PACKAGE.name, PACKAGE)
 
 
 def _path(argument: str, directory: Path) -> Path:
-    # As pytest does it: symbolic links stay as they are.
+    # Like pytest, do not resolve symbolic links.
     return Path(os.path.abspath(directory / argument.partition("[")[0].partition("::")[0]))
 
 
@@ -61,9 +61,9 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyarg
 
     Args:
         arguments: files, folders and node ids.
-        directory: that relative ones are relative to.
-        root: of the checkout, or the files of an installed wheel.
-        pyargs: an argument may name the package (pytest's ``--pyargs``).
+        directory: the base of relative arguments.
+        root: the root of the checkout, or of the files of an installed wheel.
+        pyargs: whether an argument may name the package (pytest's ``--pyargs``).
 
     Raises:
         SelectionError: a path in ``cases/`` does not exist.

@@ -11,10 +11,10 @@ from cts.printable import printable_line
 CLOSED = "standard output is closed"
 
 MOST_CHARACTERS = 4_000
-"""Of a line that says what went wrong."""
+"""The longest line that says what went wrong."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE, errno.EFBIG)
-"""The errors of a write to standard output that fails. Errors of files have a name, or become a CtsError."""
+"""The errors of a failed write to standard output. Errors of files have a file name, or become a CtsError."""
 
 
 def unwritable(why: str) -> str:
@@ -28,17 +28,17 @@ def complain(message: str) -> None:
     try:
         print(f"cts: {line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + '…'}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        # Standard error is closed too: only the exit code is left.
+        # Standard error is closed too, so only the exit code can report the error.
         return
 
 
 def is_full(error: OSError) -> bool:
-    """Tell whether an error is one of standard output."""
+    """Tell whether an error comes from standard output."""
     return error.filename is None and error.errno in _FULL
 
 
 def silence() -> None:
-    """Discard further output: Python would complain once more when it closes standard output."""
+    """Discard further output: Python would complain again when it closes standard output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

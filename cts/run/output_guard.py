@@ -16,7 +16,7 @@ from cts.run.signals import Interruption
 
 
 class OutputLost(Interruption):
-    """Standard output takes no more."""
+    """Standard output accepts no more text."""
 
 
 class _Guarded:
@@ -54,7 +54,7 @@ class OutputGuard:
     """A plugin of pytest: ends the run, with its reports, when standard output fails.
 
     Args:
-        reporter: whose file it watches.
+        reporter: the reporter whose file it watches.
     """
 
     def __init__(self, reporter: pytest.TerminalReporter) -> None:

@@ -32,7 +32,7 @@ from generators.casebook.ids import family_of
 from generators.errors import CtsError
 
 UNEXPLAINED = "cts_unexplained"
-"""Attribute of a report that is counted and not shown."""
+"""Attribute of a report that is counted but not shown."""
 
 _CATEGORIES = {
     Verdict.PASS: "passed",
@@ -43,7 +43,7 @@ _CATEGORIES = {
 }
 
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-"""How pytest ends where nothing stopped it."""
+"""pytest's exit codes if nothing stopped it."""
 
 INCOMPLETE = 2
 """Exit code if nothing failed, but the requested reports could not be written or some cases have no verdict."""
@@ -55,17 +55,17 @@ class Overview:
     """Registered only while a run concerns the suite.
 
     Args:
-        version: of the suite.
-        groups: the settings of each group of processes, one at least.
-        directory: for reports, or None.
-        selected: what is to be judged.
+        version: the version of the suite.
+        groups: the settings of each group of processes, at least one.
+        directory: the report directory, or None.
+        selected: the items to judge.
         judged_before: results that the journal had when the run began.
-        retried: its other results, which ``--retry`` judges again if they are selected.
+        retried: other results of the journal, which ``--retry`` judges again if they are selected.
         findings: problems of the device while it ran no case.
-        claim: descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
+        claim: the descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
 
     Attributes:
-        journal: that this process writes, or None.
+        journal: the journal that this process writes, or None.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Overview:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
-        # The controller of pytest-xdist collects nothing itself; it hears later what its workers have.
+        # The controller of pytest-xdist collects nothing itself; its workers report their items later.
         if not session.config.pluginmanager.has_plugin("dsession"):
             self._select(_cases([item.nodeid for item in session.items]))
         self._began = time.monotonic()
@@ -178,12 +178,12 @@ class Overview:
         self._findings += [Finding(Step(step) if step else None, what) for step, what in found.get(FINDINGS, ())]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        # Ctrl-C has no message of its own; what pytest and the suite stop a run with has.
+        # Ctrl-C has no message; if pytest or the suite stops the run, there is one.
         self._stopped = str(excinfo.value) or "ended by SIGINT"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Report that a worker died. What it judged is in the journal; the case that it was judging is not."""
+        """Report that a worker died. The cases that it judged are in the journal; the case that it was judging is not."""
         if not _is_case(crashitem):
             return
         path = crashitem.partition("::")[0]
@@ -201,7 +201,7 @@ class Overview:
             report.__dict__.update(unjudged_report(crashitem, asides).__dict__)
             return
         id_, attempt = left[0]
-        # The case would end this process too; the others of its block need not.
+        # The case would end this process too; the other cases of its block might not.
         others = [key for key in left if key[0] != id_]
         if others and self._reporter is not None:
             waiting = [SetAside(f"{path}::{other}", number, None, group=group) for other, number in others]
@@ -229,7 +229,7 @@ class Overview:
         self._keep(encode(result))
 
     def _keep(self, line: bytes) -> None:
-        """Write a line to the journal, if there is one; a run that cannot save its results ends."""
+        """Write a line to the journal, if there is one. A run that cannot save its results ends."""
         if self.journal is None:
             return
         try:
@@ -238,10 +238,10 @@ class Overview:
             raise pytest.Session.Interrupted(str(error)) from None
 
     def _count_unreported(self, keys: Collection[Key]) -> None:
-        """Count what a worker wrote to the journal of these judgements, and died before it told."""
+        """Count those of these judgements that a worker wrote to the journal but did not report before it died."""
         if self._directory is None:
             return
-        # An earlier verdict, which --retry replaces, is in the journal too.
+        # The journal also has the earlier verdicts that --retry replaces.
         results = read(self._directory / RESULTS, start=self._start)
         for key, digest in Digest.by_attempt(result for result in results if (result.id, result.attempt) in keys).items():
             if key not in self._counted:
@@ -254,7 +254,7 @@ class Overview:
         if digest is not None:
             self._count(report, digest)
         for aside in asides_of(report):
-            # The verdict will come from no worker: pytest's own --junitxml would see two tests.
+            # The verdict will come from this process, not from a worker: pytest's own --junitxml would see two tests.
             report.__dict__.pop("node", None)
             self._aside.add((aside.id, aside.attempt))
             if self._progress is not None:
@@ -268,7 +268,7 @@ class Overview:
                 self._forget(report)
 
     def _forget(self, report: pytest.TestReport) -> None:
-        """Let one report stand for all of a category that pytest only counts: a run may have millions."""
+        """Keep only one report of a category that pytest only counts: a run may have millions."""
         reporter = self._reporter
         if reporter is None or reporter.hasopt("p") or reporter.hasopt("P"):
             return
@@ -304,11 +304,11 @@ class Overview:
         if digest is None:
             return None
         verdict = digest.verdict
-        # What the suite counts by reason has categories of its own, which -ra does not list once more.
+        # Verdicts that the suite counts by reason have categories of their own, so -ra does not list them again.
         category = _CATEGORIES.get(verdict, "failed") if verdict in self._settings.passing else "failed"
         if hasattr(report, UNEXPLAINED):
             category = "more failed"
-        # Without a letter and a word pytest prints nothing for a case: one line of counts is more useful than a hundred thousand dots.
+        # Without a letter and a word, pytest prints nothing for a case: one line of counts is more useful than a hundred thousand dots.
         return (category, "", "") if self._quiet_line else (category, "", word(verdict))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -329,14 +329,14 @@ class Overview:
         try:
             return (yield)
         finally:
-            # After pytest's own last line.
+            # Print this after pytest's own last line.
             reporter = self._reporter
             if reporter is not None and not collect_only:
                 for line in filter(None, (self._stop_line(), self._settings.fallback)):
                     reporter.write_line(line, yellow=True)
 
     def _exit_code(self, exitstatus: int) -> int:
-        """Return the run's exit code, where pytest would end with ``exitstatus``."""
+        """Return the run's exit code; pytest itself would end with ``exitstatus``."""
         now, before, passing = self._tally, self._before, self._settings.passing
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and before.total:
             exitstatus = pytest.ExitCode.OK
@@ -361,7 +361,7 @@ class Overview:
         return limit is not None and limit.over and not self._stopped and self._tally.total < self._selected
 
     def _not_judged(self) -> dict[str, int]:
-        """Return how many judgements of each family the time limit has left out."""
+        """Return how many judgements of each family the time limit left out."""
         judged = self._tally.families
         counts = {family: count - judged.get(family, Counter()).total() for family, count in sorted(self._families.items())}
         return {family: count for family, count in counts.items() if count > 0} if self._out_of_time else {}
@@ -374,12 +374,12 @@ class Overview:
         if not self._stopped:
             return ""
         rest = "continue with --resume" if self._directory else "--report-dir DIR keeps the results, and --resume continues from there"
-        # The lines after the first are the last output of a process, printed above.
+        # The lines after the first are the last output of a process, which is printed above.
         why = self._stopped.partition("\n")[0]
         return f"STOPPED after {self._tally.total:,} of {self._selected:,} cases: {why}; {rest}"
 
     def _write_reports(self, directory: Path, whole: bool) -> bool:
-        """Write the reports; tell whether that was possible."""
+        """Write the reports, and tell whether that was possible."""
         try:
             meta = read_meta(directory)
             selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
@@ -411,7 +411,7 @@ class Overview:
         if terminalreporter.config.option.collectonly:
             return
         if all(digest_of(report) is not None for report in terminalreporter.stats.get("failed", ())):
-            # The short summary would repeat what is above it.
+            # pytest's short summary would repeat the lines above it.
             terminalreporter.reportchars = terminalreporter.reportchars.replace("f", "")
         end = RunEnd(
             settings=self._settings,
@@ -440,10 +440,10 @@ def _cases(nodeids: Sequence[str]) -> list[str]:
 
 
 def _is_case(nodeid: str) -> bool:
-    """Tell whether an item is one of the suite's: a run may have other tests beside them."""
+    """Tell whether an item is a case of the suite: a run may have other tests, too."""
     return nodeid.partition("::")[0].endswith(".yaml")
 
 
 def timestamp() -> str:
-    """Return the time now, in UTC, as ISO 8601 has it."""
+    """Return the current time in UTC, in the format of ISO 8601."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -45,18 +45,18 @@ RETRIED = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, V
 
 
 class OptionError(CtsError):
-    """An option has a value that it cannot have; the message names those that it can."""
+    """An option has a value that it cannot have; the message names possible values."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Picklable.
+    """The choices of a run that every process needs. Picklable.
 
     Attributes:
-        groups: the settings of each group of processes, which differ in their devices alone.
+        groups: the settings of each group of processes, which differ only in their devices.
         extra_rows, named, listed, attempts, shard: see Selection.
-        proven: cases that have passed in the run that this one resumes, and their seconds.
-        reports: directory for reports, or None.
+        proven: cases that passed in the run that this one resumes, with their seconds.
+        reports: the report directory, or None.
         token: identifies the directory ``reports`` to other processes.
         foretold: see Selection.
     """
@@ -78,7 +78,7 @@ class Plan:
         return self.groups[0]
 
     def selection(self, casebook: Casebook) -> Selection:
-        """Return which cases are judged."""
+        """Return the selection of the cases to judge."""
         settings = self.settings
         return Selection(
             casebook,
@@ -94,16 +94,16 @@ class Plan:
 
 
 def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -> Settings:
-    """Return the settings that the options ask for, with the device chosen.
+    """Choose a device, and return the settings that the options ask for.
 
     Args:
-        options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
-            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``,
-            ``require_vulkan``,             ``time_limit``; None or false where not given.
-        choice: the device, where it has been chosen already; ``device`` then says nothing.
+        options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout`` and ``isolation``; and, if the
+            command has them, ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``, ``require_vulkan`` and
+            ``time_limit``. An option that was not given is None or false.
+        choice: the device, if it is already chosen; ``device`` is then ignored.
 
     Raises:
-        OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
+        OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is needed and not installed.
     """
     tier = Tier(one_of("--tier", options["tier"] or "smoke", tuple(Tier)))
     front_end = checked_front_end(options["front_end"])
@@ -117,7 +117,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
     if isinstance(spec, DeviceSpec) and description.kind == "vulkan":
-        # A shorter time is the watchdog's, which ends the child process and with it the submission.
+        # For a shorter time there is the watchdog: it ends the child process, and the submission with it.
         spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
     if options["validation"]:
         if not isinstance(spec, DeviceSpec) or description.kind != "vulkan":
@@ -133,7 +133,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     if isolation == "on" and not isinstance(spec, DeviceSpec):
         raise OptionError(f"--isolation on: {description.name} is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
-    # The options of a driver also apply to the embedded device in its place.
+    # Options for drivers are allowed for the embedded device, too, because it may replace a missing driver.
     if options["step_timeout"] and not isolated and not choice.fallback:
         raise OptionError(
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
@@ -145,12 +145,12 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
 
 
 def _rounds(description: DeviceDescription) -> int:
-    """Return how often a dispatch runs by default: work that is expensive for a processor is cheap for a GPU."""
+    """Return how often a dispatch runs by default: repeated dispatches are cheap on a GPU, and expensive on a processor."""
     return GPU_ROUNDS if description.extra.get("type") in GPU_TYPES else 1
 
 
 def opening_retries(options: Mapping[str, Any]) -> Retries:
-    """Return how the device is opened, by the options; see ``checked_settings``."""
+    """Return the retries for opening the device, from the options; see ``checked_settings``."""
     usual = Retries()
     return Retries(
         at_least_one("--open-attempts", options.get("open_attempts") or str(usual.attempts), MOST_ATTEMPTS),
@@ -172,7 +172,7 @@ def checked_front_end(name: str | None) -> FrontEnd:
     """Return the front end of that name; spirv for None.
 
     Raises:
-        OptionError: there is none, or glslang is not installed.
+        OptionError: there is no such front end, or glslang is not installed.
     """
     front_end = cast(FrontEnd, one_of("--front-end", name or "spirv", FRONT_ENDS))
     if front_end == "glsl":
@@ -187,7 +187,7 @@ def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
     """Return ``value``, if it is one of ``known``.
 
     Raises:
-        OptionError: it is not.
+        OptionError: it is not one of them.
     """
     if value not in known:
         raise OptionError(f"{option} {value}: unknown; it is one of {', '.join(known)}")
@@ -195,7 +195,7 @@ def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
 
 
 def log_failures(text: str | None) -> int:
-    """Return how many failures ``--log-failures`` says; LOG_FAILURES where it is not given.
+    """Return the number of ``--log-failures``; LOG_FAILURES if the option is not given.
 
     Raises:
         OptionError: it is not a number.
@@ -206,10 +206,10 @@ def log_failures(text: str | None) -> int:
 
 
 def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
-    """Return the whole number from 1 to ``most`` that ``text`` gives.
+    """Return the integer from 1 to ``most`` in ``text``.
 
     Raises:
-        OptionError: it gives none.
+        OptionError: it is not such a number.
     """
     # Python refuses to read thousands of digits.
     number = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
@@ -219,10 +219,10 @@ def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
 
 
 def seconds_of(option: str, text: str | None, usual: float) -> float:
-    """Return the seconds that ``text`` gives; ``usual`` where it is None.
+    """Return the seconds in ``text``; ``usual`` if it is None.
 
     Raises:
-        OptionError: it gives none.
+        OptionError: it is not a number of seconds.
     """
     if text is None:
         return usual

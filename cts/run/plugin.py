@@ -1,6 +1,6 @@
 """The pytest plugin: ``pytest cts`` judges cases. In a run that names neither ``cts`` nor ``cases/`` it does nothing.
 
-This module has the options and puts a run together; cts.run.judging collects and judges, cts.run.overview shows.
+This module has the options and sets up a run; cts.run.judging collects and judges, and cts.run.overview prints.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 WORKER_INPUT = "cts"
 _FEW = 4
-"""Cases that pytest-xdist gives a process at a time, where their order counts."""
+"""How many cases pytest-xdist gives a process at a time, if their order matters."""
 _HYPOTHESIS = "hypothesispytest"
 """A plugin of pytest, by its name."""
 
@@ -161,10 +161,11 @@ def _options(config: pytest.Config) -> dict[str, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
-    milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here.
+    """Let processes take cases from one another if ``-n`` is given without ``--dist``.
 
-    Tests of other projects stay as they are: the plugin is there wherever the suite is installed."""
+    Some cases take minutes and most take milliseconds, but pytest-xdist's default deals out hundreds at once. A run that cannot print ends
+    here. Runs of other projects do not change: the plugin is loaded wherever the suite is installed.
+    """
     if not _concerned(config):
         return (yield)
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
@@ -182,12 +183,12 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
 
 
 def _controls(config: pytest.Config) -> bool:
-    """Tell whether this process only hands cases to others, as pytest-xdist decides it; it may do so after this plugin's configuration."""
+    """Tell whether this process only hands cases to others. pytest-xdist decides this, maybe after this plugin is configured."""
     return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)) and not config.option.collectonly
 
 
 def _concerned(config: pytest.Config) -> bool:
-    """Tell whether this run judges, or is one of the suite's own tests."""
+    """Tell whether this run judges cases, or runs the suite's own tests."""
     root, directory = suite_root(config.rootpath), config.invocation_params.dir
     if is_root(config.rootpath):
         return True
@@ -197,9 +198,9 @@ def _concerned(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the run together, if this run concerns the suite.
+    """Set up the run, if it concerns the suite.
 
-    It comes after the configuration of pytest's own plugins, whose reporter it uses.
+    This hook runs after pytest's own plugins are configured, because it uses their reporter.
     """
     if config.getoption("help", False) or config.getoption("version", 0):
         return
@@ -237,10 +238,10 @@ def _configure(config: pytest.Config) -> None:
             raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")
         return
     if request.everything:
-        # The whole suite includes whatever else is named in it; pytest would collect that twice.
+        # The whole suite includes everything else that is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
     if request.alone:
-        # It has nothing to do for cases, but takes a second: its summary imports all of Hypothesis.
+        # Hypothesis' plugin has nothing to do for cases, but its summary takes a second to import all of Hypothesis.
         config.pluginmanager.unregister(name=_HYPOTHESIS)
     with all_kept():
         _start(config, request, options)
@@ -280,7 +281,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     retry = checked_retry(options["retry"])
     shard = parse_shard(options["shard"]) if options["shard"] else None
     with ThreadPoolExecutor(1) as asking:
-        # A driver answers in a separate process; the casebook is read meanwhile.
+        # A driver answers in a separate process; read the casebook meanwhile.
         asked = asking.submit(checked_groups, options)
         casebook = load_casebook(root)
         named = check_named(casebook, request)
@@ -370,7 +371,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 
 
 def _foretells(config: pytest.Config, request: Request, settings: Settings) -> bool:
-    """Tell whether unsupported cases may be without items: not where pytest selects or lists items, by whichever of its options."""
+    """Tell whether unsupported cases need no items: they need them if an option of pytest selects or lists items."""
     given = [getattr(config.option, name, None) for name in ("keyword", "markexpr", "deselect", "collectonly", "lf", "failedfirst")]
     return request.everything and request.alone and settings.tier != "full" and not any(given)
 
@@ -403,7 +404,7 @@ def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, 
     holder = open_holder(settings, findings)
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
     if settings.isolated and processes > 1:
-        # Many that open the device at once take seconds; meanwhile this process collects the cases.
+        # If many processes open the device at once, that takes seconds; meanwhile this process collects the cases.
         holder.begin()
     judging = Judging(suite_root(config.rootpath), settings, selection, holder, journal, elsewhere, plan.proven, group, processes)
     config.pluginmanager.register(judging, "cts-judging")
@@ -426,7 +427,7 @@ class NotSendable(CtsError):
 
 
 def check_sendable(arguments: Sequence[str | os.PathLike[str]]) -> None:
-    """Refuse what pytest-xdist cannot send to its workers.
+    """Refuse arguments that pytest-xdist cannot send to its workers.
 
     Raises:
         NotSendable: the bytes of an argument are not UTF-8.

@@ -18,7 +18,7 @@ class Progress:
     """Prints while cases are judged, unless pytest itself prints a line per case (``-v``) or is asked to be quiet (``-q``).
 
     Args:
-        most: failures that are announced as they occur, by a line each. Their messages are printed at the end.
+        most: how many failures are announced as they occur, in a line each. Their messages are printed at the end.
     """
 
     def __init__(self, reporter: pytest.TerminalReporter, most: int) -> None:
@@ -85,7 +85,7 @@ class Progress:
         else:
             self._reporter.ensure_newline()
             self._reporter.write_line(text)
-            # A file would show nothing for minutes otherwise.
+            # Otherwise a file would show nothing for minutes.
             self._reporter.flush()
 
     def _end_line(self) -> None:
@@ -103,5 +103,5 @@ def _duration(seconds: float) -> str:
 
 
 def word(verdict: Verdict) -> str:
-    """Return how pytest's lines name a verdict."""
+    """Return the word for a verdict in pytest's lines."""
     return "SUITE ERROR" if verdict is Verdict.ERROR else verdict.value.upper().replace("_", " ")

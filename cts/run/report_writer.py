@@ -21,7 +21,7 @@ UNINSTALLED = {
 
 
 class ReportWriter(Protocol):
-    """Writes the reports of a journal: reports.write. Returns the faults of the journal, one line each."""
+    """Writes the reports of a journal, and returns the faults of the journal, one line each: reports.write."""
 
     def __call__(self, results: Path, directory: Path, history: Path | None = None, casebook: Casebook | None = None) -> Sequence[str]: ...
 
@@ -82,7 +82,7 @@ def historian() -> Historian:
 
 
 def _registered(name: str) -> object:
-    """Return the function registered under a name; in a checkout that is not installed, the one that the project registers."""
+    """Return the function registered under a name; in a checkout that is not installed, the function that pyproject.toml registers."""
     for point in entry_points(group=GROUP, name=name):
         return point.load()
     return pkgutil.resolve_name(UNINSTALLED[name])

@@ -1,4 +1,4 @@
-"""One case from id to verdict."""
+"""Judges one case."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ _ERRORS: Mapping[str, Code] = MappingProxyType(
         "diagnose": Code.ERROR_COMPARISON,
     }
 )
-"""The code of an exception of ours, by the step of the Stopwatch that it ended."""
+"""The code of an exception of the suite, by the step of the Stopwatch in which it was raised."""
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1, effort: Effort | None = None) -> CaseResult:
     """Run ``case`` and judge the results: any failure of the suite gives the verdict ``error``.
 
-    A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest. A device that is of no
-    more use is let go, and the next case opens a fresh one.
+    A case of a kind that the device does not judge is not supported; otherwise the functions of its kind judge it. A device that no longer
+    works is closed, and the next case opens a fresh one.
 
     Args:
-        case: from the casebook.
-        holder: of the device to judge.
+        case: a case of the casebook.
+        holder: the holder of the device to judge.
         front_end: which reading of the program the device gets.
-        tier: of the run that selected the case, for the record.
+        tier: the tier of the run that selected the case, for the record.
         attempt: which judgement of the case this is, for the record.
-        effort: for explaining a failure; None for as much as it takes.
+        effort: how much effort to spend on explaining a failure; None for no limit.
 
     Raises:
-        DeviceUnavailable: the device cannot be opened, or not again: nothing is known of the case.
+        DeviceUnavailable: the device cannot be opened, or cannot be opened again; the case has no verdict.
     """
-    # Opening the device is not a part of the first case: neither its time nor its verdict.
+    # Opening the device is not part of the first case: it affects neither its time nor its verdict.
     description = holder.device.description
     watch = Stopwatch()
     step = ""
@@ -84,8 +84,8 @@ def result_of(
     """Return the result of a judgement that took no time.
 
     Args:
-        case, judgement: the case and what became of it.
-        description: of the device that judged it, or that lacks what it needs.
+        case, judgement: the case and its judgement.
+        description: the description of the device that judged the case, or that does not support it.
         front_end, tier, attempt: see ``judge``.
     """
     return CaseResult(
@@ -111,12 +111,12 @@ def result_of(
 
 
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:
-    """Return a limit of ``seconds`` for the steps of a device; the steps of a device in this process have no limit."""
+    """Return a context that limits the steps of a device to ``seconds``; the steps of a device in this process have no limit."""
     return device.limited(seconds) if isinstance(device, IsolatedDevice) else nullcontext()
 
 
 def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:
-    """Return the judgement of a failure if the text may forbid the case's module: a warning that quotes the position that permits it."""
+    """Return the judgement of a failure whose module the text may forbid: a warning that quotes the position that allows the module."""
     lines = [
         judgement.message,
         f"{judgement.code} is not a failure here: the text may forbid the module, and only a position of this suite allows it.",
@@ -136,7 +136,7 @@ def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwat
     except DeviceUnavailable:
         raise
     except DeviceError:
-        # The device went away before it took the case, and did not open again at once.
+        # The device went away before it received the case, and did not open again at once.
         holder.discard()
     try:
         with _limited(holder.device, effort.limit):

@@ -14,7 +14,7 @@ from generators.casebook.ids import family_of
 from generators.casebook.tiers import labels_of
 
 Key = tuple[str, int]
-"""The id of a case, and which attempt at it."""
+"""The id of a case, and the number of the attempt."""
 
 
 @dataclass(frozen=True)
@@ -22,26 +22,26 @@ class Selected:
     """Counts judgements without enumerating blocks, as far as that is possible.
 
     Attributes:
-        selection: of the run.
+        selection: the selection of the run.
     """
 
     selection: Selection
 
     def count(self, name: str) -> int:
-        """Return how many judgements are still to be made of a case or a block, by id or name."""
+        """Return how many judgements of a case or a block, by id or name, are still to be made."""
         found = self._blocks.get(name)
         if found is None:
             return len(self.selection.attempts.left(name))
         return found[1].count * self.selection.attempts.repeat - self._judged[name]
 
     def keys(self, name: str) -> Iterator[Key]:
-        """Yield the judgements that are still to be made of a case or a block."""
+        """Yield the judgements of a case or a block that are still to be made."""
         found = self._blocks.get(name)
         ids = [name] if found is None else [case.id for case in block_cases(*found)]
         yield from ((id_, attempt) for id_ in ids for attempt in self.selection.attempts.left(id_))
 
     def home(self, id_: str) -> str:
-        """Return the name of the block that has a case; the case's id if none does."""
+        """Return the name of the block that has a case; the case's id if no block has it."""
         family = self.selection.casebook.families.get(family_of(id_))
         blocks = self._by_labels.get(family.name) if family is not None else None
         labels = labels_of(family, id_) if family is not None and blocks else None
@@ -60,7 +60,7 @@ class Selected:
 
     @property
     def told(self) -> Mapping[str, list[Case]]:
-        """These cases, by family."""
+        """The cases of ``foretold``, by family."""
         return {name: foretold for name, (_, foretold) in (self._divided or {}).items()}
 
     @property
@@ -88,7 +88,7 @@ class Selected:
 
     @cached_property
     def _judged(self) -> Counter[str]:
-        """How many judgements each block has had."""
+        """How many judgements of each block have been made."""
         attempts = self.selection.attempts
         found: Counter[str] = Counter()
         for id_ in attempts.judged:

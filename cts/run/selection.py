@@ -1,4 +1,4 @@
-"""Which cases a run judges: the tier's, or those named on the command line or in a case list, less those judged already."""
+"""Selects the cases of a run: all of the tier, or those named on the command line or in a case list, without those already judged."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Selection:
     """The cases of a run, by the file of their family.
 
     Attributes:
-        tier: selects where no ids are named.
+        tier: the tier, which selects if no ids are named.
         extra_rows: property rows of the device, for families whose cases follow them.
         named: family -> ids named on the command line.
         listed: family -> ids in the case list, in its order; None without a list.
-        attempts: a case that has had them all is left out.
-        skips: of cases that are left out.
-        shard: only this part of the cases; None for all.
-        foretold: family -> for each of its cases, in their order, 1 if it needs no item of its own, since the device does not support it,
-            or 0; None where each case is to have one.
+        attempts: the remaining judgements; a case without any is left out.
+        skips: known failures whose cases are left out.
+        shard: the part of the cases to judge; None for all.
+        foretold: family -> for each of its cases, in order, 1 if it needs no item because the device does not support it, else 0; None if
+            every case needs an item.
     """
 
     casebook: Casebook
@@ -64,7 +64,7 @@ class Selection:
 
         Args:
             family: the family.
-            wanted: tells from an id whether its case is asked for. Cases that are not are left out where that saves time.
+            wanted: tells from an id whether its case is asked for. Other cases are left out if that saves time.
         """
         part, blocks = self._part, self.blocks(family)
         if blocks is not None:
@@ -80,7 +80,7 @@ class Selection:
         return self.left(cases)
 
     def divided(self, family: Family) -> tuple[list[Case], list[Case]]:
-        """Return the family's cases as ``cases`` does: those for the device, and those that are known not to be supported."""
+        """Return the cases of ``cases`` in two lists: cases for the device, and cases that are known not to be supported."""
         cases = list(self.cases(family))
         if self.foretold is None:
             return cases, []
@@ -88,13 +88,13 @@ class Selection:
         return [case for case, mark in marked if not mark], [case for case, mark in marked if mark]
 
     def left(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """Return the cases that are to be judged and have not had all attempts."""
+        """Return the cases that must be judged and have not had all attempts."""
         if self.skips:
             cases = (case for case in cases if not any(skips.match(case.id) for skips in self.skips))
         return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else iter(cases)
 
     def blocks(self, family: Family) -> tuple[Block, ...] | None:
-        """Return the blocks of the family that have its selected cases, and no others; None where it is not selected by blocks."""
+        """Return the blocks that have exactly the family's selected cases; None if it is not selected by blocks."""
         if self.tier is not Tier.FULL or self._ids(family) is not None:
             return None
         part = self._part
@@ -104,7 +104,7 @@ class Selection:
 
     @cached_property
     def _part(self) -> Part | None:
-        """What the shard has."""
+        """The part of the shard."""
         if self.shard is None:
             return None
         costs = read_costs(self.casebook.root.parent)
@@ -124,7 +124,7 @@ def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
     """Return the ids of a case list by family, each once: a list may name a case in several ways.
 
     Raises:
-        CaseListError: the list cannot be read, or an id in it is not a case's; the message names file and line.
+        CaseListError: the list cannot be read, or an id in it belongs to no case; the message names file and line.
     """
     families: dict[str, dict[str, None]] = {}
     for id_, place in read_case_list(path).items():
@@ -137,10 +137,10 @@ def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ...]]:
-    """Return the named ids by family, each of them a case of the file that it was named in.
+    """Return the named ids by family. Each is a case of the file in which it was named.
 
     Raises:
-        CasebookError, SelectionError: an id is not a case's, or another file's.
+        CasebookError, SelectionError: an id belongs to no case, or to a case of another file.
     """
     named: dict[str, tuple[str, ...]] = {}
     for path, ids in request.files.items():
@@ -154,11 +154,11 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
 
 
 def selection_digest(request: Request, words: str, listed: Mapping[str, tuple[str, ...]] | None, rows: Sequence[str]) -> str:
-    """Return a digest of what decides the cases of a run beside its tier and its shard: equal for the shards of one selection.
+    """Return a digest of everything except tier and shard that selects the cases of a run: equal for all shards of one selection.
 
     Args:
         request: what the command line names.
-        words: of ``-k``.
+        words: the words of ``-k``.
         listed: ids of the case list by family, or None.
         rows: property rows of the device, as ``device_rows`` returns them.
     """
@@ -169,16 +169,17 @@ def selection_digest(request: Request, words: str, listed: Mapping[str, tuple[st
 
 
 def device_rows(description: DeviceDescription) -> tuple[str, ...]:
-    """Return the device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and likewise its rows of
-    flexible dimensions, with ``.flex`` or ``.wgN`` after them. Rows of cooperative vectors follow, as
-    ``generators.vector_rows`` names them.
+    """Return the device's property rows, sorted, each once.
 
-    Of the rows that are listed for one subgroup size, it returns those that pipelines of the suite have without requiring one.
+    Exact rows of subgroup scope are named ``MxNxK.A.B.C.Result``; rows of flexible dimensions also end in ``.flex`` or ``.wgN``. Rows of
+    cooperative vectors follow, named as in ``generators.vector_rows``.
+
+    Rows that are listed for one subgroup size are returned if pipelines of the suite have that size without requiring it.
 
     Rows whose results no text defines are left out: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
 
-    None of the embedded device: it takes whatever a case may ask for, and nothing is learnt from asking for all of it.
+    The embedded device has no such rows: it accepts any row, so running all of them would show nothing.
     """
     if description.kind == "embedded":
         return ()
@@ -201,7 +202,7 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
 
 
 def _vector_rows(description: DeviceDescription) -> tuple[str, ...]:
-    """Return the device's rows of cooperative vectors, sorted, each once: with transposition where an entry has it."""
+    """Return the device's rows of cooperative vectors, sorted, each once; with transposition if an entry supports it."""
     rows: dict[str, VectorTypes] = {}
     for row in description.vector_rows:
         known = all(name in INTERPRETATIONS for name in row.types[1:4]) and {row.input, row.result} <= COMPONENT_TYPES.keys()

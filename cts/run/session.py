@@ -1,4 +1,4 @@
-"""The devices and settings of one run: its settings, and how they open the device."""
+"""The settings of one run, and how they open the device."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Settings:
     Attributes:
         tier, front_end: as on the command line.
         spec: how to open the device or validator.
-        description: what the device said when it was chosen.
-        why: why this device, one line.
+        description: the device's description of itself when it was chosen.
+        why: why this device was chosen, in one line.
         isolated: whether a child process holds the device.
-        step_timeout: seconds that the device may take for one step, where it is isolated.
-        retries: of a device that cannot be opened, or that no longer does what it did.
+        step_timeout: seconds that the device may take for one step, if it is isolated.
+        retries: retries for a device that cannot be opened, or that no longer works.
         repeat: how often each case is judged.
         fallback: see cts.judges.Choice.
-        known: known failures of the driver; none where they are not wanted.
-        unit: which of the devices of the run, as its number and what ``--device`` takes; empty where there is one.
+        known: known failures of the driver; empty if they are not wanted.
+        unit: names one of several devices of the run, by its number and its ``--device`` argument; empty if there is only one.
         fail_on_quality: whether a quality warning makes the run fail.
-        limit: after which no further case begins; None: never.
+        limit: the time after which no further case begins, or None.
         rounds: how often a dispatch runs.
         log_failures: how many failures are announced, and explained at the end.
     """
@@ -60,7 +60,7 @@ class Settings:
     rounds: int = 1
 
     def effort(self, case: Case, budget: Budget) -> Effort:
-        """Return what is to be spent on a case; see KnownFailures.effort."""
+        """Return the effort to spend on a case; see KnownFailures.effort."""
         return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds)
 
     @property
@@ -70,7 +70,7 @@ class Settings:
 
 
 def open_holder(settings: Settings, findings: list[Finding] | None = None) -> DeviceHolder:
-    """Return a holder that opens the device of ``settings``, in a child process if they say so; ``findings`` gets what the holder finds."""
+    """Return a holder that opens the device of ``settings``, in a child process if they say so. It adds its findings to ``findings``."""
     spec, retries = settings.spec, settings.retries
     if settings.isolated and isinstance(spec, DeviceSpec):
 

@@ -1,6 +1,6 @@
-"""Cases that lost their device, crashed, timed out or ran out of memory: they are set aside, and judged again with nothing beside them.
+"""Judges cases again that lost their device, crashed, timed out or ran out of memory, when no other process has the device open.
 
-On a shared GPU one case can lose the device of another, so the first try decides nothing. Cases that are known to cost the device are not
+On a shared GPU one case can lose the device of another, so the first try decides nothing. Cases that are known to lose the device are not
 tried beside others, and come last.
 """
 
@@ -13,18 +13,18 @@ from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
 SET_ASIDE = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.RESOURCE_ERROR})
-"""The verdicts that a neighbour can cause."""
+"""The verdicts that another process on the device can cause."""
 
 
 @dataclass(frozen=True)
 class SetAside:
-    """A case that is to be judged alone.
+    """A case that must be judged alone.
 
     Attributes:
-        attempt: which of the judgements that ``--repeat`` asks for.
-        first: what happened beside others; None where nothing is known of it.
-        kept_back: whether it was not tried beside others, since a known failure of the driver costs the device.
-        group: number of the group of processes whose device it is judged on.
+        attempt: the number of the judgement, if ``--repeat`` asks for several.
+        first: what happened beside others, or None if that is unknown.
+        kept_back: whether it was not tried beside others, because a known failure of the driver loses the device.
+        group: the number of the group of processes on whose device it is judged.
     """
 
     nodeid: str
@@ -40,7 +40,7 @@ class SetAside:
 
 
 def tried(result: CaseResult, alone: bool) -> Try:
-    """Return what a result says of one run."""
+    """Return the record of the one run that gave a result."""
     return Try(alone, result.verdict, result.reason, result.step, result.seconds, result.code)
 
 
@@ -52,14 +52,14 @@ def settle(
 ) -> CaseResult:
     """Judge a case that was set aside.
 
-    It runs once. That settles a case that ends as it did beside others, and a case that was kept back and ends as a known failure does or
-    keeps its device. Otherwise it runs once more, and the two runs have to agree.
+    It runs once. One run is enough if the case ends as it did beside others; or if it was kept back, and ends as a known failure or keeps
+    its device. Otherwise it runs once more, and the two runs must agree.
 
     Args:
         run: judges the case with nothing beside it.
         foreseen: tells whether a result is a known failure of the driver.
-        run_briefly: as ``run``, with a shorter limit for each step: where a case that was kept back ends otherwise than is known, this says
-            nothing of it.
+        run_briefly: like ``run``, with a shorter limit for each step. If a case that was kept back does not end as its known failure,
+            this result does not count.
     """
     tries = () if aside.first is None else (aside.first,)
     if aside.kept_back and run_briefly is not None:
@@ -80,6 +80,6 @@ def settle(
     ends = [f"{each.verdict}" + (f" ({each.reason})" if each.reason else "") for each in (one, two)]
     reason = f"two runs with nothing beside them disagree: {ends[0]}, then {ends[1]}"
     message = "\n".join([reason, *(each.message for each in (one, two) if each.message)])
-    # What was wrong in one of them is worth keeping.
+    # Keep the failure of the one run that failed.
     worse = one if two.verdict is Verdict.PASS else two
     return replace(worse, verdict=Verdict.FLAKY, code=Code.FLAKY.of(), reason=reason, message=message, tries=tries)

@@ -1,7 +1,7 @@
 """Shards: a selection of cases in N parts of about equal cost, the same parts on every machine.
 
-The pinned cases of a tier are dealt out first, in one order, by pinned costs alone; the cases that only one device has come after them and
-move none of them. Earlier results, and the cases that ``-k`` leaves out, change no shard.
+The pinned cases of a tier are dealt out first, in one order, by pinned costs alone. Cases that only one device has are dealt out after them
+and move none of them. Earlier results, and the cases that ``-k`` leaves out, change no shard.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shard:
 
     Attributes:
         number: from 1 to ``count``.
-        count: of all parts.
+        count: how many parts there are.
     """
 
     number: int
@@ -45,10 +45,10 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """Return what ``K/N`` means.
+    """Return the shard ``K/N``.
 
     Raises:
-        ShardError: it means no shard.
+        ShardError: the text is not a shard.
     """
     first, _, second = text.partition("/")
     numbers = [int(part) if part.isdecimal() and len(part) <= _MOST_DIGITS else 0 for part in (first, second)]
@@ -58,14 +58,14 @@ def parse_shard(text: str) -> Shard:
 
 
 def dealt(batches: Iterable[Sequence[int]], count: int) -> Iterator[list[int]]:
-    """Deal out units by cost: in each batch the most expensive first, each to the part that has the least so far.
+    """Deal out units by cost: in each batch the most expensive first, each to the part with the lowest cost so far.
 
     Args:
-        batches: costs of units; a batch is dealt out after those before it.
-        count: of parts.
+        batches: costs of units; each batch is dealt out after the one before it.
+        count: how many parts there are.
 
     Yields:
-        For each batch the part of each of its units, from 1 to ``count``. The costs of two parts differ by one unit's at most.
+        For each batch, the part of each of its units, from 1 to ``count``. The costs of two parts differ at most by the cost of one unit.
     """
     loads = [(0, part) for part in range(1, count + 1)]
     heapify(loads)
@@ -80,11 +80,11 @@ def dealt(batches: Iterable[Sequence[int]], count: int) -> Iterator[list[int]]:
 
 @dataclass(frozen=True)
 class Part:
-    """What a shard has.
+    """The cases of a shard.
 
     Attributes:
-        ids: of cases, by family.
-        blocks: of the full tier, by family, in its order. Their cases are not in ``ids``.
+        ids: ids of cases, by family.
+        blocks: blocks of the full tier, by family, in its order. Their cases are not in ``ids``.
     """
 
     ids: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -96,8 +96,8 @@ def part_of_ids(named: Mapping[str, Iterable[str]], costs: Costs, shard: Shard) 
 
     Args:
         named: ids of cases, by family.
-        costs: pinned.
-        shard: which part.
+        costs: the pinned costs.
+        shard: the shard.
     """
     return _part([[(family, id_) for family, ids in named.items() for id_ in ids]], costs, shard)
 
@@ -109,11 +109,11 @@ def part_of_tier(
 
     Args:
         casebook: all families.
-        tier: which tier.
-        extra: property rows of the device, as ``expand`` takes them.
-        named: ids by family; of such a family they are all that is selected.
-        costs: pinned.
-        shard: which part.
+        tier: the tier.
+        extra: property rows of the device, in the form that ``expand`` takes.
+        named: ids by family; only these cases of such a family are selected.
+        costs: the pinned costs.
+        shard: the shard.
 
     Raises:
         CasebookError: see ``expand`` and ``pinned_blocks``.
@@ -139,7 +139,7 @@ def part_of_tier(
 
 
 def blocks_of(family: Family, extra: Sequence[str]) -> tuple[Block, ...] | None:
-    """Return the blocks of the family's full tier, those of property rows of the device after the others; None if none are pinned.
+    """Return the blocks of the family's full tier, with blocks of the device's property rows last; None if no blocks are pinned.
 
     Raises:
         CasebookError: see ``pinned_blocks``.
@@ -149,7 +149,7 @@ def blocks_of(family: Family, extra: Sequence[str]) -> tuple[Block, ...] | None:
 
 
 def counted(family: Family, blocks: Iterable[Block]) -> Iterator[Block]:
-    """Count the cases on property rows that only a device has, which are not pinned; blocks without any are left out."""
+    """Count the cases on property rows that only the device has: these are not pinned. Blocks without cases are left out."""
     for block in blocks:
         exact = replace(block, count=len(cases_on_row(family, block.row))) if block.row else block
         if exact.count:
@@ -157,7 +157,7 @@ def counted(family: Family, blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _blocks_on_rows(family: Family, blocks: Sequence[Block], extra: Sequence[str]) -> list[Block]:
-    """Return a block for each row that only the device has, about as large as those of other rows are."""
+    """Return a block for each row that only the device has, about as large as the blocks of other rows."""
     added = added_rows(family, extra)
     if not added or family.row_parameter is None:
         return []

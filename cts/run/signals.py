@@ -1,4 +1,4 @@
-"""Ends a run in good order when the system asks for it: SIGTERM and SIGHUP do what Ctrl-C does, and a second signal ends at once."""
+"""Ends a run properly when the system asks for it: SIGTERM and SIGHUP do the same as Ctrl-C, and a second signal ends it at once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption(KeyboardInterrupt):
-    """Ends the program as Ctrl-C does, for the reason that its text gives."""
+    """Ends the program like Ctrl-C; its text gives the reason."""
 
 
 class Ended(Interruption):
     """A signal asks the program to end.
 
     Attributes:
-        number: of the signal.
+        number: the number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -30,7 +30,7 @@ class Ended(Interruption):
 
 @contextmanager
 def ending() -> Iterator[None]:
-    """Raise Ended in the block when the first signal of ENDING comes. Signals that the starter of the program ignores stay ignored."""
+    """Raise Ended in the block at the first signal of ENDING. A signal that was already ignored stays ignored."""
     before = _install()
     try:
         yield
@@ -39,14 +39,14 @@ def ending() -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Let the process that started this one end it: SIGTERM and SIGHUP, which often go to all processes of a job, are ignored."""
+    """Ignore SIGTERM and SIGHUP, which often go to all processes of a job: the process that started this one ends it."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
 
 
 class Endings:
-    """A plugin of pytest: while it is registered, signals end the run as Ctrl-C does."""
+    """A plugin of pytest: while it is registered, signals end the run like Ctrl-C."""
 
     def __init__(self) -> None:
         self._before = _install()
@@ -61,7 +61,7 @@ def _install() -> dict[int, Any]:
         return {}
     before = {number: signal.getsignal(number) for number in ENDING}
     for number, handler in before.items():
-        # nohup, and a shell's background jobs, have good reasons.
+        # nohup, or a shell's background job, ignores this signal on purpose.
         if handler is not signal.SIG_IGN:
             signal.signal(number, _end)
     return {number: handler for number, handler in before.items() if handler is not None}

@@ -19,10 +19,10 @@ from cts.run.tally import Tally, phrase
 from cts.verdict.verdict import Verdict
 
 MESSAGE_LINES = 20
-"""Of a message at the end; the whole of it is in the journal and the reports."""
+"""How many lines of a message the summary shows; the journal and the reports have the whole message."""
 
 LAST_LINES = 5
-"""Among them, the last of the message: what to do about it."""
+"""How many of them are the last lines of the message, which say what to do."""
 
 REASONS = 15
 """Reasons for not_supported that the summary lists."""
@@ -33,17 +33,17 @@ class RunEnd:
     """A run when it ends.
 
     Attributes:
-        settings: of its first group of processes.
-        tally: what it judged.
-        before: what the journal already had when it began.
-        selected: how many judgements there were to make.
+        settings: the settings of its first group of processes.
+        tally: the counts of its verdicts.
+        before: the counts that the journal already had when it began.
+        selected: how many judgements were to be made.
         not_judged: how many of each family the time limit left out.
         stopped: whether something stopped it.
         is_empty: whether no case was selected.
         findings: what the device did wrong while it ran no case.
         explained: how many failures there are.
         shown: how many of them are shown in full, at most.
-        directory: of the reports, or None.
+        directory: the report directory, or None.
         reports: where the reports are, or why they could not be written; empty if none were asked for.
         seconds: how long it took.
     """
@@ -64,7 +64,7 @@ class RunEnd:
 
 
 def write_summary(out: pytest.TerminalReporter, end: RunEnd) -> None:
-    """Write the final overview for a user: counts first, warnings last."""
+    """Write the summary for a user: counts first, warnings last."""
     out.section("conformance", "=")
     _write_counts(out, end.tally)
     _write_causes(out, end)
@@ -112,7 +112,7 @@ def _write_findings(out: pytest.TerminalReporter, end: RunEnd) -> None:
 
 
 def _write_results(out: pytest.TerminalReporter, end: RunEnd) -> None:
-    """Write where the results are, and how fast they came."""
+    """Write where the results are, and how fast the run was."""
     if end.explained > end.shown:
         kept = end.directory and printable_path(end.directory / RESULTS)
         where = f"are in {kept}" if kept else "are not (--report-dir DIR keeps them all)"
@@ -152,7 +152,7 @@ def _speed(end: RunEnd) -> str:
 
 
 class Explanation:
-    """A failure's message, with the one line that the short summary shows."""
+    """A failure's message, with the line that pytest's short summary shows."""
 
     def __init__(self, text: str, reason: str) -> None:
         self.text = text

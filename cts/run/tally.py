@@ -12,8 +12,8 @@ from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import CaseResult, Verdict
 
 PASSING = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
-"""Verdicts that do not make a run fail, unless ``--fail-on-quality`` asks for it. A device out of memory says nothing of its
-conformance."""
+"""Verdicts that do not make a run fail, except a quality warning with ``--fail-on-quality``. A device that is out of memory shows nothing
+about its conformance."""
 
 STRICTLY_PASSING = PASSING - {Verdict.QUALITY_WARNING}
 """The same with ``--fail-on-quality``."""
@@ -24,8 +24,8 @@ class Digest:
     """The parts of a result that a count needs; small enough to send from every worker for every case.
 
     Attributes:
-        seconds: of the case, without opening the device, which belongs to no case. ``device`` is the device's part of them, and
-            ``pipeline`` the time to make pipelines, if the device tells.
+        seconds: the seconds of the case, without the time to open the device, which belongs to no case. ``device`` is the device's part of
+            them, and ``pipeline`` is the time to make pipelines, if the device reports it.
         step, attempt, code, known: see CaseResult.
     """
 
@@ -64,7 +64,7 @@ class Digest:
 
     @classmethod
     def by_attempt(cls, results: Iterable[CaseResult]) -> dict[tuple[str, int], Self]:
-        """Return the digest of each case and attempt among results; of several for one, the last counts."""
+        """Return the digest of each case and attempt; if results have several for one attempt, the last counts."""
         return {(result.id, result.attempt): cls.of(result) for result in results}
 
 
@@ -76,11 +76,11 @@ class Tally:
     families: dict[str, Counter[Verdict]] = field(default_factory=dict)
     missing: Counter[Reason] = field(default_factory=Counter)
     known: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
-    """By verdict and id of the known failure."""
+    """Cases by verdict and id of the known failure."""
     quality: Counter[str] = field(default_factory=Counter)
     """Quality warnings by id of the position that expects something else."""
     defects: Counter[str] = field(default_factory=Counter)
-    """Failing cases by the defect that explains them; a case that several explain counts for each."""
+    """Failing cases by the defect that explains them. If several defects explain a case, it counts for each."""
     compiling: int = 0
     """Timeouts while a pipeline was made, which break no rule."""
     seconds: float = 0.0
@@ -112,11 +112,11 @@ class Tally:
 
     @property
     def tested(self) -> int:
-        """Cases of which something is known: those that the device supports, and has memory for."""
+        """Number of cases that show something about the device: it supports them and has memory for them."""
         return self.total - self.verdicts[Verdict.NOT_SUPPORTED] - self.verdicts[Verdict.RESOURCE_ERROR]
 
     def bad(self, passing: Collection[Verdict] = PASSING) -> int:
-        """Count the cases that make the run fail, where ``passing`` are the verdicts that do not."""
+        """Count the cases that make the run fail: those whose verdict is not in ``passing``."""
         return sum(count for verdict, count in self.verdicts.items() if verdict not in passing)
 
     def phrase(self) -> str:

@@ -1,4 +1,4 @@
-"""How long a run may go on beginning cases."""
+"""The time after which a run begins no more cases."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """Picklable; processes on one machine agree about it.
+    """A time limit that all processes on one machine share. Picklable.
 
     Attributes:
-        seconds: of the option.
-        until: when no further case begins, in seconds since the epoch.
+        seconds: the seconds of the option.
+        until: the time after which no case begins, in seconds since the epoch.
     """
 
     seconds: float
@@ -25,5 +25,5 @@ class TimeLimit:
 
 
 def beginning_now(seconds: float) -> TimeLimit:
-    """Return a limit of so many seconds from this moment on."""
+    """Return a limit that ends ``seconds`` from now."""
     return TimeLimit(seconds, time.time() + seconds)

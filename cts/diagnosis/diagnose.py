@@ -1,4 +1,4 @@
-"""Finds the known defect that explains the results of a device, and relations between the results and the expected values."""
+"""Finds known defects that explain the results of a device, and relations between the results and the expected values."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from generators.numerics.formats import is_nan, values
 from generators.program.program import Program, Subcase
 
 LISTED = 4
-"""Explanations that a message needs at most."""
+"""The most explanations of a message."""
 
 TELLING = 4
-"""Fewest wrong elements for which a defect that explains only them is mentioned."""
+"""A defect that explains only the wrong elements is mentioned if there are at least this many."""
 
 
 def known_defects(program: Program) -> Iterator[Defect]:
@@ -94,12 +94,12 @@ def known_defects(program: Program) -> Iterator[Defect]:
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Return whether all results are the ones that ``other`` expects."""
+    """Tell whether ``other`` expects all results."""
     return is_permitted(program, as_expected(other), before, outputs)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Tell whether ``other`` allows all elements that ``expected`` does not, where both place the same elements."""
+    """Tell whether ``other`` allows all elements that ``expected`` does not allow. Both must place the same elements."""
     wrong = 0
     for placed, mutant in zip(expected.placed, other.placed, strict=False):
         if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
@@ -120,10 +120,10 @@ def _explained_apart_from_beyond(
     before: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
 ) -> int:
-    """Return how many failing elements a defect explains that reads beyond an array: all that do not depend on what it finds there; 0 if it
-    does not explain them all, or they are few.
+    """Return how many failing elements a defect that reads beyond an array explains: all that do not depend on the bytes there. Return 0 if
+    it does not explain all of these, or if they are few.
 
-    Evaluated with two different bytes beyond the arrays: what is the same in both does not depend on them.
+    The defect is evaluated with two different bytes beyond the arrays: an element that is the same in both does not depend on them.
     """
     try:
         with np.errstate(all="ignore"):
@@ -152,15 +152,17 @@ def diagnose(
     only: Collection[Match] | None = None,
     foreseen: Collection[str] = (),
 ) -> tuple[Match, ...]:
-    """Return the known defects whose outcome equals the results; those that explain all elements, else those that explain
-    the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
+    """Return the known defects that explain the results.
+
+    These are defects that explain all elements; if there are none, defects that explain the wrong elements; if there are none, relations
+    between expected and received elements. This costs many evaluations, so it is only for failures.
 
     Args:
-        program, subcase: what ran.
+        program, subcase: the program and subcase that ran.
         expected, before: as for cts.verdict.compare.compare.
-        outcome: what came back.
-        only: looks for these alone, whatever else explains it; None for all that is known.
-        foreseen: ids of defects that are tried first: where they explain everything, no other is tried.
+        outcome: the results.
+        only: try only these defects; None for all known defects.
+        foreseen: ids of defects to try first; if they explain everything, no others are tried.
     """
     outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
     if any(len(outputs[name]) != len(before[name]) for name in before):
@@ -183,7 +185,7 @@ def diagnose(
 
 @dataclass(frozen=True)
 class _Search:
-    """The results of a subcase, and the expected ones."""
+    """The results of a subcase, and its expected results."""
 
     program: Program
     subcase: Subcase
@@ -197,10 +199,10 @@ class _Search:
         return failing_elements(self.expected, self.before, self.outputs)
 
     def fitting(self, defects: Iterable[Defect], simplest: bool = True) -> tuple[list[Match], list[Match]]:
-        """Return which of the defects explain all elements, and which explain the wrong ones; ``LISTED`` of the former are enough.
+        """Return which of the defects explain all elements, and which explain only the wrong elements. ``LISTED`` of the former are enough.
 
         Args:
-            simplest: whether to leave out those that a simpler one that explains everything is a part of.
+            simplest: whether to leave out a defect if a part of it already explains everything.
         """
         program, expected, before, outputs = self.program, self.expected, self.before, self.outputs
         whole: dict[Match, Defect] = {}
@@ -209,7 +211,7 @@ class _Search:
             if simplest and any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
                 continue
             try:
-                # A defect may run into overflow where the specification's reading does not.
+                # A defect may overflow although the right program does not.
                 with np.errstate(all="ignore"):
                     other = evaluate_defect(program, self.subcase, defect.substitutes)
                     if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, before, outputs)):
@@ -230,7 +232,7 @@ def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outpu
 
 
 def ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
-    """Return matches with those first that explain most, and say of these where they are several."""
+    """Return the matches that explain most first; if several explain most, mark them as equal."""
     ordered = sorted(matches, key=lambda match: -match.explains)
     best = sum(match.explains == ordered[0].explains for match in ordered) if ordered else 0
     return tuple(replace(match, equal=best > 1 and number < best) for number, match in enumerate(ordered))
@@ -241,7 +243,7 @@ def _match(defect: Defect, fit: Fit, explains: int, failing: int) -> Match:
 
 
 def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:
-    """Return relations between the results and the expected values: ``outcome.`` and the name of an entry of the glossary."""
+    """Return a relation between the results and the expected values: the entry ``outcome.NAME`` of the glossary."""
     id_ = f"outcome.{name}"
     return Match(id_, glossary().sentence(id_, parameters), explains=explains, failing=explains)
 
@@ -266,18 +268,18 @@ def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> 
             low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
             steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
             if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
-                # A rotation by half is a shift in both directions, which says less.
+                # Shifts would say less: a rotation by half is a shift in both directions.
                 yield relation("rotated", what=what, distance=steps)
                 continue
             for kind, target, source in (("higher", high, low), ("lower", low, high)):
                 moved = got[tuple(target)]
-                # Equal rows match each other's places, whatever is wrong with the matrix.
+                # Equal rows match each other's places, whatever is wrong, so they show nothing.
                 if bad[tuple(target)].any() and np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
                     yield relation("shifted", what=what, distance=steps, direction=kind)
 
 
 def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    """Yield matches if each row with wrong elements equals another expected row: the same row for all, or the row at a distance."""
+    """Yield matches if each row with wrong elements equals another expected row: one row for all, or the row at one distance."""
     for axis, name in ((1, "row"), (2, "column")):
         lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
         wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))
@@ -294,16 +296,16 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
 
 
 def _may_round(expected: ValueSet) -> bool:
-    """Return whether float arithmetic made the elements: values that were only moved are not rounded, and a flipped bit is not rounding."""
+    """Tell whether float arithmetic made the elements. Values that were only moved are not rounded, so a wrong bit there is no rounding."""
     return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
 
 
 _FEWEST_BITS = 7
-"""A result with fewer right bits is another number."""
+"""A result with fewer right bits counts as another number."""
 
 
 def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
-    """Return for how many bits the numbers agree; 0 if for too few of them."""
+    """Return in how many bits all numbers agree; 0 if in fewer than ``_FEWEST_BITS``."""
     if not (np.isfinite(got) & np.isfinite(wanted) & (wanted != 0)).all():
         return 0
     bits = int(np.floor(-np.log2(np.abs((got - wanted) / wanted).max())))

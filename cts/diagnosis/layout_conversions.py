@@ -23,8 +23,8 @@ def diagnose_conversion(span: Span, number: int, placed: Placed, old: np.ndarray
 
     Args:
         span: the conversions that made the matrix.
-        number: of the matrix.
-        placed: what its elements should be: where one is not expected, the match explains it.
+        number: the number of the matrix.
+        placed: its elements and their expectation. A match explains the elements that are not as expected.
         old, new: the memory of the destination before and after, from the start of the matrix; uint8.
     """
     form = span.forms[-1]
@@ -69,13 +69,13 @@ def _crossing(span: Span) -> tuple[ConversionCommand, ConversionCommand] | None:
 
 
 def _is_elsewhere(placed: Placed, wanted: np.ndarray, got: np.ndarray) -> bool:
-    """Return whether the results are elements that are expected elsewhere, or zeros, and mostly the former."""
+    """Tell whether the results are elements that are expected elsewhere, or zeros, and mostly not zeros."""
     received, known = (Counter(bits[values(bits, placed.component) != 0].tolist()) for bits in (got, wanted))
     return not received - known and 2 * received.total() > known.total()
 
 
 def _as_bytes(span: Span, number: int, got: np.ndarray) -> Iterator[str]:
-    """Yield the names of types of one byte as which at least half of the given elements came back, each as so many of the first ones."""
+    """Yield the names of one-byte types if at least half of the results are the bytes of the source, read as elements of that type."""
     first, last = span.forms[0], span.forms[-1]
     given = gather(span.sources[number], first.offsets(span.rows, span.columns), first.component)
     for form in span.forms[1:-1]:

@@ -1,4 +1,4 @@
-"""Which of two decode functions gave the elements of a matrix, where they give different ones (DV-SEM-02)."""
+"""Tells which of two decode functions gave the elements of a matrix, if they give different ones (DV-SEM-02)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from cts.verdict.elements import gather
 from cts.verdict.expected import Expected, OneOf, Placed
 
 EITHER_FUNCTION = "DV-SEM-01"
-"""The requirement by which an element has the result of either function: that of the scalar one first."""
+"""The requirement that lets an element have the result of either function. The scalar function's result is the first choice."""
 
 _MOST_ROWS = 32
 
 
 def decode_choices(expected: Expected, outputs: Mapping[str, np.ndarray]) -> list[str]:
-    """Tell for each matrix whose elements either of two decode functions may give which of them gave how many, and where in the first scope
-    instance; nothing of other matrices.
+    """Tell how many elements of a matrix each of two decode functions gave, and where in the first scope instance.
+
+    There is text only for matrices whose elements either function may give.
 
     Args:
-        expected: of one dispatch, with nothing in ``outputs`` that it does not permit.
+        expected: the expected results of one dispatch, which permit everything in ``outputs``.
         outputs: contents of the output arrays, uint8.
     """
     told: list[str] = []

@@ -1,6 +1,6 @@
 """The codes of results: why a case did not pass, for programs. docs/results.md shows this table to readers.
 
-A code is words separated by dots. Its first words are one of Code; where Code says so, a name follows. Sentences beside a code are for
+A code is words separated by dots. Its first words are one of Code; after some of these, a name follows. Sentences beside a code are for
 people, and no program reads them.
 """
 
@@ -51,7 +51,7 @@ class Code(enum.StrEnum):
     ERROR_SUITE = "error.suite"
 
     def of(self, name: object | None = None) -> str:
-        """Return the code as plain text, with a name after it where there is one."""
+        """Return the code as plain text, followed by the name, if there is one."""
         return f"{self.value}.{name}" if name else self.value
 
 
@@ -60,8 +60,8 @@ class Meaning:
     """The meaning of a code.
 
     Attributes:
-        sentence: of the case, for people.
-        name: what may follow the code; empty where nothing does.
+        sentence: what happened to the case, for people.
+        name: what may follow the code; empty if nothing does.
     """
 
     sentence: str
@@ -115,7 +115,7 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.ERROR_SUITE: Meaning("something else in the suite failed"),
     }
 )
-"""The codes, in the order in which docs/results.md has them."""
+"""The codes, in the order of docs/results.md."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Reason:
 
 
 def beginning(code: str) -> Code | None:
-    """Return how a code begins; None where it is not one of this version's."""
+    """Return the beginning of a code; None if this version does not have the code."""
     words = code.split(".")
     for end in range(len(words), 0, -1):
         known = ".".join(words[:end])
@@ -142,13 +142,13 @@ def beginning(code: str) -> Code | None:
 
 
 def sentence(code: str) -> str:
-    """Return the meaning of a code for a case; the code itself where this version does not know it."""
+    """Return the meaning of a code for a case; the code itself if this version does not have it."""
     begins = beginning(code)
     return code if begins is None else MEANINGS[begins].sentence
 
 
 def is_within(code: str, wider: str) -> bool:
-    """Return whether a code is ``wider`` or goes on after it: ``timeout.pipeline`` is within ``timeout``."""
+    """Tell whether a code is ``wider`` or continues it: ``timeout.pipeline`` is within ``timeout``."""
     return code == wider or code.startswith(f"{wider}.")
 
 

@@ -29,20 +29,20 @@ CODES: Mapping[MismatchKind, Code] = MappingProxyType(
         "permitted, not expected": Code.QUALITY_WARNING,
     }
 )
-"""The code of a case that has a mismatch of a kind; the first one counts where it has several. A wrong value may equal the element's old
-value, which looks as if it had not been written."""
+"""The code of a case with a mismatch of a kind; if it has several kinds, the first of this table counts. A wrong value may equal the
+element's old value, which looks as if the element had not been written."""
 
 _LISTED = 12
-"""Wrong elements that a message lists."""
+"""How many wrong elements a message lists."""
 
 _RECORDED_WRONG = 512
-"""Wrong elements that a mismatch has with their values."""
+"""How many wrong elements a mismatch holds with their values."""
 
 _PART = 1 << 22
-"""Bytes of an array that are copied at a time; most arrays are smaller."""
+"""How many bytes of an array are copied at a time; most arrays are smaller."""
 
 _RECORDED = 4096
-"""Elements whose bits a mismatch has."""
+"""How many elements' bits a mismatch holds."""
 
 
 def _json_number(value: Any) -> Number:
@@ -85,7 +85,7 @@ def masks(wrong: np.ndarray) -> tuple[str, ...]:
 
 
 def failing_matrix(component: ComponentType, wrong: np.ndarray, expected: np.ndarray, got: np.ndarray) -> FailingMatrix:
-    """Return what a report needs to draw a matrix: ``wrong`` (bool), ``expected`` and ``got`` bits, each (instances, rows, columns)."""
+    """Return a matrix for a report to draw, from ``wrong`` (bool), ``expected`` and ``got`` bits, each (instances, rows, columns)."""
     digits = component.bits // 4
     found = np.flatnonzero(wrong.any(axis=(1, 2))).tolist()
 
@@ -155,13 +155,13 @@ def _stray(stray: StrayWrite) -> Mismatch:
 
 
 def compare(program: Program, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[Mismatch, ...]:
-    """All ways in which ``outcome`` is not allowed; none if the dispatch was right.
+    """Return all ways in which ``outcome`` is not allowed; none if the dispatch was right.
 
     Args:
-        program: what ran.
-        expected: what it may leave.
-        before: what the buffers held, as cts.verdict.poison.initial_contents gave it.
-        outcome: what they hold now. A missing or shorter output counts as not written.
+        program: the program that ran.
+        expected: the permitted results.
+        before: the buffers before the dispatch, from cts.verdict.poison.initial_contents.
+        outcome: the buffers after the dispatch. A missing or shorter output counts as not written.
     """
     mismatches: list[Mismatch] = []
     for array in program.arrays:
@@ -174,8 +174,8 @@ def compare(program: Program, expected: Expected, before: Mapping[str, np.ndarra
 
 
 def wrong_elements(placed: Placed, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return which elements of a store are not what they may be, bool, of the shape of its offsets: a store that may be dropped and was is
-    not wrong.
+    """Return which elements of a store have wrong values, bool, of the shape of its offsets. A dropped store is not wrong if it may be
+    dropped.
 
     Args:
         placed: the store.
@@ -186,12 +186,13 @@ def wrong_elements(placed: Placed, before: Mapping[str, np.ndarray], outputs: Ma
 
 
 def is_permitted(program: Program, expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Return whether ``compare`` finds nothing wrong with ``outputs``. It takes a fraction of the time where something is wrong: most
-    outcomes are ruled out by one element, without the words that a comparison has for each of them.
+    """Tell whether ``compare`` finds nothing wrong with ``outputs``.
+
+    If something is wrong, this is much faster than ``compare``: one element rules out most outcomes, and no message is made.
 
     Args:
         program, expected, before: as for ``compare``.
-        outputs: every buffer of ``before`` as it is now.
+        outputs: every buffer of ``before`` after the dispatch.
     """
     if any(wrong_elements(placed, before, outputs).any() for placed in expected.placed):
         return False
@@ -202,9 +203,9 @@ def compare_array(array: str, expected: Expected, old: np.ndarray, new: np.ndarr
     """Yield all ways in which the contents of an array are not allowed.
 
     Args:
-        array: its name.
-        expected: what may be left in this array and others.
-        old, new: its contents before and after, uint8. What a shorter ``new`` lacks counts as not written.
+        array: the name of the array.
+        expected: the permitted results in this array and others.
+        old, new: its contents before and after, uint8. Bytes that a shorter ``new`` lacks count as not written.
     """
     if len(new) != len(old):
         new = np.concatenate([new[: len(old)], old[len(new) :]])
@@ -216,12 +217,12 @@ def compare_array(array: str, expected: Expected, old: np.ndarray, new: np.ndarr
 
 
 def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[Mismatch, ...]:
-    """Return where ``outcome``, in which ``compare`` finds nothing wrong, has values that are permitted and not expected.
+    """Return where ``outcome``, in which ``compare`` finds nothing wrong, has values that are permitted but not expected.
 
     Args:
-        expected: what the dispatch may and should leave.
-        before: what the buffers held, as of ``compare``.
-        outcome: what the buffers hold now.
+        expected: the permitted and the expected results.
+        before: the buffers before the dispatch, as for ``compare``.
+        outcome: the buffers after the dispatch.
     """
     found = []
     for placed in expected.placed:
@@ -234,7 +235,7 @@ def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcom
 
 
 def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool:
-    """Tell whether ``new`` has every byte of ``old`` (uint8, as long) that none of the stores covers."""
+    """Tell whether ``new`` keeps every byte of ``old`` (uint8, of equal length) that no store covers."""
     for start in range(0, len(new), _PART):
         part = slice(start, start + _PART)
         rest = new[part].copy()
@@ -256,12 +257,12 @@ def _restore(part: np.ndarray, old: np.ndarray, placed: Placed, start: int) -> N
 
 
 def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:
-    """Several lines for people: what is wrong, the first wrong elements with both sides, and what would explain it.
+    """Return lines for people: what is wrong, the first wrong elements with expected and received values, and possible explanations.
 
     Args:
-        mismatch: of compare.
-        diagnosis: words of cts.diagnosis.diagnose.diagnose.
-        quotes: what the expectation rests on, with its text; where there are none, ids say it.
+        mismatch: a mismatch found by ``compare``.
+        diagnosis: sentences from cts.diagnosis.diagnose.diagnose.
+        quotes: the requirement and position of the expectation, with their texts; without them, the message has only their ids.
     """
     lines = [mismatch.summary]
     listed = mismatch.elements[:_LISTED]

@@ -18,14 +18,14 @@ class Budget:
     """Processor time for all diagnoses of a process.
 
     Attributes:
-        seconds: what is left; a diagnosis that has begun comes to its end.
+        seconds: the seconds that are left; a diagnosis that has begun is always finished.
     """
 
     seconds: float = SECONDS
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Take what the block costs."""
+        """Subtract the processor time of the block."""
         begin = time.process_time()
         try:
             yield
@@ -38,12 +38,12 @@ class Effort:
     """The facts about a case that are known before it is judged, and the budget for finding more.
 
     Attributes:
-        foreseen: ids of defects that known failures of the driver name for the case: where one of them explains what came back, no other is
-            looked for.
+        foreseen: ids of defects that known failures of the driver name for the case. If one of them explains the results, the diagnosis
+            tries no others.
         decided: codes, or their beginnings, of failures that are known whatever explains them.
-        budget: of the process. It is not asked where the known failures need a diagnosis to decide.
-        rounds: how often a GPU runs each dispatch; a result that differs from the first is compared, too.
-        limit: seconds that the device may take for one step, where that is less than the limit of the run; None for no other limit.
+        budget: the budget of the process. It is ignored if the known failures need a diagnosis to decide.
+        rounds: how often a GPU runs each dispatch; a result that differs from the first is also compared.
+        limit: seconds that the device may take for one step, if less than the limit of the run; None for the run's limit.
     """
 
     foreseen: tuple[str, ...] = ()

@@ -37,12 +37,12 @@ def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None
 
 
 def number(value: float) -> str:
-    """Write a value in as few digits as name it."""
+    """Write a value in the fewest digits that identify it."""
     return f"{value:.17g}" if float(f"{value:.9g}") != value else f"{value:.9g}"
 
 
 def words(bits: int, component: ComponentType) -> str:
-    """Write bits in hexadecimal and their value, for example ``0x3c00 (1)``."""
+    """Write bits in hexadecimal, and their value, for example ``0x3c00 (1)``."""
     value = values(np.array([bits], component.bits_dtype), component)[0]
     text = number(float(value)) if component.is_float else str(int(value))
     return f"0x{bits:0{component.bits // 4}x} ({text})"

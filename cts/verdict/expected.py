@@ -1,4 +1,4 @@
-"""The permitted contents of memory after a dispatch: for each element that is written two nested sets of values, poison everywhere else."""
+"""The permitted contents of memory after a dispatch: two nested sets of values for each element that is written, and poison elsewhere."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Proof:
     """Why a computed float has one value: every partial sum, in every order and grouping, is exact (facts.md C31).
 
     Attributes:
-        precision: bits of the narrowest plausible accumulation, in which that holds.
-        margin_bits: for each element, how many bits of them the sum of absolute values leaves unused; float64, infinite for a sum of
+        precision: bits of the narrowest plausible accumulation, in which all sums are exact.
+        margin_bits: for each element, how many of these bits the sum of absolute values leaves unused; float64, infinite for a sum of
             zeros.
     """
 
@@ -34,8 +34,8 @@ class Proof:
 
 
 def _in_list(component: ComponentType, choices: Sequence[np.ndarray], either_zero: bool, bits: np.ndarray) -> np.ndarray:
-    """Return which of ``bits`` are one of the choices, a NaN where one of them is NaN, or a zero where one of them is a zero whose sign
-    is free."""
+    """Return which of ``bits`` are in the set: one of the choices, any NaN if a choice is NaN, or any zero if a choice is a zero and
+    its sign is free."""
     inside = np.asarray(bits == choices[0])
     for choice in choices[1:]:
         inside = inside | (bits == choice)
@@ -51,7 +51,7 @@ def _in_list(component: ComponentType, choices: Sequence[np.ndarray], either_zer
 
 
 def _any_nan(component: ComponentType, choices: Sequence[np.ndarray]) -> np.ndarray:
-    """Return where one of the choices is NaN. Nothing promises the payload of a NaN (facts.md C16)."""
+    """Return where one of the choices is NaN. No specification defines the payload of a NaN (facts.md C16)."""
     return np.asarray(np.logical_or.reduce([is_nan(choice, component) for choice in choices]))
 
 
@@ -61,10 +61,10 @@ class Exact:
 
     Attributes:
         component: type of the elements.
-        bits: unsigned integers of the component's width, of any shape. A NaN stands for all NaNs, unless ``nan_bits``.
+        bits: unsigned integers of the component's width, of any shape. A NaN means any NaN, unless ``nan_bits``.
         either_zero: whether -0 and +0 are the same (facts.md C7: true unless SignedZeroInfNanPreserve, for computed floats).
-        proof: of computed floats whose sums do not round, else None.
-        nan_bits: whether a NaN stands for itself alone.
+        proof: why sums of computed floats do not round, else None.
+        nan_bits: whether a NaN means only itself.
     """
 
     KIND: ClassVar[str] = "exact"
@@ -82,7 +82,7 @@ class Exact:
 
     @property
     def choices(self) -> tuple[np.ndarray, ...]:
-        """Return the bits, as OneOf has them."""
+        """Return the bits as the only choice, like OneOf."""
         return (self.bits,)
 
     @property
@@ -98,7 +98,7 @@ class Exact:
         return _in_list(*listed)
 
     def part(self, where: np.ndarray) -> Exact:
-        """Return the elements for which ``where`` (bool, of the shape) holds, in one row: (1, 1, count). A proof of all is none of them."""
+        """Return the elements for which ``where`` (bool, of the same shape) holds, in one row: (1, 1, count), without the proof."""
         return replace(self, bits=self.bits[where].reshape(1, 1, -1), proof=None)
 
 
@@ -108,9 +108,9 @@ class OneOf:
 
     Attributes:
         component: type of the elements.
-        choices: bits, unsigned, all of one shape, the most usual first. A NaN stands for all NaNs.
-        either_zero: as of Exact.
-        free: where any bits at all are in the set, bool; None for nowhere.
+        choices: bits, unsigned, all of one shape, the most usual first. A NaN means any NaN.
+        either_zero: as in Exact.
+        free: for which elements any bits are in the set, bool; None for no element.
     """
 
     KIND: ClassVar[str] = "alternatives"
@@ -161,11 +161,11 @@ class Interval:
 
     Attributes:
         component: type of the elements.
-        bits: those nearest to the true value, unsigned.
-        low, high: the ends, inclusive, of the shape of ``bits``: float64 for floats, the integers that are read for integers.
+        bits: the bits nearest to the true value, unsigned.
+        low, high: the ends, inclusive, of the shape of ``bits``: float64 for floats, integers for integers.
         center: the true value, of the same type.
-        signed: how integers are read; None for floats.
-        envelope: of an interval that is the suite's policy; None where the specification itself gives the interval.
+        signed: whether integers are read as signed; None for floats.
+        envelope: the terms of the error bound, if the interval is the suite's policy; None if the specification gives the interval.
     """
 
     KIND: ClassVar[str] = "interval"
@@ -202,7 +202,7 @@ ValueSet = Exact | OneOf | Interval
 
 
 def includes(outer: ValueSet, inner: ValueSet) -> bool:
-    """Return whether ``outer`` has every value that ``inner`` has, element by element."""
+    """Tell whether ``outer`` has every value of ``inner``, element by element."""
     if outer.component is not inner.component or outer.shape != inner.shape:
         return False
     if isinstance(inner, Interval):
@@ -220,11 +220,10 @@ class Authority:
     """Why an expectation binds.
 
     Attributes:
-        requirement: id of the normative statement, for example ``KHR-MAD-04``; empty where no instruction of a specification made the
+        requirement: id of the normative statement, for example ``KHR-MAD-04``; empty if no instruction of a specification made the
             values (code that only moves them).
-        position: id of what this suite holds where the documents are ambiguous, and what is permitted depends on it; empty where nothing
-            of that kind decides.
-        quality: id of the position by which less is expected than is permitted; empty where the two are the same.
+        position: id of the position that decides what is permitted, if the specifications are ambiguous; empty if no position does.
+        quality: id of the position that makes the expected set smaller than the permitted set; empty if the two are the same.
     """
 
     requirement: str = ""
@@ -243,12 +242,12 @@ class Expectation:
     """The judgement of the elements of a store: two nested sets, and why they bind.
 
     Attributes:
-        permitted: what the specification lets an implementation give, with the positions that only choose between readings of a text
-            that does bind. A value outside of it is a failure.
-        expected: the part of it that all positions of the suite leave. A value of ``permitted`` alone is not a failure.
-        authority: what they rest on.
-        may_be_dropped: where the store is permitted to be dropped, bool, of the shape of the elements: memory keeps what it held, which is
-            not expected. None for nowhere.
+        permitted: values that the specification lets an implementation give, including positions that only choose between readings of a
+            binding text. A value outside of this set is a failure.
+        expected: the part of ``permitted`` that all positions of the suite leave. A value only in ``permitted`` is not a failure.
+        authority: why the two sets bind.
+        may_be_dropped: for which elements the store may be dropped, bool, of the shape of the elements. Memory then keeps its contents,
+            which is permitted but not expected. None for no element.
 
     Raises:
         GeneratorError: ``expected`` has values that are not permitted.
@@ -278,11 +277,11 @@ class Placed:
     Attributes:
         array: name of the array.
         offsets: int64 byte offsets from the start of the array, shape (instances, rows, columns).
-        expectation: of the same shape.
+        expectation: the expectation, of the same shape.
         what: the name of the stored value, for messages.
-        cells: where only some of a matrix's elements are written: instance, row and column of each, int64, (count, 3). ``offsets`` and
-            ``expectation`` have the shape (1, 1, count) then. None where all are.
-        matrix: (instances, rows, columns) of that matrix, None where ``cells`` is.
+        cells: instance, row and column of each element, int64, (count, 3), if only some of a matrix's elements are written. ``offsets`` and
+            ``expectation`` then have the shape (1, 1, count). None if all elements are written.
+        matrix: (instances, rows, columns) of that matrix; None if ``cells`` is None.
     """
 
     array: str
@@ -309,7 +308,7 @@ class Placed:
 
     @property
     def is_judged_by_two_sets(self) -> bool:
-        """Return whether more is permitted of some element than is expected."""
+        """Tell whether some element has permitted values that are not expected."""
         return self.permitted is not self.expected or self.expectation.may_be_dropped is not None
 
     def not_permitted(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -323,7 +322,7 @@ class Placed:
         return wrong if dropped is None else wrong & ~(dropped & (before == after))
 
     def not_expected(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Return which elements have a value that they may have, and should not, bool; parameters as of ``not_permitted``."""
+        """Return which elements have a value that they may have but should not, bool; parameters as for ``not_permitted``."""
         return np.asarray(~self.expected.contains(after) & ~self.not_permitted(before, after))
 
     def cell(self, at: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -334,7 +333,7 @@ class Placed:
         return instance, row, column
 
     def in_matrix(self, listed: np.ndarray) -> np.ndarray:
-        """Return ``listed``, of the shape of ``offsets``, where it belongs in the matrix, zero where the store writes nothing."""
+        """Return ``listed``, of the shape of ``offsets``, as a matrix, with zero for elements that the store does not write."""
         if self.cells is None or self.matrix is None:
             return listed
         whole = np.zeros(self.matrix, listed.dtype)
@@ -344,7 +343,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Expected:
-    """All elements that a dispatch writes. Where stores overlap in time, only the last one is listed. Bytes of output arrays that no
+    """All elements that a dispatch writes. If several stores write an element, only the last one is listed. Bytes of output arrays that no
     element covers keep their old contents."""
 
     placed: tuple[Placed, ...]

@@ -1,4 +1,4 @@
-"""The findings of a comparison, from the comparator to the reports. cts.journal.record has its form in the journal."""
+"""The findings of a comparison, from the comparator to the reports. cts.journal.record defines their form in the journal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Number = float | int | str
 
 @dataclass(frozen=True)
 class Bounds:
-    """The interval of allowed values that an element is not in: its ends, and the true value."""
+    """The interval that an element's value is outside of: its ends, and the true value."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ class EnvelopeBounds(Bounds):
         return f"{super().__str__()}, bound {self.bound:.3g}, S {self.magnitude:.6g}"
 
     def distance(self, got: Number) -> str:
-        """Return how far a value is from the true one, in words; nothing where that cannot be said."""
+        """Return how far a value is from the true value, in words; empty if there is no distance."""
         if self.bound <= 0 or isinstance(got, str):
             return ""
         return f", off by {abs(got - self.center) / self.bound:.3g} of the bound"
@@ -54,12 +54,13 @@ class WrongElement:
     """One element with a value that is not permitted.
 
     Attributes:
-        instance, row, column: where in the matrix. ``offset``: byte offset in the array.
+        instance, row, column: its place in the matrix.
+        offset: its byte offset in the array.
         component: the name of the type.
-        expected_bits, expected: allowed bits and their value; of an interval those nearest to the true value.
-        got_bits, got: what came back.
+        expected_bits, expected: allowed bits and their value; for an interval, the bits nearest to the true value.
+        got_bits, got: the bits and the value that came back.
         others: further allowed bits.
-        bounds: of an element that is judged by an interval, else None.
+        bounds: the interval, if the element is judged by one, else None.
     """
 
     instance: Count
@@ -105,17 +106,18 @@ class WrongElement:
 
 @dataclass(frozen=True)
 class FailingMatrix:
-    """The matrix that has wrong elements, as far as a report draws it.
+    """A matrix with wrong elements, as far as a report draws it.
 
     Attributes:
-        shape: rows and columns. ``component``: the name of the type.
+        shape: rows and columns.
+        component: the name of the type.
         wrong: the wrong elements of each row of the first wrong instance, as hexadecimal masks with bit 0 for column 0.
         expected, got: bits of that instance's first 4096 elements in hexadecimal, row by row.
-        instances: by number of a wrong instance, its masks.
+        instances: the masks of each wrong instance, by its number.
         instance_count: how many scope instances have the matrix.
 
     Raises:
-        ValueError: the parts do not fit each other. ``wrong``, ``expected``, ``got`` and ``instances`` may be left out together.
+        ValueError: the parts contradict each other. ``wrong``, ``expected``, ``got`` and ``instances`` may be left out together.
     """
 
     shape: tuple[Side, Side]
@@ -150,7 +152,7 @@ def bit_masks(masks: tuple[str, ...]) -> list[int]:
     """Return the masks of a matrix's rows as numbers.
 
     Raises:
-        ValueError: one is not hexadecimal.
+        ValueError: a mask is not hexadecimal.
     """
     if not _are_hexadecimal(masks):
         raise ValueError("a mask is not hexadecimal")
@@ -159,18 +161,19 @@ def bit_masks(masks: tuple[str, ...]) -> list[int]:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One way in which an outcome is not what it may or should be.
+    """One way in which an outcome is not permitted or not expected.
 
     Attributes:
         kind: what is wrong with the elements or bytes.
-        array: the array in memory. ``what``: the stored value; the place for bytes.
+        array: the array in memory.
+        what: the stored value; for bytes, their place.
         instance: the first scope instance with wrong elements.
-        count, total: wrong elements (bytes for padding and strays), and all, in all instances.
-        pattern: which ones, in words.
-        elements: the first wrong ones.
-        matrix: all of them, None for bytes.
+        count, total: how many elements (bytes for padding and strays) are wrong, and how many there are, in all instances.
+        pattern: which elements are wrong, in words.
+        elements: the first wrong elements.
+        matrix: the matrix with all wrong elements; None for bytes.
         grounds: why a computed float must have this one value, in words.
-        requirement, position: ids of what the expectation rests on; empty where bytes are concerned, or nothing has an id.
+        requirement, position: ids of the requirement and position of the expectation; empty for bytes, or if there are none.
     """
 
     kind: MismatchKind
@@ -206,11 +209,11 @@ class Match:
     """An explanation of a failure, or its relation to the expected values.
 
     Attributes:
-        id: of the glossary's entry; empty where there is none.
-        sentence: the entry's text, filled in.
+        id: the id of the glossary's entry; empty if there is none.
+        sentence: the entry's text with its parameters.
         fit: how much it explains.
-        explains, failing: how many failing elements of the case it explains, of how many; 0 of 0 where nobody counted.
-        equal: whether another match explains as much, so nothing tells which of them it is.
+        explains, failing: how many failing elements of the case it explains, and how many there are; 0 and 0 if they were not counted.
+        equal: whether another match explains as many elements, so the cause is not certain.
     """
 
     id: str
@@ -227,12 +230,12 @@ class Match:
 
     @property
     def key(self) -> tuple[str, str, Fit]:
-        """Return what is the same in every subcase that the match explains."""
+        """Return the parts that are the same in every subcase that the match explains."""
         return self.id, self.sentence, self.fit
 
 
 def explanations(matches: Sequence[Match]) -> tuple[str, ...]:
-    """Return a sentence for each match, with the failing elements that it explains; one for all that explain as much."""
+    """Return a sentence for each match, with the number of failing elements that it explains; one sentence for all equal matches."""
     equal = [match for match in matches if match.equal]
     if not equal:
         return tuple(f"{match.text}{_share(match)}" for match in matches)
@@ -247,14 +250,14 @@ def _share(match: Match) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """A mismatch of a case, as the journal keeps it.
+    """A mismatch of a case, in the form of the journal.
 
     Attributes:
         subcase: the name of the subcase.
         mismatch: what the comparator found.
-        matches: what explains it.
-        tensor: how the matrix is in a tensor, where tensor addressing moves it.
-        unreadable: why elements of a journal are left out, where they make no sense; else empty.
+        matches: explanations of it.
+        tensor: which element of a tensor is which element of the matrix, if tensor addressing moves it.
+        unreadable: why malformed elements of a journal are left out; else empty.
     """
 
     subcase: str
@@ -265,7 +268,7 @@ class Failure:
 
     @property
     def brief(self) -> Failure:
-        """Return the failure without the parts that grow with the matrix: a broken driver makes gigabytes of that."""
+        """Return the failure without the parts that grow with the matrix: with a broken driver they would be gigabytes."""
         mismatch = self.mismatch
         matrix = None if mismatch.matrix is None else FailingMatrix(mismatch.matrix.shape, mismatch.matrix.component)
         return replace(self, mismatch=replace(mismatch, elements=(), matrix=matrix), tensor=None)

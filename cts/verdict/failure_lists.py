@@ -1,10 +1,10 @@
-"""Known failures as Mesa's continuous integration keeps them: the files that deqp-runner reads.
+"""Known failures in the format of Mesa's continuous integration: the files that deqp-runner reads.
 
 A list of failures, ``NAME-fails.txt``, has a line for each case: its name, a comma, and a word for how it ends (``Fail``, ``Crash``).
 The text after a second comma is ignored. Lists of flakes and of cases to skip, ``NAME-flakes.txt`` and ``NAME-skips.txt``, have a regular
-expression for each line, which may match anywhere in a name. Empty lines and lines that begin with ``#`` mean nothing in all three.
+expression in each line, which may match anywhere in a name. All three ignore empty lines and lines that begin with ``#``.
 
-Ids of cases have neither commas nor spaces, so they are names as they are. In regular expressions their brackets and points are escaped.
+Ids of cases have neither commas nor spaces, so they need no change as names. In regular expressions, escape their brackets and points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from generators.casebook import Casebook, find_case
 from generators.errors import CasebookError, CtsError
 
 FAILS, FLAKES, SKIPS = "-fails.txt", "-flakes.txt", "-skips.txt"
-"""How the names of the files end."""
+"""The ends of the files' names."""
 
 _ENDS: Mapping[str, tuple[Verdict, ...]] = {
     "Fail": (Verdict.FAIL,),
@@ -35,7 +35,7 @@ _ENDS: Mapping[str, tuple[Verdict, ...]] = {
     "Missing": (),
     "UnexpectedPass": (),
 }
-"""By the words of deqp-runner, how a case may end. Those with nothing are in results and say that the case is not known to fail."""
+"""How a case may end, by the words of deqp-runner. A word without verdicts occurs in results of cases that are not known to fail."""
 
 _IMPROVED = re.compile(r"UnexpectedImprovement\((\w+)\)")
 
@@ -48,7 +48,7 @@ STATUS: Mapping[Verdict, str] = {
 """The word for a verdict that a list of failures may have."""
 
 MOST_BYTES = 1 << 26
-"""Of a file: half a million lines."""
+"""The largest size of a file, enough for half a million lines."""
 
 
 class ListError(CtsError):
@@ -60,9 +60,9 @@ class Listed:
     """A line of a list of failures.
 
     Attributes:
-        id: of the case, as the suite writes it.
-        status: how the case ends, in deqp-runner's words.
-        line: number of the line, from 1 up.
+        id: the id of the case, as the suite writes it.
+        status: deqp-runner's word for how the case ends.
+        line: the number of the line, from 1.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Listed:
 
 
 def ends_of(status: str) -> tuple[Verdict, ...]:
-    """Return the verdicts that a word of deqp-runner stands for. Of a changed result it is the one that came back.
+    """Return the verdicts that a word of deqp-runner means. For a changed result, this is the verdict of the new result.
 
     Raises:
         KeyError: there is no such word.
@@ -90,8 +90,8 @@ class FailureList:
     """A list of failures. Picklable.
 
     Attributes:
-        name: of the file.
-        cases: verdicts that each listed case may have, by id. Cases that the list does not say to fail are not there.
+        name: the name of the file.
+        cases: the verdicts that each listed case may have, by id. Cases that do not fail according to the list are missing.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Expressions:
     """A list of flakes, or of cases to skip. Picklable.
 
     Attributes:
-        name: of the file.
+        name: the name of the file.
         patterns: its regular expressions.
     """
 
@@ -123,7 +123,7 @@ def read_fails(path: Path, casebook: Casebook) -> FailureList:
     """Read a list of failures, for example ``NAME-fails.txt``, or the ``failures.csv`` of deqp-runner.
 
     Raises:
-        ListError: the file cannot be read, a line is not a name and a word, two lines are of one case, or there is no such case.
+        ListError: the file cannot be read, a line is not a name and a word, two lines name one case, or there is no such case.
     """
     cases: dict[str, tuple[Verdict, ...]] = {}
     places: dict[str, int] = {}
@@ -141,7 +141,7 @@ def read_fails(path: Path, casebook: Casebook) -> FailureList:
 
 
 def listed_lines(path: Path) -> list[Listed]:
-    """Return the lines of a list of failures, without asking whether there are such cases.
+    """Return the lines of a list of failures, without a check that their cases exist.
 
     Raises:
         ListError: the file cannot be read, or a line is not a name and a word.
@@ -177,12 +177,12 @@ def read_expressions(path: Path) -> Expressions:
 
 
 def expression(id_: str) -> str:
-    """Return the regular expression that matches one id and no other, in the syntax of Python and of Rust."""
+    """Return the regular expression that matches exactly one id, in a syntax that Python and Rust share."""
     return f"^{re.escape(id_)}$"
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """Return the lines that mean something, with their numbers."""
+    """Return the lines that are neither empty nor comments, with their numbers."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)

@@ -1,6 +1,6 @@
 """Known failures of a driver, from ``golden/known_failures/*.yaml``. docs/known_failures.md has the schema.
 
-A known failure changes the verdict of a case, and neither whether the case runs nor in which tier it is.
+A known failure changes only the verdict of a case: it leaves out no case, and moves none to another tier.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from generators.errors import CasebookError
 FOLDER = Path("golden", "known_failures")
 
 FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR})
-"""Verdicts that may be known of a driver."""
+"""Verdicts that a known failure may have."""
 
 _COSTLY = frozenset({Verdict.DEVICE_LOST, Verdict.TIMEOUT})
 """Verdicts in a list of failures whose cases can harm other cases that run beside them."""
@@ -40,9 +40,9 @@ class Selector:
     """Cases of one family.
 
     Attributes:
-        id: of the only case; empty where ``when`` says which.
-        when: name of a parameter -> patterns of labels, one of which each case has; ``*`` stands for any characters. A case that does not
-            have the parameter meets no pattern. Empty for all cases.
+        id: the id of the only case; empty if ``when`` selects cases.
+        when: name of a parameter -> patterns of labels, one of which a selected case has; ``*`` matches any characters. A case that does
+            not have the parameter matches no pattern. Empty for all cases.
     """
 
     family: str
@@ -50,7 +50,7 @@ class Selector:
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def selects(self, case: Case) -> bool:
-        """Tell whether a case is one of them."""
+        """Tell whether a case is selected."""
         if self.id:
             return case.id == self.id
         if case.family != self.family:
@@ -65,17 +65,17 @@ class KnownFailure:
 
     Attributes:
         id: names it in results.
-        since, until: the first and the last version of the driver that have it; empty where that is not known.
-        selectors: of the cases that show it.
-        ends: codes with which such a case may end, or their beginnings; ``pass`` where only some of the cases fail.
-        defects: ids of defects (cts/defects/glossary.yaml), of which the diagnosis of a wrong value must name one; empty for any value.
-        front_end: the only one whose modules show it; None where both do.
-        what: what the driver does, one line.
-        evidence: how we know whose fault it is, one line.
+        since, until: the first and the last version of the driver that have it; empty if not known.
+        selectors: select the cases that show it.
+        ends: codes with which such a case may end, or their beginnings; includes ``pass`` if only some of the cases fail.
+        defects: ids of defects (cts/defects/glossary.yaml): the diagnosis of a wrong value must name one of them. Empty for any value.
+        front_end: the only front end whose modules show it; None if both do.
+        what: what the driver does, in one line.
+        evidence: how we know whose fault it is, in one line.
         smallest: ids of the smallest cases that show it.
-        seen: the driver and its version as the findings' page names them.
-        link: of a report to the driver's authors; empty if there is none.
-        limit: seconds after which a step of such a case has taken too long; None for the limit of the run.
+        seen: the driver and its version, as docs/findings.md names them.
+        link: a link to a report to the driver's authors; empty if there is none.
+        limit: the time limit in seconds for a step of such a case; None for the limit of the run.
         place: file, line and key.
     """
 
@@ -99,12 +99,12 @@ class KnownFailure:
         return any(selector.selects(case) for selector in self.selectors)
 
     def concerns(self, version: Version) -> bool:
-        """Tell whether a version of the driver has it. Of what is not known, it has everything."""
+        """Tell whether a version of the driver has it. A version that is not known has every failure."""
         return not version or ((not self.since or self.since <= version) and (not self.until or version <= self.until))
 
     @property
     def costs_the_device(self) -> bool:
-        """Tell whether a case that shows it may lose the device or not come to its end, which can harm what runs beside it or later."""
+        """Tell whether a case that shows it may lose the device or never finish, which can harm shaders that run beside it or later."""
         costly = (Code.DEVICE_LOST.of(), Code.TIMEOUT.of("dispatch"))
         return any(is_within(end, code) or is_within(code, end) for end in self.ends for code in costly)
 
@@ -120,12 +120,14 @@ class KnownFailure:
 
 @dataclass(frozen=True)
 class KnownFailures:
-    """Those of one driver. Picklable.
+    """The known failures of one driver. Picklable.
 
     Attributes:
-        file: name of the file in golden/known_failures; empty where there is none, or none is wanted.
-        entries: in the order of the files, only those that concern the version of the driver.
-        lists: of failures. ``flakes``: of cases that may fail or pass. ``skips``: of cases that are not judged.
+        file: the name of the file in golden/known_failures; empty if there is none, or none is wanted.
+        entries: the entries that concern the version of the driver, in the order of the files.
+        lists: lists of failures.
+        flakes: lists of cases that may fail or pass.
+        skips: lists of cases that are not judged.
         others: names of further files with entries.
     """
 
@@ -154,17 +156,17 @@ class KnownFailures:
         return {name: tuple(one for one in self.entries if any(name == each.family for each in one.selectors)) for name in families}
 
     def entries_of(self, case: Case, front_end: str) -> list[KnownFailure]:
-        """Return those that a case shows with a front end."""
+        """Return the entries that a case shows with a front end."""
         entries = self._by_family.get(case.family, ())
         return [entry for entry in entries if entry.front_end in (None, front_end) and entry.selects(case)]
 
     def costs_the_device(self, case: Case, front_end: str) -> bool:
-        """Tell whether a case is known to cost the device."""
+        """Tell whether a case is known to lose or harm the device."""
         listed = (verdict for one in self.lists for verdict in one.cases.get(case.id, ()))
         return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
 
     def effort(self, case: Case, front_end: str, budget: Budget) -> Effort:
-        """Return the budget for explaining a failure of a case: known failures that name no defect hold for any value."""
+        """Return the effort to explain a failure of a case: a known failure that names no defect needs no diagnosis."""
         entries = self.entries_of(case, front_end)
         foreseen = tuple(id_ for entry in entries for id_ in entry.defects)
         decided = tuple(end for entry in entries if not entry.defects for end in entry.ends)
@@ -172,10 +174,10 @@ class KnownFailures:
         return Effort(foreseen, decided, budget, min(limits, default=None))
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
-        """Return a result with the verdict that it has where the driver's failures are known.
+        """Return a result with its verdict changed according to the known failures.
 
-        A case that failed as an entry says is a ``known_fail``; one that passed, although every entry that names it says that it fails, is
-        an ``unexpected_pass``. Whatever else happened stays as it is.
+        A case that failed as an entry says is a ``known_fail``. A case that passed, although every entry that names it says that it fails,
+        is an ``unexpected_pass``. Every other result stays unchanged.
         """
         passed = result.verdict in (Verdict.PASS, Verdict.QUALITY_WARNING)
         if not passed and result.verdict not in FAILING:
@@ -184,7 +186,7 @@ class KnownFailures:
         return judged if judged.verdict is Verdict.KNOWN_FAIL else self._by_lists(judged, result, passed)
 
     def _by_lists(self, judged: CaseResult, result: CaseResult, passed: bool) -> CaseResult:
-        """Return what the lists make of a result, of which the entries made ``judged``."""
+        """Apply the lists to a result; ``judged`` is the result after the entries were applied."""
         flakes = next((one for one in self.flakes if one.match(result.id)), None)
         if passed:
             listed = next((one for one in self.lists if result.id in one.cases), None)
@@ -240,7 +242,7 @@ class File:
 
     Attributes:
         driver: how the name of the driver begins in results; the version follows.
-        entries: all of them.
+        entries: all entries.
     """
 
     path: Path
@@ -248,7 +250,7 @@ class File:
     entries: tuple[KnownFailure, ...]
 
     def version(self, driver: str) -> Version | None:
-        """Return the version of a driver, as results name it; empty where it has none, and None where the file is of another driver."""
+        """Return the version from a driver's name in results; empty if it has none, and None if the file is for another driver."""
         if driver != self.driver and not driver.startswith(f"{self.driver} "):
             return None
         found = _VERSION.match(driver[len(self.driver) :].strip())
@@ -263,7 +265,7 @@ def known_failures(root: Path, casebook: Casebook, driver: str) -> KnownFailures
         driver: its name and version as results have them.
 
     Raises:
-        CasebookError: a file is malformed, names what the casebook does not have, or two files are of this driver.
+        CasebookError: a file is malformed, names something that the casebook does not have, or two files are for this driver.
     """
     found = NONE_KNOWN
     for path in _paths(root):
@@ -279,16 +281,16 @@ def known_failures(root: Path, casebook: Casebook, driver: str) -> KnownFailures
 
 
 def with_files(known: KnownFailures, paths: Sequence[Path], casebook: Casebook, driver: str) -> KnownFailures:
-    """Return known failures together with those of further files: YAML of the same schema, or the lists of deqp-runner.
+    """Return known failures together with the failures of further files: YAML of the same schema, or lists of deqp-runner.
 
     Args:
-        known: those of golden/known_failures.
-        paths: of the files. Their names give their kinds.
-        driver: its name and version as results have them.
+        known: the failures of golden/known_failures.
+        paths: the paths of the files. Their names give their kinds.
+        driver: the driver's name and version, as in results.
 
     Raises:
         CasebookError: a YAML file is malformed.
-        ListError: another file is, or is of another driver, or its name does not say what it is.
+        ListError: a list is malformed, a file is for another driver, or its name does not give its kind.
     """
     for path in paths:
         if path.name.endswith((FAILS, ".csv")):

@@ -1,4 +1,4 @@
-"""Which elements of a matrix are wrong, in words: all, whole rows, whole columns, a quadrant, one instance …"""
+"""Describes in words which elements of a matrix are wrong: all, whole rows, whole columns, a quadrant, one instance …"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from generators.program.program import Program, Subcase
 from generators.types import StorageClass
 
 _PART = 1 << 18
-"""Bytes of the pattern that are computed at a time; the computation takes many times their memory."""
+"""How many bytes of the pattern are computed at a time; the computation needs many times as much memory."""
 
 
 def background(length: int) -> np.ndarray:
@@ -38,8 +38,8 @@ def _pattern(start: int, length: int) -> np.ndarray:
 
 
 def poison(allowed: ValueSet) -> np.ndarray:
-    """Return bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
-    interval is so wide that it holds the complement.
+    """Return bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) if an
+    interval is so wide that it contains the complement.
 
     Raises:
         GeneratorError: every value of an element is allowed, so it cannot be judged.
@@ -60,13 +60,13 @@ def poison(allowed: ValueSet) -> np.ndarray:
 
 
 def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> dict[str, np.ndarray]:
-    """Return what each array that is a buffer holds before the dispatch.
+    """Return the contents of each array that is a buffer before the dispatch.
 
-    Input and inout arrays have the subcase's data. Output arrays are poison: where an element is expected, bits that it must not
-    have, so one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.
+    Input and inout arrays have the subcase's data. Output arrays are poison. An expected element gets bits that it must not have, so a
+    missing write cannot look like a right one. All other bytes get a fixed pattern.
 
     Returns:
-        uint8 arrays of ``Array.bytes`` by name; not to be written.
+        uint8 arrays of ``Array.bytes`` by name; do not write to them.
     """
     contents: dict[str, np.ndarray] = {}
     for array in program.arrays:

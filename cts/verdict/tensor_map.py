@@ -1,4 +1,4 @@
-"""Which element of a matrix is which element of a tensor, as a picture needs it and the journal holds it."""
+"""Which element of a matrix is which element of a tensor, for pictures and for the journal."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ NOWHERE = -1
 
 
 class PartsDiffer(ValueError):
-    """The parts of a tensor's map do not fit each other."""
+    """The parts of a tensor's map contradict each other."""
 
 
 @dataclass(frozen=True)
 class TensorMap:
     """One tensor load or store of one scope instance. Tuples have an entry for each dimension of the layout, or for each element of the
-    matrix row by row.
+    matrix, row by row. Numbers of elements count with the last dimension innermost.
 
     Attributes:
-        access: what it does. ``matrix``, ``array``: names.
-        instance: the scope instance. ``shape``: rows and columns.
-        dimensions, offset, span, block_size: of the layout. ``clamp``: its mode's name.
-        in_slice: by element, its number in the slice; NOWHERE where the view's clip window leaves the element out.
-        in_tensor: by element, the number of the tensor's element, both counted with the last dimension innermost; NOWHERE where there is
-            none, as a load takes the clamp value or a store discards the element.
+        access: whether it loads or stores.
+        matrix, array: the names of the matrix and the array.
+        instance: the scope instance.
+        shape: rows and columns.
+        dimensions, offset, span, block_size: the state of the layout.
+        clamp: the name of the layout's clamp mode.
+        in_slice: for each element, its number in the slice; NOWHERE if the view's clip window leaves the element out.
+        in_tensor: for each element, the number of the tensor's element; NOWHERE if there is none, because a load takes the clamp value or a
+            store discards the element.
 
     Raises:
-        PartsDiffer: the tuples do not fit each other.
+        PartsDiffer: the tuples contradict each other.
     """
 
     access: Literal["load", "store"]

@@ -1,4 +1,4 @@
-"""Verdicts, and the result of one judged case. cts.journal.record has its form in the journal."""
+"""Verdicts, and the result of one judged case. cts.journal.record defines its form in the journal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cts.verdict.sizes import Count, Ordinal, Seconds
 
 
 class Verdict(enum.StrEnum):
-    """The result of a case. ``error`` is the suite's own fault; the others speak of the device.
+    """The result of a case. ``error`` is the suite's own fault; the other verdicts are about the device.
 
-    ``quality_warning`` is a case with values that the specification permits and this suite does not expect, and with no others wrong.
-    ``resource_error`` is a device out of memory, also alone; ``flaky`` is a case whose runs alone disagree.
-    ``known_fail`` is a failure that golden/known_failures lists for the driver; ``unexpected_pass`` is a pass where it lists a failure.
+    ``quality_warning``: some values are permitted by the specification but not expected by this suite, and no others are wrong.
+    ``resource_error``: the device is out of memory, also alone. ``flaky``: two runs alone disagree.
+    ``known_fail``: golden/known_failures lists this failure for the driver. ``unexpected_pass``: a pass, although a failure is listed.
     """
 
     PASS = "pass"
@@ -56,27 +56,29 @@ class CaseResult:
     """The result of a case: one line of ``results.jsonl``.
 
     Attributes:
-        id, family: of the case. ``tier``: the tier of the run that selected it.
-        verdict: one of Verdict. ``reason``: one line; empty on pass.
-        message: the whole explanation of a failure, several lines; on pass what the device chose where a choice is told, mostly empty.
-        device, driver, front_end: what judged it.
+        id, family: the case's id and family.
+        tier: the tier of the run that selected it.
+        verdict: one of Verdict.
+        reason: one line; empty on pass.
+        message: the whole explanation of a failure, in several lines. On pass it is mostly empty, or says what the device chose.
+        device, driver, front_end: the device, driver and front end that were judged.
         requirements: ids that the case covers.
         subcases: how many dispatches ran.
-        seconds: wall time of the case: total, and by step (``emit``, ``expect``, ``device``, ``compare``, and what the device
-            tells of itself, for example ``pipeline``).
-        policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
-        failures: of a failed case, what is not permitted, in the order of its subcases; of a quality warning, what is permitted and not
-            expected.
-        positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
-        step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
-        attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
-        tries: what happened each time that the case ran, oldest first; empty where it ran once.
-        known: id of the known failure that explains the verdict; empty where none does.
-        parameters: name -> label of each parameter that the case has; empty in journals of older versions of the suite, and where the
+        seconds: wall time of the case: in all, and by step (``emit``, ``expect``, ``device``, ``compare``, and steps that the device
+            reports, for example ``pipeline``).
+        policy: why the verdict depends on a policy of the suite; empty if it depends only on the specification.
+        failures: for a failed case, the mismatches that are not permitted, in the order of its subcases; for a quality warning, those that
+            are permitted but not expected.
+        positions: ids of the positions on which verdicts of the family depend.
+        step: the step in which the device failed, by the name of a cts.devices.device.Step; empty if no step failed.
+        attempt: the number of the judgement, from 1, if ``--repeat`` asks for several.
+        tries: what happened each time that the case ran, oldest first; empty if it ran once.
+        known: the id of the known failure that explains the verdict; empty if none does.
+        parameters: name -> label of each parameter that the case has; empty in journals of older versions of the suite, and if the
             process that judged the case died.
-        unit: which of several devices of one run judged it: its number from 0 up, a colon, and what ``--device`` takes; empty where the
-            run has one device.
-        code: what ``reason`` says, for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
+        unit: which of several devices of one run judged it: its number from 0, a colon, and its ``--device`` argument; empty if the run
+            has one device.
+        code: ``reason`` for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
     """
 
     id: str
@@ -105,12 +107,12 @@ class CaseResult:
 
     @property
     def defects(self) -> tuple[str, ...]:
-        """Return the ids of what explains the first failing array that anything explains."""
+        """Return the ids of the defects that explain a failing array: the first array that has an explanation."""
         first = next((failure.matches for failure in self.failures if failure.matches), ())
         return tuple(dict.fromkeys(match.id for match in first if match.id))
 
     def __post_init__(self) -> None:
-        # The messages of drivers and validation layers may contain anything: from here on, nothing of it can steer a terminal or break a
+        # Messages of drivers and validation layers may contain anything. Here they lose everything that can control a terminal or break a
         # file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))

@@ -1,4 +1,4 @@
-"""The options by which verbs choose among the cases of a tier."""
+"""The options that choose among the cases of a tier."""
 
 from __future__ import annotations
 

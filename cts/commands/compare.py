@@ -2,10 +2,11 @@
 and slower cases.
 
 A regression is a case that fails (fail, crash, timeout, device_lost, flaky, error) and did not fail in the first run: it passed, was a
-known failure (known_fail), was not supported, ran out of memory, or was not judged. Where device and front end are the same, a case that
-passed and is not_supported is also one. A case that fails in both runs is none, and neither is an unexpected_pass.
+known failure (known_fail), was not supported, ran out of memory, or was not judged. If device and front end are the same, a case that
+passed and is now not_supported is also a regression. A case that fails in both runs is not a regression, and neither is an
+unexpected_pass.
 
-Exit code 0 without regressions, 1 with one, 2 if a journal cannot be read or has no case in common with A.
+The exit code is 0 without regressions, 1 with one, and 2 if a journal cannot be read or has no case in common with A.
 """
 
 from __future__ import annotations

@@ -13,18 +13,20 @@ from generators.errors import CtsError
 
 
 def root(options: argparse.Namespace) -> Path:
-    """Return the checkout that ``--root`` names; without it the nearest. Raises: CtsError: ``--root`` does not name a checkout, or there is
-    none.
+    """Return the checkout that ``--root`` names, or the nearest one.
+
+    Raises:
+        CtsError: ``--root`` does not name a checkout, or there is none.
     """
     given: Path | None = options.root
     return find_root(Path.cwd().resolve()) if given is None else checked_root(given.resolve())
 
 
 def checkout(options: argparse.Namespace) -> Path:
-    """Return the checkout that ``--root`` names, or the nearest, to write to it.
+    """Return a checkout that may be changed: the one that ``--root`` names, or the nearest one.
 
     Raises:
-        CtsError: there is none; the files of an installed wheel must not be changed.
+        CtsError: there is no checkout; the files of an installed wheel must not be changed.
     """
     folder = root(options)
     if folder == INSTALLED:

@@ -1,6 +1,6 @@
-"""Brings lists of known failures up to date with the results of a run, and says what changed and why.
+"""Updates lists of known failures with the results of a run, and says what changed and why.
 
-Comments and the order of lines stay. Lines of cases that the run did not judge stay as well.
+Comments, the order of lines, and lines of cases that the run did not judge stay as they are.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class LineChange:
     """A change of one line.
 
     Attributes:
-        id: of the case.
-        before, after: the word of the line; empty where there is none.
+        id: the id of the case.
+        before, after: the word of the line; empty if there is no line.
         why: see Why.
         code: as in CaseResult; empty on a pass.
     """
@@ -49,7 +49,8 @@ class Update:
     Attributes:
         text: the whole file.
         changes: added, changed and removed lines, in this order, each ordered by id.
-        kept: how many lines stay because the run confirmed them. ``unjudged``: because it did not judge their cases.
+        kept: how many lines stay because the run confirmed them.
+        unjudged: how many lines stay because the run did not judge their cases.
     """
 
     text: str
@@ -59,9 +60,9 @@ class Update:
 
 
 def failing_status(outline: Outline) -> str:
-    """Return the word with which a result belongs in a list of failures; empty where it does not belong there.
+    """Return the word for a result in a list of failures; empty if the result does not belong there.
 
-    A known failure belongs there with its verdict without the list: its code says so.
+    The word for a known failure is its verdict without the list, which follows from its code.
     """
     verdict = outline.verdict
     if verdict is Verdict.KNOWN_FAIL:
@@ -74,7 +75,7 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
     """Return a list of failures updated with the results of a run.
 
     Args:
-        text: of the file; empty for a new one.
+        text: the text of the file; empty for a new one.
         listed: the lines of the file.
         judged: the cases of the run, by id.
         covered: names of the known failures that other files explain; their cases are not added.
@@ -111,11 +112,11 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
 
 
 def update_flakes(text: str, matched: Iterable[str], judged: Mapping[str, Outline]) -> Update:
-    """Return a list of flakes with those that a run has found. A flake is never removed: a pass proves nothing of it.
+    """Return a list of flakes with the flakes that a run found added. A flake is never removed: a pass proves nothing about it.
 
     Args:
-        text: of the file; empty for a new one.
-        matched: ids of the cases that an expression of the file matches already.
+        text: the text of the file; empty for a new one.
+        matched: ids of the cases that an expression of the file already matches.
         judged: the cases of the run, by id.
     """
     there = set(matched)

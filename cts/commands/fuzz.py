@@ -87,11 +87,11 @@ class _Run:
 
     @property
     def of(self) -> Subject:
-        """Return what is drawn."""
+        """Return the subject of the draws."""
         return SUBJECTS[self.subject]
 
     def again(self, index: int, device: str = "") -> str:
-        """Return the command that runs one draw, on the device that was asked for unless another is named."""
+        """Return the command that runs one draw, on ``device``, or by default on the device of this search."""
         place = device or shlex.quote(self.settings.spec.selector)
         return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device {place}"
 
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
     holder = open_holder(settings)
     fuzzer = Fuzzer(seed, holder, settings.front_end, options.known, SUBJECTS[subject])
     progress = _Progress(SUBJECTS[subject], count, most, quiet=options.json)
-    # Even if the search ends early, its findings are shown: it may have taken hours.
+    # Show the findings even if the search ends early: it may have taken hours.
     tally, stopped, interrupt = Tally(), None, None
     try:
         try:
@@ -156,7 +156,7 @@ def _untested(asked: _Run, tally: Tally) -> str:
 
 
 def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) -> tuple[list[Difference], CtsError | None]:
-    """Return the simplest draws that fail in the same way, as far as an interrupt leaves time; and what else ended the search."""
+    """Return the simplest draws that fail in the same way, and the error that ended the search. An interrupt ends the shrinking."""
     best = list(found)
     for place, one in enumerate(found):
         try:
@@ -164,7 +164,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
             for best[place] in fuzzer.shrink(one):
                 progress.shrinking(best[place])
         except KeyboardInterrupt:
-            # This also holds for the remaining draws: an impatient user need not interrupt each.
+            # Do not shrink the remaining draws either: the user need not interrupt each.
             progress.announce(f"draw {one.index}: interrupted, not all simpler programs were tried")
             break
         except CtsError as error:
@@ -173,7 +173,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
 
 
 def _check(reports: Path | None) -> None:
-    """Check that folders can be written there, before a search whose findings would be lost."""
+    """Check that folders can be written in ``reports`` before the search: otherwise its findings would be lost."""
     if reports is None:
         return
     try:
@@ -192,7 +192,7 @@ def _whole(option: str, text: str) -> int:
 
 
 class _Progress:
-    """A line that is rewritten on a terminal, and one now and then in a log; on standard error."""
+    """Progress on standard error: one line that is rewritten on a terminal, and an occasional line in a log."""
 
     def __init__(self, subject: Subject, count: int, most: int, quiet: bool) -> None:
         self._subject = subject
@@ -202,7 +202,7 @@ class _Progress:
         self._announced = 0
 
     def show(self, tally: Tally) -> None:
-        """Show where the run is, and which draws differ."""
+        """Show how far the run is, and which draws differ."""
         for one in tally.differences[self._announced : self._most]:
             self.announce(f"draw {one.index}: {one.verdict}: {one.message.splitlines()[0]}")
         self._announced = len(tally.differences)
@@ -249,7 +249,7 @@ def _name(asked: _Run, index: int) -> str:
 
 
 def _written(asked: _Run, fuzzer: Fuzzer, found: Difference) -> Path | None:
-    """Write the folder of a draw that differs; return None where none is asked for, or it cannot be written."""
+    """Write the folder of a draw that differs; return None if no folder is asked for, or it cannot be written."""
     if asked.reports is None:
         return None
     folder = asked.reports / f"{asked.subject}-{asked.seed}-{found.index}"
@@ -286,7 +286,7 @@ def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], f
     for one, folder in zip(found, folders, strict=True):
         name = _name(asked, one.index)
         if one.addressing in shown:
-            # One defect often makes many draws differ, and shrinks them all to this.
+            # One defect often makes many draws differ, and all of them shrink to this program.
             print(f"{name}: {one.verdict}, shrunk to the same program as {shown[one.addressing]}")
         else:
             shown[one.addressing] = name

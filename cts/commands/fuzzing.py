@@ -30,10 +30,10 @@ from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.program import Program
 
 MOST_STEPS = 3000
-"""Candidates that shrinking tries at most."""
+"""The most candidates that shrinking tries."""
 
 MOST_FORMS = 1000
-"""Forms of draws in which a defect is looked for: many times the number needed to find all defects."""
+"""How many forms of draws are searched for a defect: many times the number needed to find all defects."""
 
 Draw = Callable[[int, int], Any]
 """Draws a program as data, from a seed and the number of the draw."""
@@ -41,15 +41,15 @@ Draw = Callable[[int, int], Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """What is drawn: an object that has ``form``, what decides its module.
+    """How objects of one kind are drawn, written and shrunk. The ``form`` of an object decides its module.
 
     Attributes:
-        draw: draws one.
+        draw: draws an object.
         write: writes the program of its form, with its operands.
         data: draws its inputs for the program, from a seed.
-        simpler: yields simpler ones.
-        size: what shrinking makes less.
-        describe: says it in lines.
+        simpler: yields simpler objects.
+        size: its size, which shrinking reduces.
+        describe: describes it in lines.
         draws_per_form: how many draws share a form.
     """
 
@@ -101,10 +101,10 @@ class Difference:
     """A draw whose results on the device differ from the reference model.
 
     Attributes:
-        index: of the draw.
-        verdict: ``fail`` where memory differs, else the device's failure (see DeviceFailure).
+        index: the number of the draw.
+        verdict: ``fail`` if memory differs, else the device's failure (see DeviceFailure).
         message: what differs, in lines.
-        addressing: the draw, or what shrinking made of it.
+        addressing: the draw, or the simpler draw that shrinking found.
     """
 
     index: int
@@ -119,10 +119,10 @@ class Tally:
 
     Attributes:
         judged: draws that were run.
-        known: judged draws that differ just as a known defect does.
-        left_out: draws that were not run: a known defect makes them undefined.
-        unsupported: draws not run, by what the device lacks.
-        differences: those that differ otherwise.
+        known: judged draws that differ exactly as a known defect makes them.
+        left_out: draws that were not run because a known defect makes them undefined.
+        unsupported: draws that were not run, by the feature that the device lacks.
+        differences: draws that differ in other ways.
     """
 
     judged: int = 0
@@ -153,12 +153,12 @@ class Fuzzer:
     """Judges draws.
 
     Args:
-        seed: of the data; a draw and all that it shrinks to have data of one generator.
-        holder: of the device.
+        seed: the seed of the data. The data of a draw, and of all programs that it shrinks to, come from one generator.
+        holder: the holder of the device.
         front_end: which reading of the programs the device gets.
-        known: ids of defects (cts/defects/glossary.yaml). A draw that differs just as such a defect makes it differ is counted and not
-            reported; one that the defect makes undefined is not run.
-        subject: what is drawn.
+        known: ids of defects (cts/defects/glossary.yaml). A draw that differs exactly as such a defect makes it is counted and not
+            reported; a draw that the defect makes undefined is not run.
+        subject: the subject of the draws.
     """
 
     def __init__(
@@ -171,14 +171,13 @@ class Fuzzer:
         self._front_end = front_end
 
     def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[Tally]:
-        """Judge ``count`` draws from ``first`` on, until ``most`` of them differ; yield the same tally at first and after each module's
-        draws.
+        """Judge ``count`` draws from ``first`` on, until ``most`` of them differ. Yield one tally at the start and again after each module.
 
         Raises:
-            GeneratorError: a draw is not defined, which is the suite's own defect.
+            GeneratorError: a draw is not defined, which is a defect of the suite.
         """
         tally = Tally()
-        # The caller has the tally before anything can fail.
+        # Give the caller the tally before anything can fail.
         yield tally
         drawn = ((index, draw(self._seed, index)) for index in range(first, first + count))
         for form, group in groupby(drawn, key=lambda pair: pair[1].form):
@@ -195,7 +194,7 @@ class Fuzzer:
         return device
 
     def arrange(self, index: int, addressing: Any, program: Program | None = None) -> Arrangement:
-        """Return one draw's data, expected results and dispatch; of ``program``, where its form has one already.
+        """Return one draw's data, expected results and dispatch, for ``program`` if its form already has a program.
 
         Raises:
             GeneratorError: the specification leaves its outcome undefined.
@@ -208,7 +207,7 @@ class Fuzzer:
         return Arrangement((case,), (want,), (before,), (dispatch(one, case, before),), (one,))
 
     def shrink(self, difference: Difference) -> Iterator[Difference]:
-        """Yield ever simpler draws that fail in the same way; where there is none, nothing."""
+        """Yield ever simpler draws that fail in the same way; nothing if there are none."""
         best, tried = difference, 0
         improved = True
         while improved and tried < MOST_STEPS:
@@ -297,7 +296,7 @@ def check_known(draw: Draw, seed: int, known: Sequence[str], subject: Subject = 
     """Check that ids name defects that the draws can have: any other id would match nothing.
 
     Raises:
-        CtsError: one is not.
+        CtsError: an id does not name such a defect.
     """
     found: set[str] = set()
     for id_ in known:

@@ -36,10 +36,12 @@ class JudgedOn:
 
 @dataclass(frozen=True)
 class Judged:
-    """The judges of a requirement. Attributes:
-    by: the strongest judge.
-    on: the published runs that judged it: of drivers, or else of weaker judges.
-    why: where no driver of a published run did: why; empty where nobody knows.
+    """The judges of a requirement.
+
+    Attributes:
+        by: the strongest judge.
+        on: the published runs that judged it: runs of drivers, or else of weaker judges.
+        why: why no driver of a published run judged it; empty if one did, or if the reason is unknown.
     """
 
     by: Judge

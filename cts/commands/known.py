@@ -1,8 +1,8 @@
-"""Lists known failures, and brings lists in deqp-runner's formats up to date with a run.
+"""Lists known failures, and updates lists in deqp-runner's formats with the results of a run.
 
 'cts known list' shows the entries of golden/known_failures and the lines of further files. 'cts known update REPORT --to PREFIX' reads the
 journal of a run and writes PREFIX-fails.txt and PREFIX-flakes.txt: cases that fail are added with a comment that says how, cases that pass
-are removed, and lines of cases that the run did not judge stay. Skips are decisions of people, and no command writes them.
+are removed, and lines of cases that the run did not judge stay. People decide which cases to skip, so no command writes skips.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _count(options: argparse.Namespace, selection: Selection, families: list[Fam
 
 
 def _counted(selection: Selection, family: Family, words: list[str], costs: Costs | None) -> tuple[int, float | None]:
-    """Return how many cases of the family are selected, and the seconds that they take; None where nothing is known."""
+    """Return how many cases of the family are selected, and the seconds that they take, or None if that is unknown."""
     blocks = None if words else selection.blocks(family)
     known = costs is not None and family.name in costs.families
     if blocks is not None:

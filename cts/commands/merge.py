@@ -1,6 +1,6 @@
 """Joins the report directories of all shards of a run ('--shard K/N') to one, which can be reported and resumed like a run without shards.
 
-It refuses, with exit code 2, a shard that is missing, there twice, or of another run (another device, driver, tier, selection or version).
+It ends with exit code 2 if a shard is missing, occurs twice, or is of another run (another device, driver, tier, selection or version).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Join, and write the reports of the whole."""
+    """Join the shards, and write the reports of the whole run."""
     to: Path = options.to
     claimed = claim(to)
     try:

@@ -1,7 +1,7 @@
-"""Makes a failing case small: walks its parameters towards their defaults as long as it fails in the same way (the same code,
-the same defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets its data to zero where
-that changes nothing. A crash, a hang or a lost device is minimised like a wrong value: a Vulkan device is always in a process of
-its own."""
+"""Makes a failing case small: changes its parameters towards their defaults as long as it fails in the same way (the same code, the same
+defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets its data to zero as far as the failure
+stays the same. A crash, a hang or a lost device is minimised like a wrong value, because a Vulkan device always runs in a separate
+process."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _first(case: Case, judged: Callable[[Case], Ending], settings: Settings) -> Ending:
-    """Return the result of the case, which two runs must share.
+    """Run the case twice, and return its result.
 
     Raises:
-        CtsError: it does not fail, or not each time.
+        CtsError: it does not fail, or the two results differ.
     """
     first, second = judged(case), judged(case)
     if first.verdict not in BAD:
@@ -104,7 +104,7 @@ def _has_dispatches(case: Case, settings: Settings) -> bool:
 
 
 def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Settings) -> list[str]:
-    """Return the findings at the end."""
+    """Return the lines of the final report."""
     lines = [smallest.case.id, f"  {smallest.ending} on {settings.description.name}, driver {settings.description.driver}"]
     before, after = first.named, smallest.case.named
     gone = [f"{name} ({label})" for name, label in before.items() if after.get(name) != label]

@@ -1,5 +1,5 @@
-"""Draws the mapping of matrix elements to tensor elements in a case that addresses tensors: the elements that are read, that are
-out of bounds, and that a clip window leaves out, as the reference model computes them. Writes SVG."""
+"""Draws the mapping of matrix elements to tensor elements in a case that addresses tensors, as SVG. It shows elements that are read, that
+are out of bounds, and that a clip window leaves out, as the reference model computes them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Pinned facts of a suite version: the cases, and digests of each.
+"""Pinned facts of a suite version: the cases and their digests.
 
-``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers). Runs read from it which cases
-the smoke and nightly tiers have. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of
-their ids; ``golden/full/<family>.tsv`` counts them by blocks (generators.casebook.blocks). A review of a change sees in these files which
-cases it adds, loses or alters. ``golden/needs/<family>.tsv`` has what each case needs of a device (cts.kinds.pinned_needs).
+``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers); runs read the cases of the smoke
+and nightly tiers from it. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of their
+ids. ``golden/full/<family>.tsv`` counts these by blocks (generators.casebook.blocks). These files show in a review which cases a change
+adds, loses or alters. ``golden/needs/<family>.tsv`` has the needs of each case (cts.kinds.pinned_needs).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Difference:
     Attributes:
         family: its name.
         lost: pinned ids that are no longer cases.
-        altered: ids of cases that are made of something else, and which digests changed.
+        altered: ids of cases that have changed, and which of their digests differ.
         notes: what is wrong with the tiers, and with the number of cases in the full tier.
-        is_gone: whether there is no such family any more.
+        is_gone: whether the family no longer exists.
     """
 
     family: str
@@ -59,10 +59,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Change:
-    """What an update did to the pinned cases of a family.
+    """How an update changed the pinned cases of a family.
 
     Attributes:
-        cases: how many are pinned now.
+        cases: how many cases are pinned now.
         added, lost: how many of them are new, and how many are gone.
     """
 
@@ -83,7 +83,7 @@ class Facts:
 
 
 Compute = Callable[[Iterable[str]], dict[str, Facts]]
-"""Compute the facts of cases from their ids."""
+"""Computes the facts of cases from their ids."""
 
 
 def case_facts(casebook: Casebook, ids: Iterable[str]) -> dict[str, Facts]:
@@ -97,7 +97,7 @@ def case_facts(casebook: Casebook, ids: Iterable[str]) -> dict[str, Facts]:
 
 @cache
 def _loaded(root: Path) -> Casebook:
-    """Load the casebook of a process that only computes lines: its files do not change."""
+    """Load the casebook, once: in a process that only computes facts, its files do not change."""
     return load_casebook(root)
 
 
@@ -107,7 +107,7 @@ def _facts_elsewhere(root: Path, ids: Sequence[str]) -> dict[str, Facts]:
 
 @contextmanager
 def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
-    """Compute in this process, or in ``jobs`` others, which end with the context."""
+    """Return a function that computes in this process, or in ``jobs`` other processes, which end with the context."""
     if jobs == 1:
         yield partial(case_facts, casebook)
         return
@@ -127,8 +127,8 @@ class FullTier:
     """The pinned facts of the full tier of a family.
 
     Attributes:
-        line: of the list of families.
-        blocks: the file with its blocks.
+        line: its line in the list of families.
+        blocks: the text of the file with its blocks.
     """
 
     line: str
@@ -144,13 +144,13 @@ def full_tier(family: Family) -> FullTier:
 
 
 def check(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = ()) -> list[Difference]:
-    """Compare the pinned facts with the suite as it is.
+    """Compare the pinned facts with the current suite.
 
     Args:
         root: the checkout.
         casebook: its families.
         jobs: processes.
-        names: of the families to look at; by default all that there are or were.
+        names: the families to compare; by default all families that exist or are pinned.
 
     Raises:
         CtsError: nothing is pinned.
@@ -173,7 +173,7 @@ def _difference(root: Path, name: str, family: Family | None, full: str, compute
     faults = tier_faults(family, pinned)
     new = compute(id_ for id_ in old if id_ not in faults.lost)
     altered = tuple((id_, _what_changed(old[id_], now.digests)) for id_, now in new.items() if old[id_] != now.digests)
-    # Only if nothing else has changed: needs of changed cases are not found, and are pinned together with the cases.
+    # Only if nothing else has changed: needs of changed cases are not found, because they are pinned together with the cases.
     others = () if altered or faults.lost or lines_of(_keyed(new)) == _lines(needs_file(root, name)) else (_NEEDS_CHANGED,)
     tier = full_tier(family)
     notes = [*faults.notes, *others, *_full_tier_note(full, tier.line)]
@@ -194,18 +194,18 @@ def _full_tier_note(pinned: str, now: str) -> tuple[str, ...]:
 def update(
     root: Path, casebook: Casebook, jobs: int, names: Collection[str] = (), tiers_alone: bool = False, anew: bool = False
 ) -> dict[str, Change]:
-    """Pin the suite as it is.
+    """Pin the current suite.
 
     Args:
         root: the checkout.
         casebook: its families.
         jobs: processes.
-        names: of the families to pin; by default all, and the facts of families that are gone are removed.
-        anew: choose all cases again; by default pinned cases stay.
-        tiers_alone: keep the digests of cases that have them, and compute none. Nothing is built, so the builder need not work yet.
+        names: the families to pin; by default all, and the facts of families that no longer exist are removed.
+        anew: whether to choose all cases again; by default pinned cases stay.
+        tiers_alone: whether to compute no digests, and keep existing ones. Nothing is built, so the builder need not work yet.
 
     Returns:
-        What changed, by family.
+        The changes, by family.
     """
     changes = {}
     full = {name: line for name, line in _full_lines(root).items() if name in casebook.families}
@@ -239,7 +239,7 @@ def update(
 
 
 def _keyed(facts: Mapping[str, Facts]) -> Iterator[tuple[str, CaseNeeds]]:
-    """Yield the keys and needs of the cases that have some."""
+    """Yield the keys and needs of the cases that have pinned needs."""
     for id_, one in facts.items():
         if one.needs is not None:
             yield key_of(id_, one.digests), one.needs
@@ -255,7 +255,7 @@ def _write_needs(path: Path, facts: Mapping[str, Facts]) -> None:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a file of needs; those of no case where there is none."""
+    """Return the lines of a file of needs; if it does not exist, the lines of a file without cases."""
     return path.read_text(encoding="utf-8").splitlines() if path.is_file() else lines_of(())
 
 

@@ -1,4 +1,4 @@
-"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal again, even of a run that was killed, and prints the
+"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal again, even if its run was killed, and prints the
 causes of failures, each with the conditions on parameters that decide which cases fail."""
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 class Recording:
-    """A device that remembers what its runs left: one for each pipeline of the case."""
+    """A device that records its outcomes: one list for each pipeline of the case."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -56,7 +56,7 @@ class Recording:
         return self._device.description
 
     def missing(self, kernel: Kernel) -> Reason | None:
-        """Return the first need of the kernel that the device lacks."""
+        """Return the first need of the kernel that the device does not meet."""
         return self._device.missing(kernel)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         recording.append(Recording(device))
         return recording[-1]
 
-    # Other kinds of cases leave nothing in memory, and validators run nothing.
+    # Other kinds of cases have no results in memory, and validators run nothing.
     runs = case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
     holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)
@@ -121,6 +121,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _say_how_to_run(folder: Path) -> None:
-    """Print the command that compiles and runs the folder's program, where it has one."""
+    """Print the command that compiles and runs the folder's program, if it has one."""
     if (folder / PROGRAM).is_file():
         print(f"next: cd {shlex.quote(printable_path(folder))} && {COMPILE} && ./repro")

@@ -15,7 +15,7 @@ from generators.casebook import Casebook, find_case, load_casebook
 NAME = "run"
 HELP = "judge a device, from any folder; the same as 'pytest cts'"
 OPEN = True
-"""Arguments that are not this verb's are passed on."""
+"""Arguments that this verb does not know are passed on to pytest."""
 
 
 _CASE = re.compile(r"(?:[^-].*\.yaml::)?[a-z][a-z0-9_]*\[[^\]]+\]$")
@@ -41,14 +41,17 @@ def run(options: argparse.Namespace) -> int:
             given[place] = _as_pytest_has_it(book, given[place])
     else:
         given.insert(0, str(PACKAGE if folder == INSTALLED else folder / PACKAGE.name))
-    # Nothing of the suite is a test whose assertions pytest has to rewrite. The plugin is named for packages that no installer has
-    # registered, such as a copy on PYTHONPATH.
+    # The suite has no assertions that pytest must rewrite. The plugin is named because a package that no installer has registered, such as
+    # a copy on PYTHONPATH, has no entry points.
     return int(pytest.main(["-p", "cts.run.plugin", "--assert=plain", *_where(folder), *given]))
 
 
 def _where(folder: Path) -> list[str]:
-    """Return pytest's options for its settings and its rootdir. Outside of a checkout neither the settings of another project nor the
-    folder of the installed suite, which may be read-only, are this run's."""
+    """Return pytest's options for its settings and its rootdir.
+
+    Outside of a checkout, a run must use neither the settings of another project nor the folder of the installed suite, which may be
+    read-only.
+    """
     return ["-c", str(INSTALLED / PYTEST_INI), f"--rootdir={Path.cwd()}"] if folder == INSTALLED else [f"--rootdir={folder}"]
 
 

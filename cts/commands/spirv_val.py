@@ -39,16 +39,16 @@ _OWN = "own"
 _NEWEST: Mapping[Version, str] = MappingProxyType(
     {(1, 3): "vulkan1.1", (1, 4): "vulkan1.1spv1.4", (1, 5): "vulkan1.2", (1, 6): "vulkan1.3"}
 )
-"""Version of SPIR-V -> the environment whose newest it is."""
+"""Version of SPIR-V -> the environment that has it as its newest version."""
 
 _SHOWN = 20
 _BATCH = 32
-"""Modules that one process of spirv-val judges: it takes a folder, and most of the time for one module is spent on starting."""
+"""How many modules one process of spirv-val judges. It takes a folder, and the start takes most of the time for one module."""
 
 
 @dataclass(frozen=True)
 class _Shader:
-    """The first case with a module, by one front end, and the module: as it is, or as GLSL still to be compiled."""
+    """A module of one front end, as SPIR-V or as GLSL still to be compiled, and the first case that has it."""
 
     case: str
     front_end: FrontEnd
@@ -98,10 +98,10 @@ def run(options: argparse.Namespace) -> int:
     def command(version: Version) -> Command:
         if chosen_env != _OWN:
             return (found, "--target-env", chosen_env)
-        # Before Vulkan 1.3 the feature maintenance4 allows LocalSizeId, and an option represents it.
+        # Before Vulkan 1.3, the feature maintenance4 allows LocalSizeId, and this option stands for the feature.
         return (found, "--target-env", _NEWEST[version], "--allow-localsizeid")
 
-    # Otherwise every module would count as rejected.
+    # If spirv-val did not start, every module would count as rejected.
     started = subprocess.run([*command(LATEST), "--version"], capture_output=True, text=True, check=False)
     if started.returncode:
         said = (started.stdout + started.stderr).strip() or f"exit code {started.returncode}"
@@ -151,14 +151,14 @@ def _judge_family(
     collect(0)
     skipped = f", {counts.skipped} cases that GLSL cannot express" if counts.skipped else ""
     line = f"{family.name}: {counts.modules} modules of {counts.cases} cases, {counts.rejected} rejected{skipped}"
-    # On standard error: progress, for people who wait.
+    # Progress, on standard error.
     print(f"{line}; {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
     for name, value in vars(counts).items():
         setattr(total, name, getattr(total, name) + value)
 
 
 def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[bytes], counts: _Counts) -> Iterator[_Shader]:
-    """Yield every distinct module or GLSL text once: cases that differ in their data alone share it."""
+    """Yield every distinct module or GLSL text once: cases that differ only in their data share it."""
     for case in cases:
         counts.cases += 1
         program = build(case).program
@@ -177,7 +177,7 @@ def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[
 
 
 def _judge_batch(command: Callable[[Version], Command], batch: list[_Shader]) -> list[str]:
-    """Return the complaint about each rejected shader of ``batch``, one environment after the other."""
+    """Return the complaint about each rejected shader of ``batch``, grouped by environment."""
     environments: dict[Command, list[_Shader]] = {}
     for shader in batch:
         environments.setdefault(command(shader.version), []).append(shader)

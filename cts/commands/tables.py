@@ -80,7 +80,7 @@ def _codes(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
 
 
 def _known_failures(casebook: Casebook, name: str) -> str:
-    """Return what is known of one driver. Of a validator it says which requirement allows what it rejects, or forbids what it accepts."""
+    """Return the table of a driver's known failures. For a validator, it names the requirement that each failure contradicts."""
     files = load_files(casebook.root.parent, casebook)
     if name not in files:
         raise CtsError(f"there are no known failures '{name}'; expected one of {', '.join(files)}")

@@ -17,7 +17,7 @@ INSTALLED = PACKAGE / "suite"
 """The place in a wheel for the top-level folders of a checkout: cases, pinned tiers, known failures, documents. It is read-only."""
 
 PYTEST_INI = "pytest.ini"
-"""In ``INSTALLED``: pytest's settings of a run that is in no checkout."""
+"""The file in ``INSTALLED`` with pytest's settings for a run outside of a checkout."""
 
 
 def find_root(start: Path) -> Path:
@@ -25,7 +25,7 @@ def find_root(start: Path) -> Path:
     of an installed wheel.
 
     Raises:
-        CtsError: none has one, or the nearest is a checkout with code of its own.
+        CtsError: there is no such folder, or the nearest one is a checkout with code of its own.
     """
     for folder in (start, *start.parents, PACKAGE_ROOT, INSTALLED):
         if is_root(folder):
@@ -43,7 +43,7 @@ def check_own(folder: Path) -> None:
     """Refuse a checkout whose code is not the code that runs: results of one version's cases with another version's code are meaningless.
 
     Raises:
-        CtsError: ``folder`` is one.
+        CtsError: ``folder`` is such a checkout.
     """
     theirs = folder / "cts" / Path(__file__).name
     if theirs.is_file() and not theirs.samefile(__file__):
@@ -56,7 +56,8 @@ def check_own(folder: Path) -> None:
 def checked_root(folder: Path) -> Path:
     """Return ``folder``, if it is a checkout, or the files of an installed wheel.
 
-    Raises: CtsError: it is not a checkout; another one would not be the requested one.
+    Raises:
+        CtsError: it is neither. No other folder is tried, because the user named this one.
     """
     if not is_root(folder):
         raise CtsError(f"{folder} is not a checkout of the suite: there are no folders cases/ and cts/ in it")
@@ -70,7 +71,7 @@ def is_root(folder: Path) -> bool:
 
 @cache
 def suite_version() -> str:
-    """Return the version of the suite, with the commit where it runs from a git checkout: ``"0.1.0+1a2b3c4"``, ``-dirty`` if changed."""
+    """Return the version of the suite, with the commit if it runs from a git checkout: ``"0.1.0+1a2b3c4"``, with ``-dirty`` if changed."""
     version = _release(PACKAGE_ROOT)
     commit = _commit(PACKAGE_ROOT)
     return f"{version}+{commit}" if commit else version

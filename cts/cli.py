@@ -46,7 +46,7 @@ VERBS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a verb and return its exit code: 0, 1 where a check fails, 2 with one line on standard error for bad input."""
+    """Run a verb and return its exit code: 0; 1 if a check fails; 2, with one line on standard error, for bad input."""
     modules = [importlib.import_module(f"cts.commands.{verb}") for verb in VERBS]
     parser = _parser(modules)
     options, others = parser.parse_known_args(arguments)
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(unwritable(CLOSED))
         return BAD_INPUT
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Names of files may have any bytes, and terminals may lack any character.
+        # File names may have any bytes, and terminals may lack any character.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with ending():
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(str(error))
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader (head, less) has seen enough.
+        # The reader (head, less) has closed the pipe.
         silence()
         return 0
     except OSError as error:
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Version(argparse.Action):
-    """Prints the version of the suite, which takes a call of git, and ends."""
+    """Prints the version of the suite and exits. The version is computed only then, because it needs a call of git."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         print(f"cts {suite_version()}")

@@ -1,4 +1,4 @@
-"""Exit codes of the commands, other than 0 for success and 1 for a failure. Those of pytest agree."""
+"""Exit codes of the commands, except 0 for success and 1 for a failure. They agree with pytest's."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _SIGNALLED = 128
 
 
 def interrupted(interrupt: KeyboardInterrupt) -> int:
-    """Return the exit code of a command that a signal ended, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Return the exit code of a command that a signal ended, as in shells: 130 for Ctrl-C, 143 for SIGTERM."""
     return _SIGNALLED + getattr(interrupt, "number", signal.SIGINT)

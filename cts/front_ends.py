@@ -1,10 +1,10 @@
-"""Which readings of a program a device may get."""
+"""The front ends: which reading of a program a device gets."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 FrontEnd = Literal["spirv", "glsl"]
-"""The front ends: the module that the suite assembles, or the one that glslang makes from the suite's GLSL."""
+"""The front ends: the module that the suite assembles, or the module that glslang compiles from the suite's GLSL."""
 
 FRONT_ENDS: tuple[FrontEnd, ...] = ("spirv", "glsl")

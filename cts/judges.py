@@ -1,4 +1,4 @@
-"""Chooses the judge of a run, a device or a validator: finds the one that a user's words mean, and opens it."""
+"""Chooses and opens the judge of a run: the device or validator that the user names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PREFERENCE = {"discrete": 0, "integrated": 1, "virtual": 2, "cpu": 3}
 
 
 class AmbiguousDevice(DeviceError):
-    """Several devices have the name that was given.
+    """Several devices have the given name.
 
     Attributes:
-        numbers: of these devices.
+        numbers: the numbers of these devices.
     """
 
     def __init__(self, message: str, numbers: tuple[int, ...]) -> None:
@@ -30,10 +30,10 @@ class AmbiguousDevice(DeviceError):
 
 
 class BrokenDriver(DeviceError):
-    """A driver fails when it is asked what its device is.
+    """A driver fails when it is asked to describe its device.
 
     Attributes:
-        devices: that do not say what they are.
+        devices: the devices without a description.
     """
 
     def __init__(self, message: str, devices: tuple[BrokenDevice, ...]) -> None:
@@ -46,7 +46,7 @@ class Choice:
     """The chosen device or validator.
 
     Attributes:
-        why: why it is this one, one line.
+        why: why it was chosen, in one line.
         fallback: why the embedded device replaces a Vulkan device that nobody named, as a sentence; empty if it does not.
     """
 
@@ -60,7 +60,7 @@ def open_judge(spec: JudgeSpec) -> Judge:
     """Open a device or a validator in this process.
 
     Raises:
-        DeviceError: it is not there or cannot be opened.
+        DeviceError: it does not exist, or cannot be opened.
     """
     if isinstance(spec, DeviceSpec):
         return open_device(spec)
@@ -75,8 +75,8 @@ def _embedded(profile: str) -> DeviceListing:
 
 
 def list_others() -> list[DeviceDescription]:
-    """Return the descriptions of the judges that need no driver: the embedded device with each of its profiles, then the validators that
-    are there."""
+    """Return the descriptions of the judges that need no driver: the embedded device with each of its profiles, then the installed
+    validators."""
     found = [_embedded(profile).description for profile in list_profiles()]
     for spec in VALIDATORS.values():
         with suppress(DeviceError):
@@ -85,7 +85,7 @@ def list_others() -> list[DeviceDescription]:
 
 
 def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
-    """Find the device or validator that a user's words mean.
+    """Find the device or validator that the user names.
 
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
@@ -93,8 +93,8 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
         seconds: how long the query of each Vulkan device may take.
 
     Raises:
-        DeviceError: there is no such device; the message names those that there are. Or nobody named a device, and one of those that
-            there are does not say what it is: which one is to be judged is then for the user to say.
+        DeviceError: there is no such device; the message names the available devices. Or the user named no device, and an available device
+            cannot be described: then the user must choose.
     """
     if selector is None:
         return best(list_vulkan(seconds))
@@ -126,7 +126,7 @@ def all_vulkan(seconds: float = ASKING_SECONDS) -> list[Choice]:
 
 
 def best(vulkan: VulkanDevices) -> Choice:
-    """Choose for a user who names no device.
+    """Choose a device if the user names none.
 
     Raises:
         DeviceError: a device cannot be queried.

@@ -13,16 +13,16 @@ _ODD = re.compile(
 _LINE = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 SHOWN = 60
-"""Characters of a wrong value that a message quotes."""
+"""How many characters of a wrong value a message quotes."""
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with what steers a terminal, or cannot be encoded, written as an escape (``\\x1b``). Lines stay lines."""
+    """Return ``text`` with escapes (``\\x1b``) for characters that control a terminal or cannot be encoded. Lines stay lines."""
     return text if text.isprintable() else _ODD.sub(_escaped, text)
 
 
 def printable_line(text: str) -> str:
-    """Return ``text`` as ``printable`` does, in one line."""
+    """Return ``text`` like ``printable``, but in one line."""
     return text if text.isprintable() else "".join(_LINE.get(character, character) for character in printable(text))
 
 

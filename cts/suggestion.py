@@ -10,7 +10,7 @@ MOST = 3
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return a clause that names what is nearest to ``name``, or how many there are to choose from; for the end of a message."""
+    """Return a clause for the end of a message: it names the known names nearest to ``name``, or says how many there are."""
     names = sorted(known)
     near = get_close_matches(name, names, MOST, 0.5)
     return f"did you mean {' or '.join(near)}?" if near else f"'cts list --count' names the {len(names)} families"

@@ -9,10 +9,10 @@ from pathlib import Path
 def write_text(path: Path, text: str) -> None:
     """Write a file: a reader sees the old content or the new, never a part.
 
-    Halves of characters, which UTF-8 lacks and the names of files may have, are written as ``\\udc80``.
+    Lone surrogates, which UTF-8 lacks and file names may have, are written as ``\\udc80``.
 
     Raises:
-        OSError: it cannot be written; nothing is left of it.
+        OSError: the file cannot be written; no part of it remains.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

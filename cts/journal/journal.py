@@ -1,11 +1,11 @@
-"""The results of a run, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
+"""The crash-safe results of a run: ``results.jsonl`` with a whole line per case, and ``meta.json`` with the device and settings.
 
-A run begins with a header line, ``{"schema": N}``; one that is resumed has a header line for each part. A journal without one is of
+A run begins with a header line, ``{"schema": N}``; a resumed run has a header line for each part. A journal without a header line has
 schema 1.
 
 Every process that judges appends to the same file: each line is one write() to a descriptor opened with O_APPEND, so lines of
-several writers never mix and a line is in the kernel's hands when ``append`` returns. Killing any process can lose only the
-case that it was judging; a line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
+several writers never mix, and the kernel has a line when ``append`` returns. Killing a process can lose only the case that it was
+judging. A line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
 
 Readers of a journal get results that fit the schema (cts.journal.record), and a Fault for each line that does not.
 """
@@ -48,13 +48,13 @@ class JournalError(CtsError):
 
 
 class Journal:
-    """Appends results to a file. One instance per process; several processes may share the file."""
+    """Appends results to a file. Each process has one instance; several processes may share the file."""
 
     def __init__(self, path: Path) -> None:
-        """Open ``path`` for appending, creating it if need be.
+        """Open ``path`` for appending, and create it if it does not exist.
 
         Raises:
-            JournalError: it cannot be opened.
+            JournalError: the file cannot be opened.
         """
         self.path = path
         try:
@@ -63,7 +63,7 @@ class Journal:
             raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
     def append(self, result: CaseResult) -> None:
-        """Add the line of a result; as append_line."""
+        """Add the line of a result; see ``append_line``."""
         self.append_line(encode(result))
 
     def append_line(self, line: bytes) -> None:
@@ -88,7 +88,7 @@ class Journal:
     def _alone(self) -> Iterator[None]:
         """Keep other writers waiting: they write nothing during the block."""
         with suppress(OSError):
-            # Some network file systems have no locks. There a line after a torn one may be lost with it.
+            # Some network file systems have no locks. There, a line after a torn line may be lost with it.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
             yield
@@ -97,7 +97,7 @@ class Journal:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def _is_torn(self) -> bool:
-        """Tell whether some writer's last line was cut short, as by a full disk: the next one must not become a part of it."""
+        """Tell whether the last line was cut short, for example by a full disk: the next line must not become a part of it."""
         size = os.fstat(self._descriptor)
         return stat.S_ISREG(size.st_mode) and size.st_size > 0 and os.pread(self._descriptor, 1, size.st_size - 1) != b"\n"
 
@@ -117,10 +117,10 @@ class Fault:
     """An unusable part of a journal.
 
     Attributes:
-        path: of the file.
-        line: its number, counted from 1; 0 where the whole file is meant.
-        field: which one is wrong; empty for the whole line.
-        problem: what is wrong with it.
+        path: the path of the file.
+        line: the number of the line, from 1; 0 for the whole file.
+        field: the wrong field; empty for the whole line.
+        problem: what is wrong.
     """
 
     path: Path
@@ -141,9 +141,9 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
     """Read the results of a journal, in the order in which they were written.
 
     Args:
-        path: of the file; one that ends in ``.gz`` is compressed.
-        wrong: called with each line that holds no result. Its case counts as not judged.
-        start: the byte to begin at, which begins a line; line numbers count from there.
+        path: the path of the file; if it ends in ``.gz``, the file is compressed.
+        wrong: called with a fault for each line that holds no result. Its case counts as not judged.
+        start: the byte to begin at, which must begin a line; line numbers count from there.
 
     Raises:
         JournalError: the file cannot be read, or a later version of the suite wrote it.
@@ -160,11 +160,11 @@ def read_at(path: Path, places: Iterable[int]) -> Iterator[CaseResult]:
     """Read some results of a journal, in the order of their lines, without reading the others.
 
     Args:
-        path: as of read.
-        places: the byte at which the line of each begins, as ``read_with_places`` tells it.
+        path: as for ``read``.
+        places: the byte at which each line begins, from ``read_with_places``.
 
     Raises:
-        JournalError: the file cannot be read, or it has another content by now.
+        JournalError: the file cannot be read, or its contents have changed.
     """
     try:
         with opened(path) as file:
@@ -182,20 +182,20 @@ def _result(line: bytes) -> CaseResult:
 
 
 def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[Made]:
-    """Yield what ``made`` makes of each line of a journal that is not a header.
+    """Yield the value of ``made`` for each line of a journal that is not a header.
 
     Args:
-        path, wrong, start: as of read.
-        made: makes a value of a line, or raises WrongField or NotJson.
+        path, wrong, start: as for ``read``.
+        made: makes a value from a line, or raises WrongField or NotJson.
 
     Raises:
-        JournalError: as read does.
+        JournalError: as for ``read``.
     """
     return (value for _, value in _placed(path, wrong, made, start))
 
 
 def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[tuple[int, Made]]:
-    """Yield what ``lines`` yields, each after the byte at which its line begins."""
+    """Yield the values of ``lines``, each after the byte at which its line begins."""
     try:
         with opened(path) as file:
             file.seek(start)
@@ -223,14 +223,14 @@ def opened(path: Path) -> BinaryIO:
 
 
 def journal_of(directory: Path) -> Path:
-    """Return the file with the results of a run, which may be compressed; the name of the plain one where there is none."""
+    """Return the file with the results of a run, which may be compressed; if there is none, the name that it would have uncompressed."""
     plain = directory / RESULTS
     packed = plain.with_name(RESULTS + PACKED)
     return packed if packed.is_file() and not plain.is_file() else plain
 
 
 _SCHEMA_KEY = b'"schema"'
-"""A text that is in every header line, and in few others."""
+"""A text that is in every header line, and in few other lines."""
 
 
 def _is_header(record: object) -> bool:
@@ -241,7 +241,7 @@ def _check_schema(path: Path, schema: object) -> None:
     """Check that this version of the suite knows the schema of a journal.
 
     Raises:
-        JournalError: it does not.
+        JournalError: this version does not know it.
     """
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise JournalError(
@@ -251,7 +251,7 @@ def _check_schema(path: Path, schema: object) -> None:
 
 
 def _has_results(path: Path) -> bool:
-    """Tell whether a journal has any line that is not a header; it is in doubt a result."""
+    """Tell whether a journal has any line that is not a header. Such a line may be a result."""
     if not path.exists():
         return False
     with path.open("rb") as file:
@@ -268,7 +268,7 @@ def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
     """Read to the end of a line that is not whole.
 
     Raises:
-        NotJson: always, with what is wrong with the line.
+        NotJson: always; it says what is wrong with the line.
     """
     while line and not line.endswith(b"\n"):
         short = len(line) < MOST_BYTES
@@ -295,10 +295,10 @@ def mend(path: Path) -> None:
 
 
 def claim(directory: Path) -> int:
-    """Make ``directory`` if need be, and keep other runs out of it as long as the descriptor that this returns is open.
+    """Make ``directory`` if it does not exist, and keep other runs out of it as long as the returned descriptor is open.
 
     Raises:
-        JournalError: it cannot be made or read, or another run writes to it.
+        JournalError: the directory cannot be made or read, or another run writes to it.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -320,11 +320,11 @@ WRITERS = f".{RESULTS}.lock"
 """Locked by each worker that may write to the journal, as long as it lives."""
 
 WAIT_SECONDS = 60.0
-"""How long the workers of a run that has died may take to notice."""
+"""How long the workers of a dead run may take to notice its death."""
 
 
 def join_writers(directory: Path) -> int | None:
-    """Let a later run wait until this process has ended; return the descriptor that says so, or None where there are no locks."""
+    """Let a later run wait until this process has ended. Return the locked descriptor, or None if the file system has no locks."""
     try:
         descriptor = os.open(directory / WRITERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -334,10 +334,10 @@ def join_writers(directory: Path) -> int | None:
 
 
 def await_writers(directory: Path, seconds: float = WAIT_SECONDS) -> None:
-    """Wait until no worker of an earlier run can write to the journal any more: a controller may die before its workers.
+    """Wait until no worker of an earlier run can write to the journal: a controller may die before its workers.
 
     Raises:
-        JournalError: one still can after ``seconds``.
+        JournalError: a worker still can after ``seconds``.
     """
     try:
         descriptor = os.open(directory / WRITERS, os.O_RDWR | os.O_CLOEXEC)
@@ -366,7 +366,7 @@ def prepare(directory: Path, resume: bool) -> Path:
 
     Args:
         directory: made if it does not exist.
-        resume: go on with the journal that is there, if any.
+        resume: whether to continue an existing journal.
 
     Raises:
         JournalError: the directory cannot be written, or holds the results of another run and ``resume`` is false.
@@ -404,8 +404,8 @@ def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> Run
     """Return the contents of ``meta.json``, without the parts that do not fit its schema; empty if there is none.
 
     Args:
-        directory: of the report.
-        wrong: called with each field that does not fit, and if the file is there and holds no object.
+        directory: the report directory.
+        wrong: called with each field that does not fit, or if the file exists and holds no object.
     """
     path = directory / META
     try:
@@ -422,7 +422,7 @@ def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> Run
 
 
 _QUOTED = 300
-"""Most characters of a device's or a version's name in a message."""
+"""The most characters of a device's or a version's name in a message."""
 
 _SAME = (
     ("device", "device"),
@@ -440,7 +440,7 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     """Return the contents of ``directory``'s ``meta.json`` after the run that ``meta`` describes has continued its journal.
 
     Raises:
-        JournalError: that would mix results of different devices, front ends or suite versions in one journal, or this is unknown.
+        JournalError: the journal would mix results of different devices, front ends or suite versions, or might do so.
     """
     earlier = read_meta(directory)
     if not earlier:

@@ -23,8 +23,8 @@ class MergeError(CtsError):
     Attributes:
         code: ``merge.not_a_shard``, ``merge.foreign.KEY`` with a key of ``meta.json``, ``merge.missing_shard``,
             ``merge.doubled_shard``, ``merge.doubled_case``, or ``merge.no_shards``.
-        shards: which are missing or doubled, or the first foreign one, by number.
-        directories: which are wrong.
+        shards: the numbers of missing or doubled shards, or of the first foreign shard.
+        directories: the wrong directories.
     """
 
     def __init__(self, code: str, message: str, shards: Sequence[int] = (), directories: Sequence[Path] = ()) -> None:
@@ -39,8 +39,8 @@ class ShardFolder:
     """A report directory of one shard.
 
     Attributes:
-        number, count: of the shard, and of all.
-        meta: what its run says of itself.
+        number, count: the number of the shard, and how many shards there are.
+        meta: the ``meta.json`` of its run.
     """
 
     directory: Path
@@ -50,11 +50,11 @@ class ShardFolder:
 
 
 def merge(directories: Sequence[Path], to: Path) -> RunRecord:
-    """Join shards, and return the contents of ``meta.json`` for the whole run. It has no end where one of them did not come to its own.
+    """Join shards, and return the contents of ``meta.json`` for the whole run. If a shard did not finish, the whole run has no end.
 
     Args:
         directories: report directories, in any order.
-        to: directory for journal and meta; made if need be.
+        to: directory for journal and meta; made if it does not exist.
 
     Raises:
         MergeError: they are not all shards of one run, each once.
@@ -78,7 +78,7 @@ def checked(directories: Sequence[Path]) -> list[ShardFolder]:
     """Return the shards of one run, by number.
 
     Raises:
-        MergeError: they are not.
+        MergeError: the directories are not the shards of one run.
     """
     if not directories:
         raise MergeError("merge.no_shards", "nothing to merge: name the report directories of all shards")
@@ -149,7 +149,7 @@ def _check_cases(shards: Sequence[ShardFolder]) -> None:
 
 
 def _copy(path: Path, to: BinaryIO) -> None:
-    """Copy the lines of a journal. One that was cut short at the end stays apart from the next one."""
+    """Copy the lines of a journal. If its last line was cut short, end it, so the next journal begins a new line."""
     with opened(path) as file:
         line = b"\n"
         while line:

@@ -78,11 +78,11 @@ def outline_of(result: CaseResult) -> Outline:
 def read_outlines(path: Path, wrong: Callable[[Fault], None]) -> Iterator[Outline]:
     """Read the outlines of a journal's results, in the order in which they were written.
 
-    A line that makes a whole result makes the outline of that result. A line of which only parts are wrong that no outline has is taken.
+    A line with a whole result gives the outline of that result. A line also gives an outline if only parts that no outline has are wrong.
 
     Args:
-        path: of the file; one that ends in ``.gz`` is compressed.
-        wrong: called with each line that holds no result.
+        path: the path of the file; if it ends in ``.gz``, the file is compressed.
+        wrong: called with a fault for each line that holds no result.
 
     Raises:
         JournalError: the file cannot be read, or a later version of the suite wrote it.
@@ -102,7 +102,7 @@ def _outline(line: bytes) -> Outline:
     try:
         found = _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # A line of an older schema, or a wrong one: the complete reader knows which.
+        # The line has an older schema or is wrong: the complete reader tells which.
         return outline_of(result_of(parse(line)))
     if found.id and (_is_plain(line) or _is_printable(found)):
         return found

@@ -1,4 +1,4 @@
-"""Finds the requirements that published runs have judged, with the devices, from their journals, compressed or not."""
+"""Finds the requirements that published runs have judged, with the devices, from their journals, which may be compressed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cts.journal.journal import journal_of, read, read_meta
 from cts.verdict.verdict import Verdict
 
 FOLDER = Path("reports") / "published"
-"""Where a checkout has them, a folder for each run."""
+"""The place of published runs in a checkout, with a folder for each run."""
 
 _NOT_JUDGED = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR, Verdict.ERROR})
 """Verdicts that do not tell whether a device is correct."""
@@ -22,11 +22,11 @@ class PublishedRun:
     """The results of one published run.
 
     Attributes:
-        name: of its folder.
-        device, driver: what judged; empty if the journal has no results.
-        kind: of what judged, as of cts.devices.device.DeviceDescription; empty if the run does not say it.
-        cases: requirement -> how many cases that exercise it have a verdict that speaks of the device.
-        lacking: requirement -> what the device lacks for the others, in words -> how many cases need that.
+        name: the name of its folder.
+        device, driver: the device and driver that were judged; empty if the journal has no results.
+        kind: the kind of the device (see cts.devices.device.DeviceDescription); empty if the run does not name it.
+        cases: requirement -> how many cases that exercise it have a verdict about the device.
+        lacking: requirement -> feature, in words, that the device lacks for other cases -> how many cases need it.
         unread: lines that hold no result.
     """
 
@@ -42,8 +42,8 @@ class PublishedRun:
 def published_runs(root: Path) -> tuple[PublishedRun, ...]:
     """Return the published runs of a checkout, by name.
 
-    A result names the requirements that its case exercised when it ran, whatever the schema of the journal, so ids of cases that are
-    others today do not matter.
+    A result names the requirements that its case exercised when it ran, whatever the schema of the journal, so it does not matter if the
+    case's id has changed since.
 
     Raises:
         JournalError: a journal cannot be read.

@@ -1,10 +1,10 @@
-"""The form of a result in a journal: a CaseResult becomes a line of JSON, and such a line a CaseResult.
+"""The form of a result in a journal: converts a CaseResult to a line of JSON, and such a line to a CaseResult.
 
 Fields of CaseResult and Try are the same in JSON. A failure is one object with the fields of its mismatch and of the mismatch's matrix;
-bits are hexadecimal, and what does not apply is left out. docs/results.md describes all of them.
+bits are hexadecimal, and fields that do not apply are left out. docs/results.md describes all of them.
 
-A field that is not known is ignored, and of a case one that is missing has its default: journals of other versions of the suite may have
-more or fewer.
+An unknown field is ignored, and a missing field of a case has its default: journals of other versions of the suite may have more or fewer
+fields.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from cts.verdict.verdict import CaseResult
 from generators.casebook.ids import family_of
 
 SCHEMA = 4
-"""Version of the lines. Schemas 1 to 3 have no quality warnings; schemas 1 and 2 have no parameters; schema 1 has neither header lines nor
-codes, calls known failures ``expected_fail``, and says what explains a failure in words alone."""
+"""Version of the lines. Schemas 1 to 3 have no quality warnings; schemas 1 and 2 have no parameters. Schema 1 has neither header lines nor
+codes, calls known failures ``expected_fail``, and explains a failure only in words."""
 
 MOST_BYTES = 16 << 20
-"""Length of a line. A longer one is not read: JSON takes up to 25 times its size when it is."""
+"""The longest line that is read: JSON needs up to 25 times its size in memory."""
 
 Json = dict[str, Any]
 
@@ -36,13 +36,13 @@ SEVERAL_LINES = frozenset({"message"})
 """Fields whose text may have several lines."""
 
 _KEPT = 1 << 20
-"""Characters that are kept of the message of a result that is too long."""
+"""How many characters of the message are kept if a result is too long."""
 
 
 def encode(result: CaseResult) -> bytes:
     """Return the line of a result: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
 
-    A result that is too long to be read again loses the elements of its failures, then all but the reason.
+    A result that is too long to be read again loses the elements of its failures; if it is still too long, everything except the reason.
     """
     line = encode_object(_record(result))
     if len(line) > MOST_BYTES:
@@ -131,7 +131,7 @@ def result_of(record: object) -> CaseResult:
         record: the value of a line, of printable text.
 
     Raises:
-        WrongField: the record does not fit.
+        WrongField: the record does not fit the schema.
     """
     given = dict(convert(record, Json))
     failures = given.pop("failures", [])
@@ -142,7 +142,7 @@ def result_of(record: object) -> CaseResult:
 
 
 def _of_this_schema(record: Json) -> Json:
-    """Return a record of any schema as one of SCHEMA, and without steps that took no finite time."""
+    """Return a record of any schema as a record of SCHEMA, without steps whose time is not finite."""
     if isinstance(id_ := record.get("id"), str) and "family" not in record:
         record["family"] = family_of(id_)
     tries = record.get("tries")
@@ -155,14 +155,14 @@ def _of_this_schema(record: Json) -> Json:
 
 
 def failure_of(value: object, place: str = "failures[0]") -> Failure:
-    """Return the failure that an object holds. Elements that make no sense are left out; the rest stays.
+    """Return the failure that an object holds. Malformed elements are left out; the rest stays.
 
     Args:
-        value: of any schema up to SCHEMA.
+        value: an object of any schema up to SCHEMA.
         place: where it is in the record, for messages.
 
     Raises:
-        WrongField: anything else does not fit.
+        WrongField: anything else does not fit the schema.
     """
     record = convert(value, Json, place)
     matches = each(record.get("matches", []), _match, f"{place}.matches")
@@ -205,5 +205,5 @@ def _element(record: Json, component: str) -> WrongElement:
     if "low" not in record:
         return element
     kind = EnvelopeBounds if "bound" in record else Bounds
-    # Numbers that JSON lacks are strings.
+    # Infinities and NaN, which JSON lacks, are strings.
     return replace(element, bounds=convert({name: float(record[name]) for name in kind.__dataclass_fields__}, kind))

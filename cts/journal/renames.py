@@ -11,10 +11,10 @@ RENAMES = Path("golden", "renames.tsv")
 
 
 def renames(root: Path | None = None) -> dict[str, str]:
-    """Return former id -> id; empty where there is no checkout to know them.
+    """Return former id -> id; empty if there is no checkout.
 
     Args:
-        root: of the checkout; the nearest one if None.
+        root: the root of the checkout; None for the nearest one.
     """
     try:
         path = (root or find_root(Path.cwd().resolve())) / RENAMES

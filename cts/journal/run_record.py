@@ -1,4 +1,4 @@
-"""The schema of ``meta.json``: what a run says of itself, beside its results."""
+"""The schema of ``meta.json``, which describes a run beside its results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from cts.journal.schema import WrongField, convert
 from cts.verdict.sizes import Count, Ordinal, Seconds
 
 MOST_LEVELS = 20
-"""Of nesting in what the schema does not name."""
+"""The deepest nesting in fields that the schema does not name."""
 
 
 class DeviceRecord(TypedDict, total=False):
-    """The part of what a device says of itself (cts.devices.device.DeviceDescription) that reports and a resumed run look at."""
+    """The part of a device's description (cts.devices.device.DeviceDescription) that reports and resumed runs use."""
 
     name: str
     driver: str
@@ -32,14 +32,14 @@ class FindingRecord(TypedDict):
 
 
 class Resumption(TypedDict, total=False):
-    """A later part of a run: its command, as one line or as words, and when it began."""
+    """A later part of a run: its command, as one line or as words, and its start."""
 
     command: str | tuple[str, ...]
     started: str
 
 
 class PartRecord(TypedDict, total=False):
-    """One shard of a merged run: which, where it was judged, and by which command."""
+    """One shard of a merged run: its number, its device, and its command."""
 
     shard: str
     device: DeviceRecord
@@ -53,16 +53,18 @@ class RunRecord(TypedDict, total=False):
     """The contents of ``meta.json``.
 
     Attributes:
-        fallback: why the embedded device stands in for a Vulkan device, a sentence; empty where it does not.
-        stopped: why the run ended early, a sentence.
-        known_failures: names of the files whose failures count as known, empty for none.
-        left_out_by: names of the files that say which cases are not judged, empty for none.
+        fallback: why the embedded device replaces a Vulkan device, as a sentence; empty if it does not.
+        stopped: why the run ended early, as a sentence.
+        known_failures: names of the files whose failures count as known; empty for none.
+        left_out_by: names of the files that say which cases are not judged; empty for none.
         command: one line, or words.
-        not_judged: family -> how many selected judgements a time limit has left out; empty without one.
-        shard: ``K/N`` where the run judges a part; empty for the whole. ``selection``: a digest of what else decides which cases it has.
-        units: the devices of the run, where there are several (cts.verdict.verdict.CaseResult).
-        merged: what the parts of a merged run say of themselves, in the order of their shards.
-        repeat: how many judgements of each case were asked for. ``selected``: how many cases.
+        not_judged: family -> how many selected judgements a time limit left out; empty without a limit.
+        shard: ``K/N`` if the run judges a part; empty for the whole.
+        selection: a digest of everything except tier and shard that selects the cases.
+        units: the devices of the run, if there are several (cts.verdict.verdict.CaseResult).
+        merged: descriptions of the parts of a merged run, in the order of their shards.
+        repeat: how many judgements of each case were asked for.
+        selected: how many cases were selected.
         rounds: how often a GPU ran each dispatch.
     """
 
@@ -96,7 +98,7 @@ class RunRecord(TypedDict, total=False):
 
 
 def _plain(value: Any, levels: int = MOST_LEVELS) -> Any:
-    """Return anything that the schema does not name: a later version of the suite may say more."""
+    """Return a field that the schema does not name: a later version of the suite may have more fields."""
     if levels == 0:
         raise WrongField(f"nested deeper than {MOST_LEVELS} levels")
     if isinstance(value, dict):
@@ -107,10 +109,10 @@ def _plain(value: Any, levels: int = MOST_LEVELS) -> Any:
 
 
 def meta_of(document: object, wrong: Callable[[WrongField], None]) -> RunRecord:
-    """Return the fields of ``document`` that fit the schema, and those that the schema does not name as they are.
+    """Return the fields of ``document`` that fit the schema, and, unchanged, the fields that the schema does not name.
 
     Args:
-        document: what ``meta.json`` holds.
+        document: the value in ``meta.json``.
         wrong: called for each field that does not fit; it is left out.
 
     Raises:

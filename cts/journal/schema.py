@@ -12,7 +12,7 @@ from cts.printable import printable_line
 T = TypeVar("T")
 
 MOST_WORDS = 200
-"""Most characters in the description of a value that does not fit."""
+"""The most characters in the description of a value that does not fit."""
 
 _AT = " - at "
 """The text that msgspec puts between a problem and its place."""
@@ -22,8 +22,8 @@ class WrongField(Exception):
     """A value does not fit the schema.
 
     Attributes:
-        field: where, for example ``tries[0].seconds``; empty for the whole record.
-        problem: what is wrong with it.
+        field: the place of the value, for example ``tries[0].seconds``; empty for the whole record.
+        problem: what is wrong with the value.
     """
 
     def __init__(self, problem: str, field: str = "") -> None:
@@ -33,11 +33,11 @@ class WrongField(Exception):
 
 
 def convert(value: object, kind: type[T], place: str = "") -> T:
-    """Return a value of JSON as one of a type.
+    """Return a value of JSON as a value of a type.
 
     Args:
-        value: as the parser returns it.
-        kind: a type that msgspec can convert to. Keys of an object that it does not have are ignored.
+        value: a value from the parser.
+        kind: a type that msgspec can convert to. Keys that the type does not have are ignored.
         place: where the value is in the record, for messages.
 
     Raises:
@@ -53,9 +53,9 @@ def convert(value: object, kind: type[T], place: str = "") -> T:
 
 
 def each(values: object, kind: Callable[[object, str], T], place: str) -> tuple[T, ...]:
-    """Return a list of JSON as values that ``kind`` makes of the items and of their places.
+    """Return the values that ``kind`` makes from the items of a JSON list and their places.
 
     Raises:
-        WrongField: it is not a list, or ``kind`` raises it.
+        WrongField: the value is not a list, or ``kind`` raises it.
     """
     return tuple(kind(value, f"{place}[{number}]") for number, value in enumerate(convert(values, list[object], place)))

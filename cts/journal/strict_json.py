@@ -18,15 +18,15 @@ class NotJson(Exception):
 
 
 def parse(data: bytes, several_lines: frozenset[str] = frozenset()) -> Any:
-    """Return the value that ``data`` is the text of. Its strings cannot steer a terminal or break a file.
+    """Return the value in the JSON text ``data``. Its strings cannot control a terminal or break a file.
 
     Args:
         data: the caller bounds its length.
         several_lines: the keys of strings that may have several lines; all others become one line.
 
     Raises:
-        NotJson: it is not UTF-8, breaks the grammar, names a number that JSON lacks, is nested too deeply, has a number of thousands
-            of digits, or gives a key of an object twice.
+        NotJson: the text is not UTF-8, breaks the grammar, names a number that JSON lacks, is nested too deeply, has a number of thousands
+            of digits, or has a key of an object twice.
     """
     try:
         text = data.decode("utf-8")
@@ -43,7 +43,7 @@ def parse(data: bytes, several_lines: frozenset[str] = frozenset()) -> Any:
 
 
 _ESCAPE = re.compile(r'\\[^"\\/]')
-"""Finds each escape that can stand for a character that is not printable, and others."""
+"""Finds every escape that can mean an unprintable character, and also some other escapes."""
 
 
 def _cleaned(value: Any, several_lines: frozenset[str], name: str) -> Any:

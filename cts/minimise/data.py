@@ -29,12 +29,12 @@ Show = Callable[[str, Ending], None]
 
 @dataclass(frozen=True)
 class Fewest:
-    """The dispatch that is left.
+    """A dispatch that fails alone, with zeros for irrelevant data.
 
     Attributes:
-        program, subcase: what runs, on which data.
-        elements: array -> elements that are not zero, and all, of the data that were made zero where they do not matter.
-        complete: whether there were runs enough.
+        program, subcase: the program and its data.
+        elements: array -> how many of its elements are not zero, and how many it has, for each array that the search set to zero.
+        complete: whether there were enough runs.
     """
 
     program: Program
@@ -49,19 +49,19 @@ class Fewest:
 
 
 def fewest(case: Case, ending: Ending, holder: DeviceHolder, front_end: FrontEnd, budget: Budget, show: Show) -> Fewest | None:
-    """Return one dispatch of a case that ends in the same way, with as many zeros in its data as were found; None if no dispatch does so
-    alone.
+    """Return one dispatch of a case that ends in the same way, with as many zeros in its data as possible; None if no dispatch ends in this
+    way alone.
 
     Args:
-        case: that ends so.
-        ending: how it must end.
-        holder: of the device.
+        case: the case.
+        ending: how it ends.
+        holder: the holder of the device.
         front_end: which module runs.
-        budget: of runs.
-        show: is told of each run.
+        budget: the budget of runs.
+        show: is called after each run.
 
     Raises:
-        DeviceUnavailable: the device cannot be opened any more.
+        DeviceUnavailable: the device can no longer be opened.
     """
     search = _Search(ending, holder, front_end, budget, show)
     plan = arrange(build(case))
@@ -94,7 +94,7 @@ class _Search:
         try:
             plan = _arranged(program, subcase)
         except CtsError:
-            # Data without an expected result, such as a quotient of zeros.
+            # These data have no expected result, for example a quotient of zeros.
             return False
         self._budget.take()
         ended = _run(plan, self._holder, self._front_end)
@@ -102,9 +102,9 @@ class _Search:
         return self._ending.is_like(ended)
 
     def with_zeros(self, program: Program, subcase: Subcase, array: str, size: int) -> Iterator[Subcase]:
-        """Yield the subcase with more and more zeros in the elements of an array, of ``size`` bytes each, as long as it ends alike.
+        """Yield the subcase with more and more zeros in an array, whose elements have ``size`` bytes, as long as it ends in the same way.
 
-        All are tried first, then halves, quarters, and so on down to single elements.
+        All elements are tried first, then halves, quarters, and so on down to single elements.
         """
         count = len(subcase.inputs[array]) // size
         length = count

@@ -17,7 +17,7 @@ class Ending:
     """How a case ended.
 
     Attributes:
-        code: of the result; the verdict where it has none.
+        code: the code of the result; the verdict if it has none.
         defects: ids of the defects that the diagnosis names, in any part of the failure.
     """
 
@@ -26,7 +26,7 @@ class Ending:
     defects: frozenset[str] = frozenset()
 
     def is_like(self, other: Ending) -> bool:
-        """Tell whether ``other`` has the same verdict and code, and shares a defect, or neither has one."""
+        """Tell whether ``other`` has the same verdict and code, and either both share a defect or neither has one."""
         if (self.verdict, self.code) != (other.verdict, other.code):
             return False
         return bool(self.defects & other.defects) or not (self.defects or other.defects)

@@ -17,8 +17,9 @@ _SIZES = re.compile(r"(\d+(?:x\d+)*)(.*)")
 def simplest_first(parameter: Parameter, current: str) -> list[str]:
     """Return the labels of a parameter, and ``current``, in the order in which they are tried.
 
-    The sizes of a matrix, alike in all else, such as the types of a row, go by their product: a smaller matrix is simpler, also than the
-    default. Of other labels the default comes first, then numbers go upwards, and the rest keeps the order of the family's file.
+    Labels that differ only in the sizes of a matrix, for example rows of the same types, are ordered by the product of the sizes: a smaller
+    matrix is simpler, even than the default. Of other labels, the default comes first, then numbers in ascending order, then the rest in
+    the order of the family's file.
     """
     labels = list(parameter.labels) if current in parameter.values else [*parameter.labels, current]
     rest = _parts(current)[1]
@@ -38,8 +39,8 @@ def _parts(label: str) -> tuple[int, str]:
 
 
 def replaced(case: Case, number: int, label: str) -> Case | None:
-    """Return the case with another label for one parameter, and defaults for those that do not apply then; None if the family
-    forbids it."""
+    """Return the case with another label for one parameter, and defaults for parameters that then do not apply; None if the family forbids
+    this case."""
     labels = list(case.labels)
     labels[number] = label
     parameters = case.definition.parameters

@@ -1,4 +1,4 @@
-"""Walks the parameters of a failing case towards their defaults, and finds the ones that matter."""
+"""Changes the parameters of a failing case towards their defaults, and finds the ones that matter."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import Case
 
 MOST_LABELS = 8
-"""Labels of one parameter that are tried in one round."""
+"""How many labels of one parameter are tried in one round."""
 
 OTHER_LABELS = 3
-"""Further labels of each parameter that are tried to tell whether it matters."""
+"""How many further labels of each parameter are tried to tell whether it matters."""
 
 SAYS_NOTHING = frozenset({Verdict.NOT_SUPPORTED, Verdict.ERROR})
 """Endings that do not tell whether a label matters."""
@@ -31,8 +31,8 @@ class Budget:
     """The remaining budget of a search.
 
     Attributes:
-        runs: of cases.
-        seconds: from now on.
+        runs: how many cases may still run.
+        seconds: the remaining seconds, from now on.
     """
 
     runs: int
@@ -48,7 +48,7 @@ class Budget:
         """Count a run.
 
         Raises:
-            Spent: there is none left.
+            Spent: no runs or seconds are left.
         """
         if self.used >= self.runs or self.clock() >= self._end:
             raise Spent
@@ -69,7 +69,7 @@ class Finding:
 
     Attributes:
         name, label: the parameter, and its label in the smallest case.
-        part: whether it matters: some other label ends otherwise; or does not: all that were tried end alike.
+        part: whether it matters: some other label ends differently. It does not matter if all labels that were tried end in the same way.
         endings: other label -> how the case ends with it.
     """
 
@@ -86,8 +86,8 @@ class Smallest:
     Attributes:
         case: the smallest case that ends like the first one.
         ending: how it ends.
-        findings: of each of its parameters, as far as there were runs.
-        complete: whether there were runs enough.
+        findings: the findings about its parameters, as far as there were runs.
+        complete: whether there were enough runs.
     """
 
     case: Case
@@ -101,8 +101,8 @@ class Walk:
 
     Args:
         judge: runs a case and says how it ended.
-        budget: of runs.
-        show: is told of each run: the case, its ending, and whether it is the smallest so far.
+        budget: the budget of runs.
+        show: is called after each run with the case, its ending, and whether it is the smallest so far.
     """
 
     def __init__(self, judge: Callable[[Case], Ending], budget: Budget, show: Callable[[Case, Ending, bool], None]) -> None:
@@ -112,7 +112,7 @@ class Walk:
         self._known: dict[str, Ending] = {}
 
     def smallest(self, case: Case, ending: Ending) -> Smallest:
-        """Return the smallest case found that ends like ``case``, which ended as ``ending`` says."""
+        """Return the smallest case found that ends like ``case``, which ends in ``ending``."""
         self._known[case.id] = ending
         findings: list[Finding] = []
         complete = True
@@ -122,7 +122,7 @@ class Walk:
             findings.extend(self._findings(case, ending))
         except Spent:
             complete = False
-            # The findings of the last round are kept.
+            # Keep the findings of the last round.
             case = self._best if self._best is not None else case
         return Smallest(case, self._known[case.id], tuple(findings), complete)
 

@@ -15,23 +15,23 @@ from cts.verdict.tensor_map import NOWHERE, TensorMap
 from generators.errors import CtsError
 
 _LARGE, _SMALL = 25, 11
-"""Pixels of an element: with its name, without it."""
+"""Pixels of an element with its name, and without it."""
 
 _NAMED_COLUMNS = 16
-"""Columns of a matrix up to which elements are named."""
+"""The most columns of a matrix whose elements are named."""
 
 _GAP, _MARGIN, _LINE, _LETTER = 26, 16, 17, 8
 _WIDTH = 940
-"""Largest width of the tensor's slices before the next one goes below."""
+"""The largest width of the tensor's slices side by side; further slices go below."""
 
 _FOLD = 32
-"""Elements of a line of a tensor with one dimension."""
+"""How many elements of a tensor with one dimension are drawn in a line."""
 
 _MOST = 20_000
-"""Elements of a tensor that are drawn."""
+"""The most elements of a tensor that is drawn."""
 
 _AWAY = 16
-"""How far from the tensor a slice may begin or end that is drawn with it."""
+"""A slice is drawn with the tensor if it begins and ends at most this far from it."""
 
 _STYLE: Mapping[str, str] = MappingProxyType(
     {
@@ -54,15 +54,14 @@ _DEFINITIONS = (
 
 
 Obstacle = Literal["shader", "instance", "tensor", "access", "size"]
-"""What keeps a picture from being drawn: the case runs no shader, or has no such scope instance, tensor or access; or the tensor is too
-large."""
+"""Why a picture cannot be drawn: the case runs no shader, or has no such scope instance, tensor or access; or the tensor is too large."""
 
 
 class NotDrawable(CtsError):
     """A picture cannot be drawn.
 
     Attributes:
-        obstacle: what keeps it from that.
+        obstacle: why not.
     """
 
     def __init__(self, obstacle: Obstacle, message: str) -> None:
@@ -83,7 +82,7 @@ class _Box:
 
 
 def _box(tensor: TensorMap) -> _Box:
-    """Return the tensor and the slice, or the tensor alone where the slice is far away."""
+    """Return the tensor and the slice, or only the tensor if the slice is far away."""
     first, end = [], []
     for size, offset, span in zip(tensor.dimensions, tensor.offset, tensor.span, strict=True):
         near = -_AWAY - span <= offset <= size + _AWAY
@@ -106,7 +105,7 @@ def _unravelled(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _colour(tensor: TensorMap, element: int) -> str:
-    """Choose the colour by the element's place in the matrix: the hue goes with the column, the lightness with the row."""
+    """Choose the colour by the element's place in the matrix: the column decides the hue, the row decides the lightness."""
     rows, columns = tensor.shape
     row, column = divmod(element, columns)
     return f"hsl({round(330 * column / columns)},75%,{round(88 - 34 * row / rows)}%)"
@@ -193,10 +192,11 @@ def _matrix(tensor: TensorMap, size: int, left: float, top: float, wrong: Collec
 
 @dataclass(frozen=True)
 class _Plane:
-    """A slice of the drawn coordinates along the last two dimensions, or a tensor of one dimension in lines: where it is.
+    """A slice of the drawn coordinates along the last two dimensions, or the lines of a tensor with one dimension, and its place.
 
     Attributes:
-        outer: the coordinates of the dimensions before. ``rows``, ``columns``: of squares.
+        outer: the coordinates of the other dimensions.
+        rows, columns: how many rows and columns of squares it has.
     """
 
     outer: tuple[int, ...]
@@ -301,7 +301,7 @@ def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -
     """Draw the picture.
 
     Args:
-        tensor: what is drawn.
+        tensor: the tensor access to draw.
         wrong: numbers of matrix elements, row by row, that get a cross.
         name: the picture's id and the beginning of others, unique in a page.
 

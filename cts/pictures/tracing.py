@@ -16,7 +16,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore, moved_matr
 
 
 def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Convert coordinates (..., rank) to numbers, the last dimension innermost."""
+    """Convert coordinates (..., rank) to numbers, with the last dimension innermost."""
     result = np.zeros(coordinates.shape[:-1], np.int64)
     for dimension, size in enumerate(sizes.tolist()):
         result = result * size + coordinates[..., dimension]
@@ -24,7 +24,7 @@ def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addresses, at: int, instance: int) -> TensorMap:
-    """Map an access; ``at`` is where the instance is among those that execute."""
+    """Map an access; ``at`` is the position of the instance among the instances that execute it."""
     store = isinstance(access, TensorStore)
     matrix = moved_matrix(access)
     sizes = layout.block_size[at]
@@ -52,14 +52,14 @@ def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addres
 
 
 def tensor_maps(program: Program, subcase: Subcase, instance: int = 0) -> tuple[TensorMap, ...]:
-    """Return every tensor load and store that a scope instance executes, in order; of one in a loop the last time.
+    """Return every tensor load and store that a scope instance executes, in order; for one in a loop, its last execution.
 
     Args:
-        program, subcase: what runs.
+        program, subcase: the program and the dispatch.
         instance: the number of the scope instance.
 
     Raises:
-        GeneratorError: as evaluate.
+        GeneratorError: as for ``evaluate``.
     """
     found: dict[Operation, TensorMap] = {}
 

@@ -1,7 +1,7 @@
-"""A kernel case as an AmberScript, where that can express it.
+"""Writes a kernel case as an AmberScript, if Amber can express it.
 
-Amber binds whole buffers and compares bytes with one value each. It knows nothing of subgroup sizes, so the constants of the module are
-written into it, with the local size for subgroups of 32.
+Amber binds whole buffers, and compares each byte with one value. It does not know subgroup sizes, so the constants of the module are
+written into the module, with the local size for subgroups of 32.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def amber_script(id_: str, runs: Sequence[Run], expected: Sequence[Iterable[str]
     """Return the script.
 
     Args:
-        id_: of the case.
-        runs: in order.
-        expected: by run, lines of ``element_sets``.
+        id_: the id of the case.
+        runs: its runs, in order.
+        expected: for each run, the lines of ``element_sets``.
 
     Raises:
         NotExpressible: Amber cannot express the case.

@@ -1,4 +1,4 @@
-"""One C file that runs a kernel case and needs nothing but a compiler and the Vulkan loader."""
+"""Writes one C file that runs a kernel case, and needs only a compiler and the Vulkan loader."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROGRAM = "repro.c"
 COMPILE = "cc -o repro repro.c -lvulkan -lm"
 
 _IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExtendedTypes", "scalarBlockLayout")
-"""Features that a program enables where the device has them."""
+"""Features that a program enables if the device has them."""
 
 _NO_CONSTANT = "UINT32_MAX"
 """A SpecId that no constant has."""
@@ -46,8 +46,8 @@ class Run:
     """One dispatch.
 
     Attributes:
-        folder: of its buffers and expected elements.
-        kernel: what is dispatched; all kernels of a case have the same module and buffers.
+        folder: the folder of its buffers and expected elements.
+        kernel: the kernel; all kernels of a case have the same module and buffers.
         dispatch: its push constants and workgroups.
     """
 
@@ -58,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Condition:
-    """An expression of C that is true where a device has what ``words`` says."""
+    """An expression of C that is true if a device has the feature that ``words`` names."""
 
     condition: str
     words: str
@@ -68,13 +68,13 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     """Return the program.
 
     Args:
-        id_: of the case.
-        about: lines for its first comment.
-        runs: in order.
-        disputed: ids of positions without which the text may forbid the module; what fails is only a warning then.
+        id_: the id of the case.
+        about: lines for the first comment.
+        runs: its runs, in order.
+        disputed: ids of positions without which the text may forbid the module; failures are then only warnings.
 
     Raises:
-        NotExpressible: the case needs what the program does not do.
+        NotExpressible: the program cannot run the case.
     """
     first = runs[0].kernel
     _refuse(runs)
@@ -185,15 +185,15 @@ def _constant_bytes(kernel: Kernel) -> bytes:
 
 
 class Features:
-    """The features of a device that a case needs, as a program asks for them.
+    """The features of a device that a case needs, in the form of a C program.
 
     Args:
-        extensions: of Vulkan.
+        extensions: the Vulkan extensions.
 
     Attributes:
-        structures: that the program chains, in order.
-        required: what a device must have.
-        enabled: which members are set, and to what.
+        structures: the structures that the program chains, in order.
+        required: conditions that a device must meet.
+        enabled: the members that are set, and their values.
     """
 
     def __init__(self, extensions: set[str]) -> None:
@@ -223,20 +223,20 @@ class Features:
             self.required.append(Condition(f"has->{name}.sType", f"extension {extension}"))
 
     def require_of_pipeline(self, feature: str) -> None:
-        """Require a feature that a pipeline asks for, and the device does not enable."""
+        """Require a feature that pipelines ask for, so it is not enabled with the device."""
         structure = self._structure(feature)
         assert structure is not None, "it is a feature"
         self.required.append(Condition(f"has->{structure.path(feature)}", f"feature {feature}"))
 
     def enable_what_is_there(self, further: Sequence[str] = ()) -> None:
-        """Enable features that every program enables where the device has them, and ``further`` ones."""
+        """Enable ``further`` features and the features that every program enables, as far as the device has them."""
         for feature in (*_IF_THERE, *further):
             structure = self._structure(feature)
             assert structure is not None, "it is a feature"
             self._enable(structure.path(feature), f"has.{structure.path(feature)}")
 
     def require(self, alternatives: Sequence[str]) -> None:
-        """Require one of some features, and enable all of them that the device has."""
+        """Require one of the features, and enable all of them that the device has."""
         found = [(name, self._structure(name)) for name in alternatives]
         conditions = [f"floats.{name}" if one is None else f"has->{one.path(name)}" for name, one in found]
         condition = Condition(" || ".join(conditions), f"feature {' or '.join(alternatives)}")
@@ -281,7 +281,7 @@ def _features(kernel: Kernel, needs: ModuleNeeds) -> Features:
         for feature in _ROBUST:
             used.require((feature,))
         used.require_of_pipeline("robustBufferAccess2")
-    # Sizes beyond the rows of exact sizes are those of flexible rows.
+    # Sizes that no exact row has come from flexible rows.
     used.enable_what_is_there(("cooperativeMatrixFlexibleDimensions",) if needs.matrices else ())
     return used
 

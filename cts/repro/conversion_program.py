@@ -1,4 +1,4 @@
-"""One C file that converts matrices between layouts and judges the results; it needs nothing but a compiler and the Vulkan loader."""
+"""Writes one C file that converts matrices between layouts and judges the results. It needs only a compiler and the Vulkan loader."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def conversion_program(id_: str, conversion: LayoutConversion, sizes: Sequence[t
     """Return the program.
 
     Args:
-        id_: of the case.
+        id_: the id of the case.
         conversion: the case.
-        sizes: by form, the least and the most bytes that a size query may give.
-        about: lines for its first comment.
+        sizes: for each form, the least and the most bytes that a size query may return.
+        about: lines for the first comment.
     """
     uses_device = "device" in conversion.commands
     features = Features({_EXTENSION})

@@ -1,8 +1,8 @@
 """The permitted values of each element after a dispatch, as text that a short program can read.
 
-A line for each element: array, byte offset, type, instance, row, column, and what is permitted; after a semicolon what is expected, where
-that is less. A set is bits in hexadecimal, ranges ``LOW..HIGH`` of values, and words: ``nan`` for every NaN, ``any`` for all bits,
-``unchanged`` where the store may be dropped.
+Each element has a line: array, byte offset, type, instance, row, column, and the permitted set; if the expected set is smaller, it follows
+after a semicolon. A set is bits in hexadecimal, ranges ``LOW..HIGH`` of values, and words: ``nan`` for every NaN, ``any`` for all bits, and
+``unchanged`` if the store may be dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILE = "elements.txt"
 HEADING = "# array byte type instance row column: what is permitted; what is expected, where that is less\n"
 
 _EXACT_IN_A_DOUBLE = 32
-"""Most bits of an integer for which a range of doubles is exact."""
+"""The most bits of an integer for which a range of doubles is exact."""
 
 Place = tuple[int, int, int]
 
@@ -30,7 +30,7 @@ def lines(expected: Expected) -> Iterator[str]:
     """Yield a line for each element.
 
     Raises:
-        NotExpressible: a set is one that the text has no words for.
+        NotExpressible: the text cannot express a set.
     """
     for placed in expected.placed:
         for at in np.ndindex(*placed.offsets.shape):

@@ -1,4 +1,4 @@
-"""Vulkan's structures of features, for a program that declares those which its headers lack."""
+"""Vulkan's structures of features, for a program that declares the structures that its headers lack."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class FeatureStructure:
 
     Attributes:
         structure, type, number: its name, and its VkStructureType's name and number; no number for VkPhysicalDeviceFeatures.
-        extension: that has it; empty for Vulkan itself.
-        members: the features, in order: all of an extension's, of Vulkan's own those that cases ask for.
+        extension: the extension that has it; empty for Vulkan itself.
+        members: the features, in order: all features of an extension, or the features of Vulkan itself that cases ask for.
     """
 
     structure: str
@@ -46,10 +46,10 @@ def feature_structures() -> tuple[FeatureStructure, ...]:
 
 
 def structure_of(feature: str, extensions: Collection[str]) -> FeatureStructure | None:
-    """Return the structure that has a feature; None if none has, since it is a property.
+    """Return the structure that has a feature; None if it is not a feature but a property.
 
     Args:
-        extensions: Vulkan extensions that are used. Where several structures have the feature, that of one of them is meant.
+        extensions: Vulkan extensions that are used. If several structures have the feature, it is in the structure of one of these.
     """
     having = [one for one in feature_structures() if feature in one.members]
     return next((one for one in having if one.extension in extensions), having[0] if having else None)

@@ -34,7 +34,7 @@ _FILES = (
     "repro.amber",
 )
 _TOLD_LINES, _TOLD_ELEMENTS = 12, 4
-"""Lines of a result's message, and wrong elements, in the README, which fits on a screen."""
+"""The most lines of a message, and the most wrong elements, in the README, which should fit on a screen."""
 
 _SUBCASE = re.compile(r"\d+-")
 _HEADING = re.compile(r"# \w+\[.*\]")
@@ -42,7 +42,7 @@ _HEADING = re.compile(r"# \w+\[.*\]")
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Make ``folder`` for the block to write into; first remove what an earlier reproduction wrote there, whichever its kind of case.
+    """Make ``folder`` for the block to write into. First remove an earlier reproduction there, of any kind of case.
 
     Raises:
         CannotWrite: the folder or, in the block, a file cannot be written.
@@ -56,12 +56,12 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def heading(case_id: str) -> str:
-    """Return the first line of README.md, by which a reproduction is known."""
+    """Return the first line of README.md, which identifies a reproduction."""
     return f"# {case_id}"
 
 
 def add_result(folder: Path, result: CaseResult) -> None:
-    """Add a result to the folder, and what happened to its README, after the heading.
+    """Add a result to the folder, and its description to the README, after the heading.
 
     Raises:
         CannotWrite: a file cannot be written.
@@ -92,7 +92,7 @@ def _told(result: CaseResult) -> str:
 
 
 def _clear(folder: Path) -> None:
-    """Remove an earlier reproduction, and nothing else that may be in ``folder``."""
+    """Remove an earlier reproduction from ``folder``, and nothing else."""
     readme = folder / README
     if not readme.is_file() or not _HEADING.fullmatch(readme.read_text(encoding="utf-8", errors="replace").partition("\n")[0]):
         return

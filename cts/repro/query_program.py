@@ -1,4 +1,4 @@
-"""One C file that asks a device for properties and judges a rule; it needs nothing but a compiler and the Vulkan loader."""
+"""Writes one C file that asks a device for properties and judges a rule. It needs only a compiler and the Vulkan loader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.property_query import PropertyQuery
 _CAPACITIES: Mapping[str, str] = MappingProxyType(
     {"all": "available", "generous": "available + 2", "one_short": "available ? available - 1 : 0", "one": "1", "none": "0"}
 )
-"""By rule, the capacity of the array in C, from how many structures there are."""
+"""For each rule, the capacity of the array as an expression of C, from the number of available structures."""
 
 _SIZES = ("{}Size", "{}Granularity")
 _SCOPE_SUBGROUP, _SCOPE_WORKGROUP = 3, 2
@@ -64,19 +64,19 @@ _LIMIT_RULES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "vector_components": ("maxCooperativeVectorComponents", "value >= 128"),
     }
 )
-"""By rule of a limit, its name and the condition in C."""
+"""For each rule about a limit, the limit's name and the condition in C."""
 
 
 def query_program(id_: str, query: PropertyQuery, words: str, feature: str, required: Sequence[Sequence[int]], about: Sequence[str]) -> str:
     """Return the program.
 
     Args:
-        id_: of the case.
+        id_: the id of the case.
         query: the command and the rule.
-        words: what the rule asks for.
-        feature: without which the rule says nothing; empty where it always does.
-        required: combinations of component types that must be listed, for the rules that ask for them.
-        about: lines for its first comment.
+        words: the demand of the rule, in words.
+        feature: the feature on which the rule depends; empty if it always applies.
+        required: combinations of component types that must be listed, for the rules about these.
+        about: lines for the first comment.
 
     Raises:
         NotExpressible: the program does not know the rule.
@@ -146,7 +146,7 @@ def _required_at(fields: Sequence[str], required: Sequence[Sequence[int]]) -> li
 
 
 def _each(rule: str, command: PropertyCommand, at: Any) -> tuple[str, bool]:
-    """Return the condition in C that each structure keeps, or that one of them keeps; empty where the rule is none of structures."""
+    """Return the condition in C, and whether every structure or only one must meet it; empty if the rule is not about structures."""
     names = command.dtype.names or ()
     sizes = [name for name in names if name in {form.format(letter) for form in _SIZES for letter in "MNK"}]
     types = [name for name in names if name.endswith("Type") and name != "sType"]

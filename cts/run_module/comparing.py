@@ -16,8 +16,9 @@ class Difference:
 
     Attributes:
         buffer: its name.
-        count, of: how many differ, of how many.
-        index: of the first one. ``expected``, ``got``: its values, with bits.
+        count, of: how many elements differ, and how many there are.
+        index: the index of the first one.
+        expected, got: its values, with bits.
     """
 
     buffer: str
@@ -29,7 +30,7 @@ class Difference:
 
 
 def compare(buffer: str, left: np.ndarray, expectation: Expectation) -> Difference | None:
-    """Return how the bytes ``left`` differ from what is expected; None if they do not."""
+    """Return the difference between the bytes ``left`` and the expected contents; None if there is none."""
     component, wanted = expectation.component, expectation.elements
     dtype = component.dtype if component.is_float else component.bits_dtype
     got = left[: wanted.nbytes].view(dtype)

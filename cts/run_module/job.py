@@ -1,4 +1,4 @@
-"""The job of a module: a YAML file that says what it is connected to, and what it must leave. docs/run_module.md explains the keys."""
+"""The job of a module: a YAML file with its bindings, data and expected results. docs/run_module.md explains the keys."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BufferJob(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class PushConstant(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Numbers, or the address of a buffer, at a byte of the push constants; without ``at`` after the one before."""
+    """Numbers, or the address of a buffer, at byte ``at`` of the push constants; without ``at``, directly after the previous entry."""
 
     at: _Count | None = None
     type: str = "u32"
@@ -106,9 +106,10 @@ class Job:
     """A module, its data, and its expected results.
 
     Attributes:
-        kernel, dispatch: as devices take them.
-        components: by name of a buffer, its type, for reports. ``tolerances``: by name.
-        expected: by name of a buffer, what it must hold.
+        kernel, dispatch: the module and its dispatch, for a device.
+        components: name of a buffer -> its type, for reports.
+        tolerances: name of a buffer -> its tolerance.
+        expected: name of a buffer -> its expected contents.
     """
 
     kernel: Kernel
@@ -141,9 +142,9 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
 
     Args:
         spirv: the module.
-        document: as read.
-        interface: of the module.
-        folder: where the files that the document names are.
+        document: the document.
+        interface: the interface of the module.
+        folder: the folder of the files that the document names.
 
     Raises:
         JobError: the document does not fit the module.
@@ -211,7 +212,7 @@ def _slot(name: str, buffer: BufferJob, size: int, binding: Binding | None, addr
 
 
 def _image(name: str, buffer: BufferJob) -> ImageSlot | None:
-    """Return the image of which a job gives the texels; a sampler alone has none."""
+    """Return the image whose texels a job gives; a sampler alone has none."""
     if buffer.image is None:
         return None
     given, where = buffer.image, f"buffer '{name}': image"
@@ -298,7 +299,7 @@ def _array(values: list[_Number], component: ComponentType, where: str) -> np.nd
 
 
 def _numbers(given: list[_Number] | Values, component: ComponentType, size: int | None, folder: Path, where: str) -> np.ndarray:
-    """Return numbers, from a list or by a rule; ``size`` bytes of them where the rule does not say how many."""
+    """Return numbers from a list or a rule; if the rule has no count, ``size`` bytes of them."""
     if isinstance(given, list):
         return _array(given, component, where)
     rules = [name for name in ("fill", "range", "random", "file") if getattr(given, name) is not None]

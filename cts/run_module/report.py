@@ -49,7 +49,7 @@ def _difference(one: Difference, what: str) -> str:
 
 
 def document(examined: Examined | None, left: Iterable[Left]) -> dict[str, Any]:
-    """Return it all as one object."""
+    """Return all findings as one object."""
     observations = () if examined is None else examined.observations
     runs = ([] if examined is None else [examined.left]) + list(left)
     return {

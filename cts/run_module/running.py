@@ -26,10 +26,11 @@ class Left:
 
     Attributes:
         device: its name.
-        outputs: bytes of each written buffer; None where it did not end.
-        stopped: why it did not end, or did not begin; empty if it did.
-        differences: buffers that differ from what the job expects. ``against``: from what the embedded device left.
-        stray: writes outside of what the module may write, in words.
+        outputs: bytes of each written buffer; None if the run did not finish.
+        stopped: why the run did not finish, or did not begin; empty if it finished.
+        differences: buffers that differ from the job's expected contents.
+        against: buffers that differ from the results of the embedded device.
+        stray: writes to places that the module may not write to, in words.
     """
 
     device: str
@@ -41,13 +42,13 @@ class Left:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether something is not as it should be."""
+        """Whether something is wrong."""
         return bool(self.stopped or self.differences or self.against or self.stray)
 
 
 @dataclass(frozen=True)
 class Examined:
-    """The findings of the embedded device: ``observations``, the worst first, and what the run left."""
+    """The findings of the embedded device: ``observations``, worst first, and the results of the run."""
 
     observations: tuple[Observation, ...]
     left: Left
@@ -63,8 +64,8 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
 
     Args:
         job: the module and its data.
-        profile: of the embedded device.
-        subgroup_size: of the device that is asked about; None for the profile's.
+        profile: the profile of the embedded device.
+        subgroup_size: the subgroup size of the requested device; None for the profile's.
         steps: see ``Limits``.
     """
     description = load_profile(profile)
@@ -78,7 +79,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
 
 
 def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> Left:
-    """Run a job on a device, and compare the results with the expected contents. ``expect_stops``: what stops it is an observation."""
+    """Run a job on a device, and compare the results with the expected contents. ``expect_stops``: an observation may have stopped it."""
     if not expect_stops and any(slot.image is not None for slot in job.kernel.buffers):
         return Left(name, None, "not supported: images; the embedded device alone has them")
     try:
@@ -86,7 +87,7 @@ def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> L
         if reason is not None:
             return Left(name, None, f"not supported: {reason.text}")
     except GeneratorError:
-        # The device may know the capability, though this suite does not know what it needs.
+        # The device may support the capability, although this suite does not know its needs.
         pass
     try:
         (outcome,) = device.run(job.kernel, [job.dispatch])
@@ -100,7 +101,7 @@ def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> L
 
 
 def against(left: Left, reference: Left, job: Job) -> Left:
-    """Return what a device did with the differences from what the embedded device left."""
+    """Return the results of a device with their differences from the results of the embedded device."""
     if left.outputs is None or reference.outputs is None:
         return left
     found = []

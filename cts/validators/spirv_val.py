@@ -21,10 +21,10 @@ class ValidatorMissing(DeviceError):
 
 
 class SpirvVal:
-    """spirv-val for the Vulkan 1.3 environment.
+    """Runs spirv-val for the Vulkan 1.3 environment.
 
     Raises:
-        DeviceError: it is not installed, or does not start.
+        DeviceError: spirv-val is not installed, or does not start.
     """
 
     def __init__(self) -> None:
@@ -46,10 +46,11 @@ class SpirvVal:
         )
 
     def validate(self, module: bytes) -> Answer:
-        """Return its answer for ``module``.
+        """Return the answer of spirv-val for ``module``.
 
         Raises:
-            DeviceCrash: it died of a signal; DeviceTimeout: it did not end.
+            DeviceCrash: spirv-val died of a signal.
+            DeviceTimeout: spirv-val did not finish.
         """
         try:
             done = subprocess.run(

@@ -13,7 +13,7 @@ class ValidatorSpec:
     """How to open a validator, in this process or another one.
 
     Attributes:
-        kind: which one.
+        kind: which validator.
     """
 
     kind: Literal["spirv-val"] = "spirv-val"
@@ -25,7 +25,7 @@ class ValidatorSpec:
 
 
 VALIDATORS = {spec.selector: spec for spec in (ValidatorSpec(),)}
-"""By what ``--device`` takes to mean them."""
+"""The validators, by their value of ``--device``."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Answer:
 
 @runtime_checkable
 class Validator(Judge, Protocol):
-    """Judges modules. Not thread-safe; one module at a time."""
+    """Judges modules, one at a time. Not thread-safe."""
 
     def validate(self, module: bytes) -> Answer:
-        """Return its answer for ``module``.
+        """Return the validator's answer for ``module``.
 
         Raises:
-            DeviceFailure: it died, or did not end.
+            DeviceFailure: the validator died, or did not finish.
         """
         ...

@@ -2,8 +2,8 @@
 
 Each conversion has its own memory with room around it. A row-major or column-major destination starts as poison: elements are judged by the
 reference model, and bytes beyond the size that the device requests must not change. Bytes between two rows or columns may hold anything
-afterwards (F-CV-18), and get a pattern before they are a source. Bytes of an optimal layout mean nothing here: they are the source of the
-next conversion, and the last form of a case is one that everybody can read.
+afterwards (F-CV-18), and get a pattern before they are a source. Bytes of an optimal layout are not compared: they are the source of the
+next conversion, and the last form of a case has a specified layout.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ GUARD = 256
 """Bytes before and after a matrix that no command may touch; a multiple of the alignment of device addresses."""
 
 _GENEROUS = 192
-"""Bytes by which a larger destination exceeds its need."""
+"""By how many bytes a larger destination exceeds its need."""
 
 _LARGEST = 1 << 28
-"""Bytes that no matrix of a case needs, whatever the layout."""
+"""More bytes than any matrix of a case needs, whatever the layout."""
 
 MATRIX, _SOURCE = "matrix", "source"
 _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
@@ -56,9 +56,10 @@ class Findings:
 
     Attributes:
         broken: rules of the commands that were broken: the code's name, where, and how.
-        wrong: how memory differs from what is permitted; ``warned``: from what is expected. The subcase is where.
-        doubts: what is permitted, and not expected of a command: the position, and how.
-        made: conversions that were made.
+        wrong: how memory differs from the permitted contents. The subcase names the place.
+        warned: how memory differs from the expected contents.
+        doubts: what commands did that is permitted but not expected: the position, and how.
+        made: how many conversions were made.
     """
 
     broken: list[tuple[str, str, str]] = field(default_factory=list)

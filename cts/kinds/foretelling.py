@@ -27,7 +27,7 @@ class Foreteller:
     """Predicts the answer of a run's device or validator to a case, without opening it.
 
     Args:
-        spec, description: of the device or validator.
+        spec, description: the specification and description of the device or validator.
         front_end: which reading of a program it gets.
     """
 
@@ -35,7 +35,7 @@ class Foreteller:
         self._validates = isinstance(spec, ValidatorSpec)
         self._description = description
         self._front_end = front_end
-        # By identity: pinned needs, and their parts, are one object wherever they occur, which is kept here.
+        # Keys are identities: equal pinned needs, and equal parts of them, are one object. Keeping the objects here keeps the identities.
         self._asked: dict[int, tuple[KernelNeeds, Reason | None]] = {}
         self._features: dict[Hashable, Reason | None] = {}
         self._limits: dict[Hashable, Reason | None] = {}

@@ -37,15 +37,18 @@ from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 
 SHOWN_SUBCASES = 3
-"""Failing subcases that a message explains in full."""
+"""How many failing subcases a message explains in full."""
 
 MAPPED_ELEMENTS = 1024
-"""Most elements of a matrix for which a record has the tensor addresses; more would make the journal large."""
+"""A record has the tensor addresses of a matrix with at most this many elements; more would make the journal large."""
 
 
 def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
-    """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
-    computed; where the case's needs are pinned, before anything is built."""
+    """Run the case's pipelines and compare the results.
+
+    First ask whether the device supports them: before inputs and expected results are computed and, if the case's needs are pinned, before
+    anything is built.
+    """
     with watch.step("missing"):
         missing = pinned_missing(case, lambda needs: missing_for(needs, device.description)) if front_end == "spirv" else None
     if missing:
@@ -59,7 +62,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot say: {why}"))
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
-        # Every pipeline or none: a missing part would count as tested.
+        # Run every pipeline or none: otherwise a missing pipeline would count as tested.
         missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
     if missing:
         return not_supported(missing)
@@ -123,7 +126,7 @@ def arrange(case: BuiltCase) -> Arrangement:
     """Return the inputs, expected results and dispatches of every subcase.
 
     Raises:
-        GeneratorError: the case is not what its family promises.
+        GeneratorError: the case contradicts its family.
     """
     built = [(one, subcase) for one in case.program.all for subcase in case.subcases(one)]
     programs, subcases = tuple(one for one, _ in built), tuple(subcase for _, subcase in built)
@@ -156,10 +159,10 @@ Text = TypeVar("Text", str, bytes)
 
 
 def _shared(program: Program, emit: Callable[[Program], Text]) -> Text:
-    """Return the result of ``emit`` for a program and the others of its module.
+    """Return the result of ``emit``, which all programs of a module share.
 
     Raises:
-        GeneratorError: they do not share it.
+        GeneratorError: the results differ.
     """
     text = emit(program)
     for other in program.others:
@@ -206,10 +209,10 @@ def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
 def pinned_missing(case: Case, asked: Callable[[KernelNeeds], Reason | None]) -> Reason | None:
     """Return the first pinned need of a case that a device lacks; None if it lacks none, or nothing is pinned.
 
-    The needs are those of the module that the front end ``spirv`` has.
+    Pinned needs are the needs of the module of the front end ``spirv``.
 
     Args:
-        asked: what the device lacks for a kernel with some needs.
+        asked: returns what the device lacks for a kernel with some needs.
     """
     return next(filter(None, (_labelled(asked(one), label) for label, one in pinned_needs(case) or ())), None)
 
@@ -228,7 +231,7 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
 def _diagnosis(
     plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None, foreseen: Collection[str] = ()
 ) -> tuple[Match, ...]:
-    # Here, and not above: most runs need no diagnosis, and it knows every family's defects.
+    # Import it only here: most runs need no diagnosis, and it imports all defects.
     from cts.diagnosis.diagnose import diagnose
 
     index = entry.index
@@ -245,7 +248,8 @@ def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[t
     """Return the matches of the first failing subcases, with the number of failing elements of the whole case that each explains.
 
     Args:
-        wrong: every failing subcase; ``found`` has what fits each of the first ones.
+        wrong: every failing subcase.
+        found: the matches of each of the first of them.
     """
     failing = sum(map(_failing, wrong))
     explained: Counter[tuple[str, str, Fit]] = Counter()
@@ -276,7 +280,7 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Colle
 
 
 def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMap | None:
-    """Return how the matrix of a mismatch is in the tensor that it is moved to or from: of the first wrong instance."""
+    """Return the map between the matrix of a mismatch and its tensor, for the first wrong instance."""
     program, subcase = plan.programs[entry.index], plan.subcases[entry.index]
     if mismatch.matrix is None or math.prod(mismatch.matrix.shape) > MAPPED_ELEMENTS:
         return None
@@ -318,11 +322,11 @@ def _told(
     """Return paragraphs about subcases with wrong results, their journal entries, and the explanations of the first ones.
 
     Args:
-        plan: whose ``expected`` is what the subcases should be.
-        more: how the subcases are called that are not explained.
-        code: of the verdict.
+        plan: the subcases with their expected results.
+        more: the words for subcases that are not explained.
+        code: the code of the verdict.
     """
-    # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
+    # A diagnosis evaluates many mutants of the program, so only the first failing subcases are explained.
     if spared := effort.spared(code):
         diagnoses: list[tuple[Match, ...]] = [() for _ in wrong[:SHOWN_SUBCASES]]
     else:

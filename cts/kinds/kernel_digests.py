@@ -25,7 +25,7 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def needs(case: Case) -> CaseNeeds | None:
-    """Return the needs of the case; None where that depends on the subgroup size, or for a case of another kind.
+    """Return the needs of the case; None if they depend on the subgroup size, or if the case is of another kind.
 
     Raises:
         GeneratorError: the case cannot be built.
@@ -41,8 +41,10 @@ def needs(case: Case) -> CaseNeeds | None:
 
 
 def digest_expected(expected: Iterable[Expected]) -> str:
-    """Digest the permitted results of a case's subcases. Bounds of intervals are taken to 20 significant bits: sums in float64 may differ
-    in their last bit between machines."""
+    """Digest the permitted results of a case's subcases.
+
+    Bounds of intervals are rounded to 20 significant bits, because sums in float64 may differ in their last bit between machines.
+    """
 
     def parts() -> Iterator[bytes]:
         for want in expected:

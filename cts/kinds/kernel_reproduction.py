@@ -32,11 +32,11 @@ from generators.stages import DrawnStage, ShaderObject, Stage
 from generators.windows import Windows
 
 _COMMENT_WIDTH = 130
-"""Characters of a line in the program's first comment."""
+"""The most characters of a line in the program's first comment."""
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
-    """Write ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
+    """Write ``folder``, which is made if it does not exist; an earlier reproduction in it is removed first.
 
     Raises:
         CtsError: the folder cannot be written, or ``front_end`` is GLSL, which cannot express the case.
@@ -58,9 +58,11 @@ def rules(case: Case, plan: Arrangement) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The grounds of an expectation. Attributes:
-    rules: requirements and positions with their texts, a line each.
-    disputed: ids of the positions without which the text may forbid the module.
+    """The grounds of an expectation.
+
+    Attributes:
+        rules: requirements and positions with their texts, a line each.
+        disputed: ids of the positions without which the text may forbid the module.
     """
 
     rules: tuple[str, ...] = ()
@@ -76,8 +78,8 @@ class Again:
 
     Attributes:
         command: a line of the shell.
-        what: it does, in words that end a sentence.
-        found: what was seen before, in Markdown; empty if nothing was run.
+        what: words for the effect of the command, which end a sentence.
+        found: earlier results, in Markdown; empty if nothing was run.
     """
 
     command: str
@@ -91,9 +93,9 @@ def write_arrangement(
     """Write ``folder`` for any dispatches of ``program``.
 
     Args:
-        id_: names them; of the form of a case's id, by which the folder is known when it is written again.
-        again: how they are run with the suite.
-        grounds: of the expectations.
+        id_: names the dispatches, in the form of a case's id, which identifies the folder when it is written again.
+        again: how the dispatches are run with the suite.
+        grounds: the grounds of the expectations.
 
     Raises:
         CtsError: see write_reproduction.
@@ -141,7 +143,7 @@ def names(plan: Arrangement) -> list[str]:
 
 
 def write_outcomes(folder: Path, plan: Arrangement, outcomes: Sequence[Outcome]) -> None:
-    """Add what a device left in the written buffers."""
+    """Add the contents of the written buffers after a run on a device."""
     for name, outcome in zip(names(plan), outcomes, strict=False):
         place = folder / name / "got"
         place.mkdir(parents=True, exist_ok=True)
@@ -217,8 +219,10 @@ def _bounds(allowed: ValueSet, at: tuple[int, ...]) -> tuple[object, object]:
 
 
 def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
-    """How to create the pipeline, connect it and dispatch it. File names are relative to the folder. A dispatch of another pipeline
-    of the module has that one's ``pipeline``."""
+    """Describe how to create the pipeline, connect it and dispatch it.
+
+    File names are relative to the folder. A dispatch of another pipeline of the module has its own ``pipeline``.
+    """
     return {
         "case": id_,
         "module": "module.spv",
@@ -241,7 +245,7 @@ def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
 
 
 def _pipeline(built: Kernel) -> dict[str, Any]:
-    """How to create and connect one pipeline."""
+    """Describe how to create and connect one pipeline."""
     return {
         **_invocations(built),
         "specialization": [
@@ -279,7 +283,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
 
 
 def _invocations(built: Kernel) -> dict[str, Any]:
-    """How many invocations run, and in which stage."""
+    """Describe how many invocations run, and in which stage."""
     if built.draw is not None:
         return {"draw": {"how": _DRAWS[built.draw.stage], **asdict(built.draw)}}
     return {
@@ -308,7 +312,7 @@ _DRAWS: Mapping[DrawnStage, str] = {
 
 
 def _windows(windows: Windows) -> dict[str, Any]:
-    """How to fill a large buffer, whose files have its windows one after the other."""
+    """Describe how to fill a large buffer, whose files have its windows one after the other."""
     return {
         "how": "make a buffer of this size; copy each window of the file to its place before the dispatch, and back after it",
         "buffer_bytes": windows.span,
@@ -317,7 +321,7 @@ def _windows(windows: Windows) -> dict[str, Any]:
 
 
 def _matrices(opaque: OpaqueSlot) -> dict[str, Any]:
-    """How to fill a buffer of matrices in a layout that the device decides; the files have them row-major and without padding."""
+    """Describe how to fill a buffer of matrices in a layout that the device decides; the files have them row-major and without padding."""
     return {
         "how": "convert each matrix by vkConvertCooperativeVectorMatrixNV before the dispatch, and back after it",
         "component": opaque.component.name,
@@ -377,7 +381,7 @@ Amber cannot express the case: {amber}.
 """
 
 _LISTED_SUBCASES = 8
-"""Subcases in the README, which fits on a screen."""
+"""The most subcases in the README, which should fit on a screen."""
 
 
 def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any], grounds: Grounds, without: str, amber: str) -> str:

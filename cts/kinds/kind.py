@@ -45,7 +45,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.perf_counter() - self.start
 
 
@@ -55,7 +55,7 @@ class Judgement:
 
     Attributes:
         verdict, code, reason, message, subcases, policy: as in CaseResult.
-        failures: what is not permitted; of a quality warning, what is permitted and not expected.
+        failures: the mismatches that are not permitted; for a quality warning, those that are permitted but not expected.
     """
 
     verdict: Verdict
@@ -69,19 +69,19 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Kind:
-    """The functions of one kind of case. Each of them is given cases of that kind alone.
+    """The functions of one kind of case. Each of them gets only cases of that kind.
 
     Attributes:
-        judged_by: the protocol of what can judge such cases.
-        unjudged: why another does not, with ``{name}`` for its name.
-        judge: has one that can judge a case do so, and explains a failure with some effort. Raises DeviceFailure where it fails, and
-            anything else where we do.
-        digests: of the case's module, its inputs and what is expected, as the columns of ``golden/tiers`` have them; ``-`` for what a
-            case of this kind does not have.
-        show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has any of ``glsl``,
-            ``spirv``, ``inputs`` and ``expected`` that were asked for.
-        lines: what ``show`` gave as lines of text.
-        reproduce: writes the folder of ``cts repro``. Raises CtsError where it cannot.
+        judged_by: the protocol of devices or validators that can judge such cases.
+        unjudged: why others cannot, with ``{name}`` for the name of the device or validator.
+        judge: judges a case on a device or validator, and explains a failure with some effort. Raises DeviceFailure if the device or
+            validator fails, and another exception if the suite fails.
+        digests: returns the digests of the case's module, inputs and expected results, in the order of the columns of ``golden/tiers``;
+            ``-`` for a part that cases of this kind do not have.
+        show: returns the parts of ``cts show`` other than id, values and requirements; the second argument has the requested parts of
+            ``glsl``, ``spirv``, ``inputs`` and ``expected``.
+        lines: converts the result of ``show`` to lines of text.
+        reproduce: writes the folder of ``cts repro``. Raises CtsError if it cannot.
     """
 
     judged_by: type[Any]

@@ -1,7 +1,7 @@
-"""The needs of the cases of the nightly tier, pinned in ``golden/needs/<family>.tsv``: a run builds no case that it need not run.
+"""The needs of the cases of the nightly tier, pinned in ``golden/needs/<family>.tsv``, so a run builds no case that the device cannot run.
 
-A line of a case has a key, which is a digest of its line in ``golden/tiers``, so needs of a case that has changed since are not found.
-Then it has, for every pipeline of the case, the numbers of three of the parts above it, and the pipeline's label.
+The line of a case begins with a key. It is a digest of the case's line in ``golden/tiers``, so the needs of a changed case are not found.
+For every pipeline of the case, the numbers of three of the parts above the line follow, and the pipeline's label.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from generators.casebook.tiers import home, pinned_digests
 from generators.digests import digest
 
 FOLDER = Path("golden", "needs")
-"""Of the files, in a checkout."""
+"""The folder of the files in a checkout."""
 
 _PARTS = (("environment", Environment), ("sizes", Sizes), ("types", Types))
 _FIELDS = digest([f"{name}.{field}".encode() for name, part in _PARTS for field in part._fields])
 _HEAD = f"# what each case needs of a device, by parts that several have ({_FIELDS}); written by 'cts golden --update'"
-"""The header, with a digest of the parts' fields: the needs of a file with other fields are not found."""
+"""The header, with a digest of the parts' fields: a file with other fields counts as empty."""
 
 CaseNeeds = tuple[tuple[str, KernelNeeds], ...]
 """Label and needs of each pipeline of a case."""
@@ -37,7 +37,7 @@ def needs_file(root: Path, name: str) -> Path:
 
 
 def key_of(id_: str, digests: Sequence[str]) -> str:
-    """Return the key of a case by its id and the digests that ``golden/tiers`` has of it."""
+    """Return the key of a case, from its id and its digests in ``golden/tiers``."""
     return digest([id_.encode(), *(one.encode() for one in digests)])
 
 
@@ -62,7 +62,7 @@ def lines_of(cases: Iterable[tuple[str, CaseNeeds]]) -> list[str]:
 
 @dataclass(frozen=True)
 class PinnedNeeds:
-    """A file.
+    """A file of pinned needs.
 
     Attributes:
         parts: the texts of environments, of sizes and of types.
@@ -73,12 +73,12 @@ class PinnedNeeds:
     cases: Mapping[str, tuple[str, ...]]
 
     def of(self, key: str) -> CaseNeeds | None:
-        """Return the needs of the case of that key, if they are pinned."""
+        """Return the needs of the case with that key, if they are pinned."""
         words = self.cases.get(key)
         return None if words is None else tuple(self._pipeline(word) for word in words)
 
     def _pipeline(self, word: str) -> tuple[str, KernelNeeds]:
-        """Return label and needs of a pipeline, the same object wherever the word occurs."""
+        """Return label and needs of a pipeline; every occurrence of a word gives the same object."""
         found = self._pipelines.get(word)
         if found is None:
             numbers, _, label = word.partition(":")
@@ -94,7 +94,7 @@ class PinnedNeeds:
 
 @cache
 def _decoded(place: int, text: str) -> Any:
-    """Return the part of needs that a text is of, by its place in KernelNeeds: the same object wherever the text occurs."""
+    """Return the part of needs in a text, by its place in KernelNeeds; every occurrence of a text gives the same object."""
     return msgspec.json.decode(text, type=_PARTS[place][1])
 
 

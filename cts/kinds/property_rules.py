@@ -24,7 +24,7 @@ from generators.property_query import MatrixInfo, Rule
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
 
 _SPARE = 3
-"""Structures of an array beyond the count that a call is given."""
+"""How many structures an array has beyond the count of the call."""
 
 _STAGE_COMPUTE = 0x20
 _LEAST_LARGEST_DIMENSION = 256
@@ -37,7 +37,7 @@ _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 @dataclass(frozen=True)
 class Commanded:
-    """A device and the command that is asked of it; ``invocations`` of a workgroup, where the command is asked for its matrices."""
+    """A device and the command to call; ``invocations`` of a workgroup, if the command is called for its matrices."""
 
     device: AnswersQueries
     description: DeviceDescription
@@ -54,7 +54,7 @@ class Commanded:
         return AskedFor(int(self.info.scope), self.invocations, size, SATURATING if self.info.saturating else 0)
 
     def count(self) -> PropertyAnswer:
-        """Ask for the count alone."""
+        """Ask only for the count."""
         return self.device.ask(PropertyCall(self.command, info=self.asked_for))
 
     def fill(self, capacity: int) -> PropertyAnswer:
@@ -282,12 +282,12 @@ class PropertyRule:
     """A rule for the answers of a device to property queries.
 
     Attributes:
-        words: what the rule asks for.
-        calls: how the command is called to see that.
-        broken: tells how a device breaks it, a line each.
-        feature: without which the rule says nothing; empty where it always does.
-        without_command: whether the rule is about a device that may lack the command's feature, and never calls the command.
-        required: combinations of component types that must be listed, by Vulkan's numbers; empty where the rule asks for none.
+        words: the demand of the rule, in words.
+        calls: how the command is called to check it.
+        broken: yields how a device breaks it, in lines.
+        feature: the feature on which the rule depends; empty if it always applies.
+        without_command: whether the rule never calls the command, so a device may lack the command's feature.
+        required: combinations of component types that must be listed, by Vulkan's numbers; empty if the rule demands none.
     """
 
     words: str
@@ -304,7 +304,7 @@ _LIMITS = "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrix
 
 
 def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> PropertyRule:
-    """Build a rule of an array for ``capacity`` of the n structures that there are."""
+    """Build a rule about an array for ``capacity`` of the n available structures."""
     calls = f"{_COUNT}, then with a count of {capacity} and an array that has {_SPARE} structures more, then for all n to compare with"
     return PropertyRule(words, calls, _capacity(choose))
 

@@ -47,8 +47,8 @@ def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
 
     Only the text of a message says for which rule a module is rejected, so this is the one place that reads it. A reworded message fails
     as FAIL_MESSAGE and not as a wrong answer. spirv-val has one exit code for all mistakes. Of 442 broken modules of the smoke tier that
-    SPIRV-Tools 2026.4 rejects, 5 messages have a VUID, by which those rules match. 438 name the instruction, but one instruction has
-    several rules: an OpFAdd may have the wrong type of result or of operand.
+    SPIRV-Tools 2026.4 rejects, 5 messages have a VUID, which identifies the rule. 438 name the instruction, but one instruction has several
+    rules: an OpFAdd may have the wrong type of result or of operand.
     """
     if check.says is None:
         return None if answer.accepted else Reason(Code.FAIL_REJECTED.of(), f"a valid module is rejected: {one_line(answer.message)}")
@@ -68,7 +68,7 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Return the rule, the right answer, the texts of which the message must have one, and the module's disassembly if wanted."""
+    """Return the rule, the right answer, the texts one of which the message must have, and the module's disassembly if wanted."""
     check = build_module(case)
     shown: Json = {"rule": check.rule, "verdict": "accepted" if check.accepted else "rejected"}
     if check.says is not None:
@@ -112,7 +112,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
 
 
 def module_text(module: bytes) -> str:
-    """Return the disassembly of a module; of one in which an instruction ends early, a comment that says so."""
+    """Return the disassembly of a module; if one of its instructions ends early, a comment that says so."""
     from generators.spirv.disassemble import disassemble
     from generators.spirv.reader import NotSpirv
 

@@ -155,8 +155,9 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
 
 
 def _either(value: MatrixValue, by_groups: np.ndarray | None, whole: np.ndarray) -> MatrixValue:
-    """Return a matrix whose elements may also be the results of the vector decode function (DV-SEM-01, DV-SEM-02). ¶ If the matrix has only
-    a part of the element's group, such a result is permitted but not expected (F-DV-2).
+    """Return a matrix whose elements may also be the results of the vector decode function (DV-SEM-01, DV-SEM-02).
+
+    If the matrix has only a part of the element's group, such a result is permitted but not expected (F-DV-2).
 
     Args:
         by_groups: bits from the vector function; None if both functions agree on all elements.

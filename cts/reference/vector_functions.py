@@ -148,9 +148,10 @@ def _greater(x: np.ndarray, y: np.ndarray, last: bool) -> np.ndarray:
 
 
 def _special(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> MatrixValue:
-    """Return the GLSL.std.450 results of minimum, maximum and clamp with NaN, infinities and both zeros: a number wins over NaN in the N
-    functions, and either of two zeros may be the result. ¶ None of Vulkan's lists names these functions, so if an argument is NaN or
-    infinite, any result is permitted, and so is any sign of a zero (F-CV-19).
+    """Return the GLSL.std.450 results of minimum, maximum and clamp with NaN, infinities and both zeros.
+
+    A number wins over NaN in the N functions, and either of two zeros may be the result. None of Vulkan's lists names these functions, so
+    if an argument is NaN or infinite, any result is permitted, and so is any sign of a zero (F-CV-19).
 
     Raises:
         GeneratorError: the result is undefined: NaN in another function, a minimum above the maximum; or arguments are denormal where

@@ -115,8 +115,10 @@ def is_supported(device: Device, program: Program) -> bool:
 
 
 def weak(lines: Iterable[Line], below: int, kinds: Iterable[str] = ()) -> list[tuple[str, int, int]]:
-    """Return the kinds that fewer than ``below`` cases of all families show: kind, in how many cases it can occur, how many show it; and
-    with zeros the entries of the glossary that occur in no case, or those of ``kinds`` if the lines are of these alone."""
+    """Return the kinds that fewer than ``below`` cases of all families show: kind, in how many cases it can occur, how many show it.
+
+    Entries of the glossary that occur in no case have zeros; only those in ``kinds``, if the lines are only about these.
+    """
     possible, shown = Counter[str](), Counter[str]()
     for _, kind, cases, seen, _ in lines:
         possible[kind] += cases

@@ -29,7 +29,7 @@ from generators.kernel import Outcome
 from tests.suite import casebook
 
 UNSEEN = ("SPV_NV_cooperative_matrix_decode_vector", "SPV_QCOM_cooperative_matrix_conversion", "SPV_EXT_cooperative_matrix_maintenance1")
-"""The specifications that no driver at hand has, so that this comparison is all that glslang says of them."""
+"""The specifications that no available driver supports: only this comparison tests glslang's modules for them."""
 
 
 def families(specifications: Sequence[str] = UNSEEN) -> list[str]:

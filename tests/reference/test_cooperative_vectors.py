@@ -140,7 +140,7 @@ def test_components_at_indices_of_each_invocation() -> None:
         index = lanes.scalar("index", [2, 0, 1])
         y = vectors.insert("y", x, vectors.extract("taken", x, index), lanes.scalar("to", [0, 2, 1]))
         lanes.stored(vectors.insert("z", y, vectors.extract("first", x, 0), 1))
-    # The components taken are 3, 4, 8; component 1 becomes that of the original, 1, 4, 7.
+    # The extracted components are 3, 4, 8; component 1 becomes component 0 of the original: 1, 4, 7.
     gives(lanes, [[3, 1, 3], [4, 4, 4], [7, 7, 9]])
 
 

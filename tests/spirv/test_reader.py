@@ -1,4 +1,4 @@
-"""Reading words back, and refusing what is not a module."""
+"""Reading words back, and refusing words that are not a module."""
 
 from __future__ import annotations
 

@@ -207,9 +207,16 @@ def test_a_byte_that_yaml_cannot_have_is_named_with_its_line(write: Write, text:
         load_family(path)
 
 
-def test_nesting_that_would_exhaust_the_parser_is_refused(write: Write, text: str) -> None:
-    path = write(text.replace("tight: 0,", f"tight: {'[' * 100_000},"))
+def test_nesting_of_more_than_100_levels_is_refused(write: Write, text: str) -> None:
+    path = write(text.replace("tight: 0,", f"tight: {'[' * 101}{']' * 101},"))
     with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:13: malformed YAML: nested deeper than 100 levels"):
+        load_family(path)
+
+
+def test_nesting_that_would_exhaust_the_parser_is_refused(write: Write, text: str) -> None:
+    # Since libyaml 0.2.6, the parser may be the first to refuse: the text of the message is then its own.
+    path = write(text.replace("tight: 0,", f"tight: {'[' * 100_000},"))
+    with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:13: malformed YAML: .*nest"):
         load_family(path)
 
 

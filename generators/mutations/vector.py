@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from generators.mutations.base import BaseModule
@@ -14,35 +13,11 @@ from generators.program.values import CooperativeVectorType, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
-from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Interpretation, Scope, StorageClass, VectorMatrixLayout
-from generators.vector_rows import NotARow
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope, StorageClass, VectorMatrixLayout
+from generators.vector_rows import VectorTypes
 
 _F16, _F32 = COMPONENT_TYPES["f16"], COMPONENT_TYPES["f32"]
 _ROWS, _COLUMNS = 5, 8
-
-
-@dataclass(frozen=True)
-class VectorTypes:
-    """Types of a matrix-vector multiply, in the order of VkCooperativeVectorPropertiesNV."""
-
-    input: ComponentType
-    input_interpretation: Interpretation
-    matrix: Interpretation
-    bias: Interpretation
-    result: ComponentType
-
-
-def parse_types(text: str) -> VectorTypes:
-    """Return the types of a label such as ``f16.f16.f16.f16.f16``.
-
-    Raises:
-        NotARow: it is not such a label.
-    """
-    parts = text.split(".")
-    if len(parts) != 5 or not {parts[0], parts[4]} <= set(COMPONENT_TYPES) or not set(parts[1:4]) <= set(INTERPRETATIONS):
-        raise NotARow("expected five types, such as f16.f16.f16.f16.f16: of input, its interpretation, matrix, bias and result")
-    read, matrix, bias = (INTERPRETATIONS[name] for name in parts[1:4])
-    return VectorTypes(COMPONENT_TYPES[parts[0]], read, matrix, bias, COMPONENT_TYPES[parts[4]])
 
 
 def vector_base(types: VectorTypes) -> BaseModule:
@@ -65,7 +40,6 @@ def vector_base(types: VectorTypes) -> BaseModule:
 def _module(types: VectorTypes) -> bytes:
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=32))
     vectors, storage = VectorBuilder(builder), StorageClass.STORAGE_BUFFER
-    length = _COLUMNS // 4 if types.input_interpretation.packed else _COLUMNS
     source = builder.array("source", Pointee(types.input), 64, storage, "input")
     halves = builder.array("halves", Pointee(_F16), 64, storage, "input")
     weights = builder.array("weights", Pointee(types.matrix.component), 512, storage, "input")
@@ -76,12 +50,12 @@ def _module(types: VectorTypes) -> bytes:
     n = builder.literal
     me = Value("me", U32)
     with builder.per_invocation(me, 32):
-        x = vectors.load("x", CooperativeVectorType(types.input, length), source, n(16))
+        x = vectors.load("x", CooperativeVectorType(types.input, types.components(_COLUMNS)), source, n(16))
         vectors.arithmetic("added", "add", x, x)
         place = MatrixInMemory(weights, n(64), types.matrix, VectorMatrixLayout.ROW_MAJOR, n(32))
-        vectors.matmul("multiplied", types.result, x, types.input_interpretation, place, None, _ROWS, _COLUMNS)
+        vectors.matmul("multiplied", types.result, x, types.interpretation, place, None, _ROWS, _COLUMNS)
         added = BiasInMemory(bias, n(16), types.bias)
-        biased = vectors.matmul("biased", types.result, x, types.input_interpretation, place, added, _ROWS, _COLUMNS)
+        biased = vectors.matmul("biased", types.result, x, types.interpretation, place, added, _ROWS, _COLUMNS)
         vectors.store(biased, target, n(32))
         a = vectors.load("a", CooperativeVectorType(_F16, 3), halves, n(16))
         b = vectors.load("b", CooperativeVectorType(_F16, 4), halves, n(32))

@@ -11,11 +11,11 @@ from generators.errors import Rule
 from generators.mutations.base import base_module
 from generators.mutations.edits import Edits, edited
 from generators.mutations.matrix2 import matrix2_base
-from generators.mutations.vector import parse_types, vector_base
+from generators.mutations.vector import vector_base
 from generators.property_rows import parse_row
 from generators.spirv.assemble import NotAssembly, assemble
 from generators.spirv.disassemble import disassemble
-from generators.vector_rows import NotARow
+from generators.vector_rows import NotARow, parse_vector_row
 from tests.broken_rules import breaks
 
 ROWS = (
@@ -129,7 +129,7 @@ def test_the_assembler_names_the_line_that_it_cannot_take(line, why):
 
 @pytest.mark.parametrize("types", ["f16.f16.f16.f16.f16", "s32.s8.s8.s32.s32", "u32.u8packed.u8.u32.u32"])
 def test_the_base_module_of_vectors_has_each_instruction_and_names_its_operands(types):
-    base = vector_base(parse_types(types))
+    base = vector_base(parse_vector_row(types))
     for name in ("MatrixMulNV", "MatrixMulAddNV", "StoreNV", "OuterProductAccumulateNV", "ReduceSumAccumulateNV"):
         assert sum(f"OpCooperativeVector{name} " in line for line in base.lines) == 1
     names = base.aliases
@@ -155,4 +155,4 @@ def test_the_base_module_of_vectors_has_each_instruction_and_names_its_operands(
 @pytest.mark.parametrize("types", ["f16", "f16.f16.f16.f16.f17", "f16.f16.f16.f99.f16"])
 def test_types_of_vectors_that_cannot_be_read_are_an_error(types):
     with pytest.raises(NotARow):
-        parse_types(types)
+        parse_vector_row(types)

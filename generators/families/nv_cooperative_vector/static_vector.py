@@ -10,15 +10,16 @@ from types import MappingProxyType
 from generators.module_check import ModuleCheck
 from generators.mutations.base import BaseModule
 from generators.mutations.rules import ElementGroup, RuleParameters, checked_module
-from generators.mutations.vector import VectorTypes, parse_types, vector_base
+from generators.mutations.vector import vector_base
 from generators.parameters.declaration import parameter
+from generators.vector_rows import VectorTypes, parse_vector_row
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(RuleParameters):
     """The parameters of a case."""
 
-    types: VectorTypes = parameter("the types of the module's multiplies", default="f16.f16.f16.f16.f16", decode=parse_types)
+    types: VectorTypes = parameter("the types of the module's multiplies", default="f16.f16.f16.f16.f16", decode=parse_vector_row)
 
 
 def _group(types: VectorTypes) -> ElementGroup:

@@ -84,7 +84,7 @@ USES: Mapping[Op, str] = MappingProxyType(
 """Opcode -> the kinds of the ids, in order, without result type and result."""
 
 
-class Place(enum.IntEnum):
+class Section(enum.IntEnum):
     """The sections of a module, in order (SPIR-V 2.4)."""
 
     CAPABILITY = 0
@@ -102,47 +102,47 @@ class Place(enum.IntEnum):
     ANYWHERE = 12
 
 
-_PLACES: Mapping[Op, Place] = MappingProxyType(
+_SECTIONS: Mapping[Op, Section] = MappingProxyType(
     {
-        Op.Capability: Place.CAPABILITY,
-        Op.Extension: Place.EXTENSION,
-        Op.ExtInstImport: Place.IMPORT,
-        Op.MemoryModel: Place.MEMORY_MODEL,
-        Op.EntryPoint: Place.ENTRY_POINT,
-        Op.ExecutionMode: Place.EXECUTION_MODE,
-        Op.ExecutionModeId: Place.EXECUTION_MODE,
-        Op.String: Place.SOURCE,
-        Op.Source: Place.SOURCE,
-        Op.SourceExtension: Place.SOURCE,
-        Op.SourceContinued: Place.SOURCE,
-        Op.Name: Place.NAME,
-        Op.MemberName: Place.NAME,
-        Op.ModuleProcessed: Place.PROCESSED,
-        Op.Decorate: Place.ANNOTATION,
-        Op.DecorateId: Place.ANNOTATION,
-        Op.MemberDecorate: Place.ANNOTATION,
-        Op.DecorateString: Place.ANNOTATION,
-        Op.MemberDecorateString: Place.ANNOTATION,
-        Op.DecorationGroup: Place.ANNOTATION,
-        Op.GroupDecorate: Place.ANNOTATION,
-        Op.GroupMemberDecorate: Place.ANNOTATION,
-        Op.Variable: Place.ANYWHERE,
-        Op.UntypedVariableKHR: Place.ANYWHERE,
-        Op.Undef: Place.ANYWHERE,
-        Op.Line: Place.ANYWHERE,
-        Op.NoLine: Place.ANYWHERE,
-        Op.Nop: Place.ANYWHERE,
-        Op.ExtInst: Place.ANYWHERE,
-        Op.ExtInstWithForwardRefsKHR: Place.ANYWHERE,
+        Op.Capability: Section.CAPABILITY,
+        Op.Extension: Section.EXTENSION,
+        Op.ExtInstImport: Section.IMPORT,
+        Op.MemoryModel: Section.MEMORY_MODEL,
+        Op.EntryPoint: Section.ENTRY_POINT,
+        Op.ExecutionMode: Section.EXECUTION_MODE,
+        Op.ExecutionModeId: Section.EXECUTION_MODE,
+        Op.String: Section.SOURCE,
+        Op.Source: Section.SOURCE,
+        Op.SourceExtension: Section.SOURCE,
+        Op.SourceContinued: Section.SOURCE,
+        Op.Name: Section.NAME,
+        Op.MemberName: Section.NAME,
+        Op.ModuleProcessed: Section.PROCESSED,
+        Op.Decorate: Section.ANNOTATION,
+        Op.DecorateId: Section.ANNOTATION,
+        Op.MemberDecorate: Section.ANNOTATION,
+        Op.DecorateString: Section.ANNOTATION,
+        Op.MemberDecorateString: Section.ANNOTATION,
+        Op.DecorationGroup: Section.ANNOTATION,
+        Op.GroupDecorate: Section.ANNOTATION,
+        Op.GroupMemberDecorate: Section.ANNOTATION,
+        Op.Variable: Section.ANYWHERE,
+        Op.UntypedVariableKHR: Section.ANYWHERE,
+        Op.Undef: Section.ANYWHERE,
+        Op.Line: Section.ANYWHERE,
+        Op.NoLine: Section.ANYWHERE,
+        Op.Nop: Section.ANYWHERE,
+        Op.ExtInst: Section.ANYWHERE,
+        Op.ExtInstWithForwardRefsKHR: Section.ANYWHERE,
     }
 )
 
 
-def place_of(op: Op) -> Place:
+def section_of(op: Op) -> Section:
     """Return the section of ``op``: ``ANYWHERE`` for instructions without effect, and for those of both declarations and functions."""
-    if op in _PLACES:
-        return _PLACES[op]
-    return Place.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Place.FUNCTION
+    if op in _SECTIONS:
+        return _SECTIONS[op]
+    return Section.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Section.FUNCTION
 
 
 _PLAIN = frozenset(
@@ -166,5 +166,5 @@ LENGTHS = frozenset({Op.CooperativeMatrixLengthKHR, Op.CooperativeMatrixLengthNV
 TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Kill, Op.Unreachable})
 """Instructions that end a block."""
 
-UNDERSTOOD = frozenset(USES) | frozenset(_PLACES) | TERMINATORS | _PLAIN
+UNDERSTOOD = frozenset(USES) | frozenset(_SECTIONS) | TERMINATORS | _PLAIN
 """The instructions whose ids this module knows. Others can be checked only if they belong to functions and mention values."""

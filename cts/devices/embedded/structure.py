@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple, NoReturn
 
 from cts.devices.embedded.flow import Flow
-from cts.devices.embedded.references import EXTENDED, LENGTHS, NON_SEMANTIC, TERMINATORS, USES, Place, place_of
+from cts.devices.embedded.references import EXTENDED, LENGTHS, NON_SEMANTIC, TERMINATORS, USES, Section, section_of
 from generators.spirv.enumerants import Op
 from generators.spirv.grammar import GRAMMAR, Patterns
 from generators.spirv.operands import LiteralWidths, split_operands
@@ -24,7 +24,7 @@ class _Shape(NamedTuple):
     """The form of an instruction, by its opcode.
 
     Attributes:
-        place: its section.
+        section: its section.
         structural: whether functions and blocks begin, end or branch with it, or its type determines the width of literals.
         typed: whether it has a result type and a result.
         result: index of the result among the operands; -1 if there is none.
@@ -34,7 +34,7 @@ class _Shape(NamedTuple):
         uses: the kinds of the ids; None if all are values.
     """
 
-    place: Place
+    section: Section
     structural: bool
     typed: bool
     result: int
@@ -65,7 +65,7 @@ def _shape(op: Op) -> _Shape:
     uses = tuple(USES[op].split()) if op in USES else None
     # Names and decorations have no result, and their ids need no further check.
     uses = _ANY if uses == _ANY and result < 0 and op is not Op.TypeForwardPointer else uses
-    return _Shape(place_of(op), op in _STRUCTURAL, typed, result, least, most, first, last, _deciding(pattern), uses)
+    return _Shape(section_of(op), op in _STRUCTURAL, typed, result, least, most, first, last, _deciding(pattern), uses)
 
 
 def _deciding(pattern: Patterns) -> int:
@@ -152,7 +152,7 @@ class _Structure:
         self._later: list[tuple[str, int, Instruction]] = []
         self._forward: set[int] = set()
         self._widths = LiteralWidths()
-        self._place = Place.CAPABILITY
+        self._section = Section.CAPABILITY
         self._flow: Flow | None = None
         self._block = 0
         self._blocks = 0
@@ -165,8 +165,8 @@ class _Structure:
         for instruction in instructions:
             op, words, _ = instruction
             shape = _shape(op)
-            if shape.place is not Place.FUNCTION or not self._block:
-                self._stands(shape.place, instruction)
+            if shape.section is not Section.FUNCTION or not self._block:
+                self._stands(shape.section, instruction)
             elif op is Op.Phi and self._plain:
                 _refuse(instruction, "follows instructions of its block that are not OpPhi")
             elif op is not Op.Phi and not self._plain and op is not Op.Label:
@@ -263,22 +263,22 @@ class _Structure:
                     self._forward.add(id_)
                     self._later.append(("type", id_, instruction))
 
-    def _stands(self, place: Place, instruction: Instruction) -> None:
+    def _stands(self, section: Section, instruction: Instruction) -> None:
         """Check that an instruction is in the right section. Functions have separate checks."""
         op = instruction.op
-        if place is Place.ANYWHERE:
+        if section is Section.ANYWHERE:
             is_free = op in _NOWHERE or (op in EXTENDED and instruction.operands[2] in self._non_semantic)
-            if not is_free and not self._block and self._place is Place.FUNCTION:
+            if not is_free and not self._block and self._section is Section.FUNCTION:
                 _refuse(instruction, "is outside of a block")
             return
-        if place is Place.FUNCTION:
+        if section is Section.FUNCTION:
             if self._flow is None and op is not Op.Function:
                 _refuse(instruction, "is outside of a function")
             if self._flow is not None and op not in _BETWEEN_BLOCKS:
                 _refuse(instruction, "is outside of a block")
-        if place < self._place:
+        if section < self._section:
             _refuse(instruction, "is after instructions that it must precede")
-        self._place = place
+        self._section = section
 
     def _structure(self, instruction: Instruction, ids: Sequence[int]) -> None:
         """Note where functions and blocks begin and end."""
@@ -289,7 +289,7 @@ class _Structure:
         elif op is Op.Function:
             if flow is not None:
                 _refuse(instruction, "begins before the function before it has ended")
-            self._place = Place.FUNCTION
+            self._section = Section.FUNCTION
             self._flow = Flow(self._blocks + 1)
         elif flow is None:
             return

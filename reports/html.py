@@ -18,7 +18,7 @@ from reports.page_template import template
 from reports.picture import failing_array
 from reports.requirement_page import RequirementPage
 from reports.requirement_texts import RequirementText
-from reports.summary import Summary, Tally
+from reports.summary import Summary, VerdictCounts
 from reports.verdicts import EXPLAINED, PAGED, SEVERITY, WORDING
 
 PAGES = 2_000
@@ -79,7 +79,7 @@ def index(
     )
 
 
-def _is_idle(tally: Tally) -> bool:
+def _is_idle(tally: VerdictCounts) -> bool:
     """Tell whether the device ran none of the cases."""
     return not tally.keys() - {Verdict.NOT_SUPPORTED}
 

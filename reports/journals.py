@@ -54,7 +54,7 @@ def read(journals: Path | Sequence[Path]) -> Run:
     """
     given = [journals] if isinstance(journals, Path) else journals
     paths = tuple(journal.journal_of(path) if path.is_dir() else path for path in given)
-    faults = Faults()
+    faults = FaultCount()
     latest: dict[Key, CaseResult] = {}
     places: dict[Key, tuple[int, int]] = {}
     known: dict[Hashable, Any] = {}
@@ -95,7 +95,7 @@ def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
             yield result
 
 
-class Faults:
+class FaultCount:
     """Counts the faults of journals, and keeps the first.
 
     Attributes:

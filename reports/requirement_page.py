@@ -10,7 +10,7 @@ from heapq import nsmallest
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.history import History, newest_by_device
 from reports.requirement_texts import RequirementText
-from reports.summary import Tally
+from reports.summary import VerdictCounts
 from reports.verdicts import SEVERITY, WORDING
 
 LISTED = 100
@@ -35,7 +35,7 @@ class RequirementPage:
 
     id: str
     text: RequirementText | None
-    tally: Tally
+    tally: VerdictCounts
     families: Mapping[str, int]
     results: Sequence[CaseResult]
     judges: Mapping[Judge, Mapping[Verdict, int]]
@@ -52,7 +52,7 @@ class RequirementPage:
 
 
 def requirement_pages(
-    results: Sequence[CaseResult], requirements: Mapping[str, Tally], texts: Mapping[str, RequirementText], history: History | None
+    results: Sequence[CaseResult], requirements: Mapping[str, VerdictCounts], texts: Mapping[str, RequirementText], history: History | None
 ) -> Iterator[RequirementPage]:
     """Yield the page of each requirement that cases of a run exercise.
 

@@ -20,7 +20,7 @@ SLOWEST = 20
 Amount = TypeVar("Amount", int, float)
 Name = TypeVar("Name", str, tuple[str, str])
 
-Tally = Mapping[Verdict, int]
+VerdictCounts = Mapping[Verdict, int]
 """Cases by verdict. Verdicts that did not occur are left out; the order is as in WORDING."""
 
 
@@ -92,10 +92,10 @@ class Summary:
 
     cases: int
     subcases: int
-    verdicts: Tally
+    verdicts: VerdictCounts
     compile_timeouts: int
-    families: Mapping[str, Tally]
-    requirements: Mapping[str, Tally]
+    families: Mapping[str, VerdictCounts]
+    requirements: Mapping[str, VerdictCounts]
     elsewhere: Mapping[str, int]
     not_supported: tuple[Missing, ...]
     known: tuple[Known, ...]
@@ -182,11 +182,11 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     )
 
 
-def _tally(counts: Mapping[Verdict, int]) -> Tally:
+def _tally(counts: Mapping[Verdict, int]) -> VerdictCounts:
     return {verdict: counts[verdict] for verdict in WORDING if counts.get(verdict)}
 
 
-def _worst_first(tallies: Mapping[str, Mapping[Verdict, int]]) -> dict[str, Tally]:
+def _worst_first(tallies: Mapping[str, Mapping[Verdict, int]]) -> dict[str, VerdictCounts]:
     def place(name: str) -> tuple[int, str]:
         return min((SEVERITY[verdict] for verdict in tallies[name] if verdict in EXPLAINED), default=len(SEVERITY)), name
 

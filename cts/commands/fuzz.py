@@ -22,9 +22,9 @@ from cts.commands.fuzzing import (
     MAINTENANCE1,
     TENSOR_ADDRESSING,
     Difference,
+    DrawCounts,
     Fuzzer,
     Subject,
-    Tally,
     check_known,
 )
 from cts.devices.spec import DeviceSpec
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     fuzzer = Fuzzer(seed, holder, settings.front_end, options.known, SUBJECTS[subject])
     progress = _Progress(SUBJECTS[subject], count, most, quiet=options.json)
     # Show the findings even if the search ends early: it may have taken hours.
-    tally, stopped, interrupt = Tally(), None, None
+    tally, stopped, interrupt = DrawCounts(), None, None
     try:
         try:
             for tally in fuzzer.run(SUBJECTS[subject].draw, first, count, most):
@@ -149,7 +149,7 @@ def _complain(error: CtsError) -> None:
     complain(str(error))
 
 
-def _untested(asked: _Run, tally: Tally) -> str:
+def _untested(asked: _Run, tally: DrawCounts) -> str:
     if not tally.unsupported:
         return f"known defects make all of {_draws(tally.left_out)} undefined: name fewer with --known, or draw more with --count"
     return f"{asked.settings.description.name} supports none of {_draws(sum(tally.unsupported.values()))}: choose another --device"
@@ -201,7 +201,7 @@ class _Progress:
         self._start = self._shown = time.monotonic()
         self._announced = 0
 
-    def show(self, tally: Tally) -> None:
+    def show(self, tally: DrawCounts) -> None:
         """Show how far the run is, and which draws differ."""
         for one in tally.differences[self._announced : self._most]:
             self.announce(f"draw {one.index}: {one.verdict}: {one.message.splitlines()[0]}")
@@ -233,7 +233,7 @@ class _Progress:
             text = f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}"
         print(text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
-    def finish(self, tally: Tally) -> float:
+    def finish(self, tally: DrawCounts) -> float:
         """Return the seconds since the start."""
         seconds = time.monotonic() - self._start
         if self._terminal and not self._quiet:
@@ -281,7 +281,7 @@ def _draws(number: int) -> str:
     return "1 draw" if number == 1 else f"{number} draws"
 
 
-def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> None:
+def _print(asked: _Run, tally: DrawCounts, seconds: float, found: list[Difference], folders: list[Path | None]) -> None:
     shown: dict[Any, str] = {}
     for one, folder in zip(found, folders, strict=True):
         name = _name(asked, one.index)
@@ -308,7 +308,7 @@ def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], f
     )
 
 
-def _document(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> dict[str, object]:
+def _document(asked: _Run, tally: DrawCounts, seconds: float, found: list[Difference], folders: list[Path | None]) -> dict[str, object]:
     return {
         "subject": asked.subject,
         "seed": asked.seed,

@@ -114,7 +114,7 @@ class Difference:
 
 
 @dataclass
-class Tally:
+class DrawCounts:
     """The counts of a run.
 
     Attributes:
@@ -170,13 +170,13 @@ class Fuzzer:
         self._holder = holder
         self._front_end = front_end
 
-    def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[Tally]:
+    def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[DrawCounts]:
         """Judge ``count`` draws from ``first`` on, until ``most`` of them differ. Yield one tally at the start and again after each module.
 
         Raises:
             GeneratorError: a draw is not defined, which is a defect of the suite.
         """
-        tally = Tally()
+        tally = DrawCounts()
         # Give the caller the tally before anything can fail.
         yield tally
         drawn = ((index, draw(self._seed, index)) for index in range(first, first + count))
@@ -225,7 +225,7 @@ class Fuzzer:
                     break
 
     def _differs(self, index: int, addressing: Any) -> Difference | None:
-        tally = Tally()
+        tally = DrawCounts()
         try:
             self._judge(addressing.form, [(index, addressing)], tally)
         except GeneratorError:
@@ -233,7 +233,7 @@ class Fuzzer:
             return None
         return tally.differences[0] if tally.differences else None
 
-    def _judge(self, form: Any, numbered: Sequence[tuple[int, Any]], tally: Tally) -> None:
+    def _judge(self, form: Any, numbered: Sequence[tuple[int, Any]], tally: DrawCounts) -> None:
         program = self._subject.write(form).program
         try:
             built = kernel(program, compile_module(program, self._front_end))
@@ -335,5 +335,5 @@ def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expect
     return found
 
 
-def _count(tally: Tally, why: str, draws: int) -> None:
+def _count(tally: DrawCounts, why: str, draws: int) -> None:
     tally.unsupported[why] = tally.unsupported.get(why, 0) + draws

@@ -20,7 +20,7 @@ class Match(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-class FailingArray(msgspec.Struct, frozen=True):
+class Explanation(msgspec.Struct, frozen=True):
     """The explanation of a failing array."""
 
     matches: tuple[Match, ...] = ()
@@ -35,7 +35,7 @@ class Outline(msgspec.Struct, frozen=True):
     reason: str = ""
     code: str = ""
     known: str = ""
-    failures: tuple[FailingArray, ...] = ()
+    failures: tuple[Explanation, ...] = ()
     parameters: dict[str, str] = {}
     seconds: Seconds = 0.0
     steps: dict[str, Seconds] = {}
@@ -62,7 +62,7 @@ def outline_of(result: CaseResult) -> Outline:
         reason=result.reason,
         code=result.code,
         known=result.known,
-        failures=tuple(FailingArray(tuple(Match(match.id) for match in failure.matches)) for failure in result.failures),
+        failures=tuple(Explanation(tuple(Match(match.id) for match in failure.matches)) for failure in result.failures),
         parameters=dict(result.parameters),
         seconds=result.seconds,
         steps=dict(result.steps),

@@ -16,7 +16,7 @@ from cts.journal.run_record import RunRecord
 from cts.printable import printable_line
 from cts.verdict.verdict import Verdict
 from generators.casebook.ids import stated_labels
-from reports.journals import Faults
+from reports.journals import FaultCount
 from reports.verdicts import SEVERITY, WORDING
 
 FACTS: Mapping[str, str] = {
@@ -97,7 +97,7 @@ def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
     Raises:
         JournalError: the journal cannot be read.
     """
-    faults = Faults()
+    faults = FaultCount()
     cases: dict[str, Outline] = {}
     attempts: dict[tuple[str, int], Outline] = {}
     for outline in read_outlines(path, faults.line):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.commands.fuzzing import Fuzzer, Tally
+from cts.commands.fuzzing import DrawCounts, Fuzzer
 from cts.devices.embedded.decode import chosen_groups, places_in_groups
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import NO_FAULTS, Faults
@@ -17,7 +17,7 @@ from generators.fuzz.tensor_addressing import describe
 SOME = range(0, 60 * DRAWS_PER_FORM, DRAWS_PER_FORM)
 
 
-def judged(count: int, faults: Faults = NO_FAULTS, choices: int = 0) -> Tally:
+def judged(count: int, faults: Faults = NO_FAULTS, choices: int = 0) -> DrawCounts:
     device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"), faults=faults, choices=choices))
     *_, tally = Fuzzer(3, device, "spirv").run(draw_groups, 0, count, 1)
     return tally

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cts.devices.capabilities import CAPABILITY_FEATURES, DEVICE_FEATURES, FLOAT_MODES
+from cts.devices.vulkan.structures import FEATURES
 from cts.kinds.kernel_reproduction import write_reproduction
 from cts.repro.feature_structures import feature_structures, structure_of
 from generators.casebook import Case, Family, expand, find_case
@@ -26,7 +27,12 @@ def test_every_feature_of_a_capability_is_in_a_structure_or_a_property():
     properties = tuple(FLOAT_MODES.values())
     asked = {name for clauses in CAPABILITY_FEATURES.values() for names in clauses for name in names} | DEVICE_FEATURES
     missing = [name for name in asked if structure_of(name, ()) is None and not name.startswith(properties)]
-    assert missing == []
+    assert missing == [], "add their structure to cts/repro/feature_structures.yaml"
+
+
+def test_the_program_asks_for_the_structures_that_a_vulkan_device_is_asked_for():
+    asked = {(one.structure, one.extension) for one in feature_structures() if one.number}
+    assert asked == {(one.name, one.extension) for one in FEATURES}
 
 
 def test_a_feature_of_two_extensions_is_that_of_the_one_in_use():

@@ -30,6 +30,7 @@ from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError, Rule
 from generators.kernel import Kernel
 from generators.program.shape import LATEST
+from generators.spirv.enumerants import Capability
 from generators.stages import Draw, Stage
 from generators.types import Scope
 
@@ -240,7 +241,11 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
             continue
         clauses = CAPABILITY_FEATURES.get(capability)
         if clauses is None:
-            raise GeneratorError(Rule.CAPABILITY, f"capability {capability} has unknown requirements; add it to cts.devices.capabilities")
+            raise GeneratorError(
+                Rule.CAPABILITY,
+                f"capability {_name(capability)} has no entry in CAPABILITY_FEATURES of cts/devices/capabilities.py: add one "
+                "(CONTRIBUTING.md, 'A new capability')",
+            )
         for alternatives in clauses:
             if device.features.isdisjoint(alternatives):
                 yield Reason(Code.MISSING_FEATURE.of(alternatives[0]), " or ".join(alternatives))
@@ -248,6 +253,10 @@ def _features(needs: ModuleNeeds, device: IndexedDescription, workgroup_scope: b
         yield _feature("maintenance4")
     if workgroup_scope and "cooperativeMatrixWorkgroupScope" not in device.features:
         yield _feature("cooperativeMatrixWorkgroupScope")
+
+
+def _name(capability: int) -> str:
+    return str(Capability(capability).name) if capability in Capability else str(capability)
 
 
 def _independence(needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cts.devices import indexed_description
+from cts.devices.capabilities import CAPABILITY_FEATURES, SPIRV_EXTENSIONS
 from cts.devices.device import MatrixRow
 from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
@@ -17,6 +18,7 @@ from generators.errors import Rule
 from generators.kernel import Kernel
 from generators.spirv.emit import emit
 from generators.spirv.enumerants import Capability, Op
+from generators.spirv.grammar import GRAMMAR
 from generators.types import MatrixOperands, Scope, StorageClass
 from tests.broken_rules import breaks
 from tests.float_rows import Row
@@ -171,6 +173,12 @@ def test_a_capability_without_a_known_requirement_is_our_defect(muladd, describe
     odd = replace(kernel, spirv=_insert(kernel.spirv, _words(Op.Capability, Capability.Addresses)))
     with breaks(Rule.CAPABILITY):
         missing(odd, describe(EXACT))
+
+
+def test_every_extension_of_a_capability_has_the_vulkan_extension_that_allows_it():
+    grammars = [GRAMMAR.kinds["Capability"].by_value[capability] for capability in CAPABILITY_FEATURES]
+    extensions = {extension for grammar in grammars if not grammar.version for extension in grammar.extensions}
+    assert extensions - SPIRV_EXTENSIONS.keys() == set(), "add them to SPIRV_EXTENSIONS of cts/devices/capabilities.py"
 
 
 def test_alternative_features_are_enough_one_by_one(muladd, describe):

@@ -114,9 +114,12 @@ def build(parameters: Parameters) -> Built:
     return Built(builder.build(), draw)
 ''')
 
+_PACKAGE = Template('"""Families of $specification."""\n')
 
-def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
-    """Write a YAML file and a builder for a new family, which load and run as they are.
+
+def new_family(root: Path, name: str, specification: str) -> tuple[Path, ...]:
+    """Write a YAML file and a builder for a new family, which load and run as they are, and the package of a specification that has no
+    family yet.
 
     Args:
         root: the checkout.
@@ -124,7 +127,7 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
         specification: its name, or the name of its folder below ``cases``.
 
     Returns:
-        The YAML file and the builder.
+        The YAML file, the builder, and the package's ``__init__.py`` if it is new.
 
     Raises:
         CasebookError: the name cannot be used, the specification is unknown, or a file exists already.
@@ -135,7 +138,10 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
     known = {requirement.specification for requirement in load_requirements(cases).values()}
     named = [full for full in known if specification in (full, folder_name(full))]
     if not named:
-        raise CasebookError(f"unknown specification '{specification}'; expected one of {', '.join(sorted(known))}")
+        raise CasebookError(
+            f"unknown specification '{specification}'; expected one of {', '.join(sorted(known))}. For another one, first write its "
+            f"requirements: cases/requirements/{folder_name(specification)}.yaml (docs/casebook.md, 'Requirements')"
+        )
     words = {"name": name, "specification": named[0], "folder": folder_name(named[0])}
     description = cases / words["folder"] / f"{name}.yaml"
     builder = root / "generators" / "families" / words["folder"] / f"{name}.py"
@@ -144,10 +150,13 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
     for path in (*files, *cases.glob(f"*/{name}.yaml")):
         if path.exists():
             raise CasebookError(f"{path} exists already; choose another name or edit it")
+    package = builder.with_name("__init__.py")
+    if not package.exists():
+        files[package] = _PACKAGE
     for path, template in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(template.substitute(words), encoding="utf-8")
         except OSError as error:
             raise CasebookError(f"{path} cannot be written: {error.strerror}") from error
-    return description, builder
+    return description, *(path for path in files if path != description)

@@ -8,12 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare
-from cts.verdict.poison import initial_contents
-from generators.dispatch import dispatch, kernel
 from generators.errors import Rule
 from generators.glsl.emit import emit as print_glsl
 from generators.layouts.tensor_writer import TensorWriter, slice_step
@@ -46,8 +41,8 @@ from generators.program.values import (
 from generators.program.workgroup import Copied
 from generators.routines.elements import update_components
 from generators.routines.workgroup import copy
-from generators.spirv.emit import emit
 from generators.types import Layout, Scope, StorageClass, Use
+from tests.agreement import agreed, inputs_of
 from tests.broken_rules import breaks
 
 SIZE = 8
@@ -57,13 +52,7 @@ SIZE = 8
 def ran(program: Program, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the output ``target`` of the embedded device, u32, which the reference model allows; glslang's text can be written too."""
     print_glsl(program)
-    subcase = Subcase("one", {name: np.ascontiguousarray(data).view(np.uint8).reshape(-1) for name, data in inputs.items()})
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    device = EmbeddedDevice(load_profile("universal"))
-    (outcome,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
-    assert compare(program, expected, before, outcome) == ()
-    return outcome.outputs["target"].view(np.uint32)
+    return agreed(program, inputs_of(inputs))["target"].view(np.uint32)
 
 
 def builder_of_invocations(subgroups: int = 1) -> ProgramBuilder:

@@ -10,9 +10,6 @@ import numpy as np
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
-from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare
-from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.glsl.emit import emit as print_glsl
 from generators.layouts.invocation_arrays import InvocationArrays, construct, extract, invocation_arrays
@@ -25,6 +22,7 @@ from generators.program.shape import WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, MatrixType, ScalarValue, Value
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
+from tests.agreement import agreed, inputs_of
 
 Invocation = Callable[[ProgramBuilder, ArrayValue, ScalarValue], ArrayValue]
 
@@ -108,14 +106,7 @@ def part(source: ArrayType, length: int, start: int) -> Program:
 def run(program: Program, inputs: Mapping[str, np.ndarray], output: str, faults: Faults = NO_FAULTS) -> np.ndarray:
     """Return the bytes of an output of the embedded device, which the reference model allows; glslang's text can be written too."""
     print_glsl(program)
-    subcase = Subcase("one", {name: np.ascontiguousarray(data).view(np.uint8).reshape(-1) for name, data in inputs.items()})
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    (outcome,) = EmbeddedDevice(load_profile("universal"), faults=faults).run(
-        kernel(program, emit(program)), [dispatch(program, subcase, before)]
-    )
-    assert compare(program, expected, before, outcome) == ()
-    return outcome.outputs[output]
+    return agreed(program, inputs_of(inputs), faults)[output]
 
 
 def ran_on_device_alone(program: Program, inputs: Mapping[str, np.ndarray], strict: bool = True) -> np.ndarray:

@@ -25,9 +25,10 @@ from generators.program.memory import Pointee
 from generators.program.program import Subcase
 from generators.program.values import ArrayType, CooperativeVectorType, Operand, Value
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, MatrixOperands, StorageClass, VectorMatrixLayout
+from tests.agreement import agreed
 from tests.broken_rules import breaks
 from tests.reference.programs import as_bytes
-from tests.reference.vector_programs import BUFFER, Lanes, runs
+from tests.reference.vector_programs import BUFFER, Lanes
 
 TYPES, READ = COMPONENT_TYPES, INTERPRETATIONS
 F16, F32, S8, S32 = (TYPES[name] for name in ("f16", "f32", "s8", "s32"))
@@ -38,7 +39,7 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 def gives(lanes: Lanes, rows: list[list[Any]]) -> None:
     """Check that reference model and embedded device have ``rows`` in ``d_out``, one for each invocation."""
     assert lanes.rows() == rows
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def refused(lanes: Lanes, rule: str) -> None:
@@ -109,7 +110,7 @@ def test_some_invocations_store_and_each_element_says_whose_it_is() -> None:
     assert placed.expected.bits.tolist() == [[[3, 4, 7, 8]]]
     assert placed.cells is not None
     assert placed.cells.tolist() == [[1, 0, 0], [1, 0, 1], [3, 0, 0], [3, 0, 1]]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_workgroup_memory_is_each_workgroups_own() -> None:
@@ -178,7 +179,7 @@ def test_variables_hold_components_that_are_written_one_by_one() -> None:
     # Invocation 0 changes component 1 of the second, invocation 1 component 0 of the first.
     assert first.expected.bits[:, 0].tolist() == [[1, 2], [9, 4]]
     assert second.expected.bits[:, 0].tolist() == [[2, 9], [4, 3]]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_a_variable_keeps_what_each_invocation_wrote_to_it() -> None:
@@ -331,7 +332,7 @@ def test_arithmetic_and_bits_of_integers() -> None:
         "negate_out": [7, -7, 128],
         "not_out": [6, -8, 127],
     }
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_a_shift_by_the_width_is_refused() -> None:
@@ -353,7 +354,7 @@ def test_arithmetic_of_floats_rounds_in_either_direction() -> None:
     # 2049 is between 2048, 0x6800, and 2050, 0x6801; 7 is 0x4700.
     assert [sorted({int(bits[0, 0, i]) for bits in placed.permitted.choices}) for i in range(2)] == [[0x6800, 0x6801], [0x4700]]
     assert placed.expectation.authority.requirement == "CV-ARI-01"
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_a_vector_times_a_scalar_of_each_invocation() -> None:
@@ -375,7 +376,7 @@ def test_conversions_and_bits_of_floats() -> None:
         lanes.stored(vectors.convert("half", x, F16), "half_out")
     found = [placed.expected.bits[0, 0].tolist() for placed in lanes.expected().placed]
     assert found == [[1, 0xFE, 100], [0x3FE00000, 0xC0200000, 0x42C80000], [0x3F00, 0xC100, 0x5640]]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_the_sign_of_a_computed_zero_is_not_looked_at() -> None:
@@ -404,7 +405,7 @@ def test_functions_are_asked_with_their_bounds() -> None:
     assert placed.expectation.authority.requirement == "CV-ARI-04"
     # exp(3) = 20.0855: 3 + 2 * 3 ULP of 2^-19 on each side.
     assert placed.permitted.high[0, 0, 2] - placed.permitted.low[0, 0, 2] == pytest.approx(2 * 9 * 2.0**-19, rel=1e-6)
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_denormals_may_be_taken_for_zero_by_minimum_and_maximum() -> None:
@@ -415,7 +416,7 @@ def test_denormals_may_be_taken_for_zero_by_minimum_and_maximum() -> None:
     permitted = lanes.placed().permitted
     for bits, inside in ((0x0001, True), (0x0000, True), (0x8001, False), (0x0002, False)):
         assert permitted.contains(np.array([[[bits, 0x3C00]]], np.uint16)).all() == inside
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 # Matrix-vector multiplies
@@ -529,7 +530,7 @@ def test_all_invocations_of_all_workgroups_accumulate() -> None:
     # The first three: 0+1+2, 1+2+3.
     assert sums.expected.bits.view(np.float16).tolist() == [[[3, 6]]]
     assert sums.offsets.tolist() == [[[16, 18]]]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_sums_that_overlap_in_part_are_sums_of_all() -> None:
@@ -543,7 +544,7 @@ def test_sums_that_overlap_in_part_are_sums_of_all() -> None:
     placed = lanes.placed()
     assert placed.offsets.ravel().tolist() == list(range(0, 36, 4))
     assert placed.expected.bits.view(np.float32).ravel().tolist() == [1, 2, 3, 4, 15, 20, 30, 40, 350]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_the_terms_of_all_accumulations_count() -> None:
@@ -584,7 +585,7 @@ def test_a_pitch_has_the_size_of_the_elements() -> None:
     program, subcase = lanes.case()
     (placed,) = evaluate(program, Subcase("one", subcase.inputs)).placed
     assert placed.offsets.tolist() == [[[4]]]
-    runs(program, subcase)
+    agreed(program, subcase)
 
 
 def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
@@ -609,7 +610,7 @@ def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
     np.testing.assert_allclose(found.permitted.low.ravel(), [1 - 2.0**-11, 1, 1 - 2.0**-11, 2048], rtol=1e-12)
     assert isinstance(sums.permitted, OneOf)
     assert [sorted({int(bits[i, 0, 0]) for bits in sums.permitted.choices}) for i in range(4)] == [[0], [0x4000], [0], [0x6800, 0x6801]]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def returning() -> Lanes:
@@ -628,7 +629,7 @@ def test_invocations_return_before_the_others() -> None:
     assert placed.expected.bits.ravel().tolist() == [2, 6]
     assert placed.cells is not None
     assert placed.cells.tolist() == [[0, 0, 0], [2, 0, 0]]
-    runs(*lanes.case())
+    agreed(*lanes.case())
 
 
 def test_code_after_some_invocations_have_returned_is_refused() -> None:

@@ -22,10 +22,11 @@ from generators.numerics.formats import is_nan
 from generators.program.program import Program, Subcase
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ComponentType
+from tests.agreement import agreed
 from tests.broken_rules import breaks
 from tests.reference.golden_programs import conversion, in_order, reduction, tensor_load, tensor_store
 from tests.reference.programs import as_bits, as_bytes, flags, load_program, muladd, store_program
-from tests.reference.vector_programs import accumulation, function_program, multiply, runs
+from tests.reference.vector_programs import accumulation, function_program, multiply
 from tests.reference.vector_programs import conversion as vector_conversion
 from tests.undefined import undefined
 
@@ -232,7 +233,7 @@ def test_input_of_a_matrix_vector_multiply(vector: dict[str, Any]) -> None:
     assert ("also" in vector) != isinstance(placed.permitted, Exact)
     if "refused" in vector:
         assert not elements(placed.permitted, vector["refused"]).any()
-    runs(program, subcase)
+    agreed(program, subcase)
 
 
 @pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "products"))
@@ -249,7 +250,7 @@ def test_matrix_vector_multiply(vector: dict[str, Any]) -> None:
         assert single(placed.permitted, value).all(), value
     for value in vector.get("refused", []):
         assert not single(placed.permitted, value).any(), value
-    runs(program, subcase)
+    agreed(program, subcase)
 
 
 @pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "sums"))
@@ -262,7 +263,7 @@ def test_accumulation(vector: dict[str, Any]) -> None:
     assert isinstance(placed.permitted, Exact)
     assert placed.permitted.bits[0].tolist() == as_bits(vector["after"], placed.component).tolist()
     assert placed.offsets.min() == (0 if "a" in vector else 16)
-    runs(program, subcase)
+    agreed(program, subcase)
 
 
 @pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "functions"))
@@ -276,7 +277,7 @@ def test_function_of_vectors(vector: dict[str, Any]) -> None:
         assert single(placed.expected, value).all(), value
     for value in vector["refused"]:
         assert not single(placed.permitted, value).any(), value
-    runs(program, subcase)
+    agreed(program, subcase)
 
 
 def test_every_vector_has_a_derivation_and_requirements() -> None:

@@ -7,12 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare
-from cts.verdict.poison import initial_contents
-from generators.dispatch import dispatch, kernel
 from generators.errors import Rule
 from generators.program.builder import ProgramBuilder
 from generators.program.composites import CompositeExtract
@@ -35,8 +30,8 @@ from generators.program.subgroup_operations import (
     SubgroupVote,
 )
 from generators.program.values import Scalar, Value
-from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
+from tests.agreement import agreed, inputs_of
 from tests.broken_rules import breaks
 
 U32, S32, F32 = (COMPONENT_TYPES[name] for name in ("u32", "s32", "f32"))
@@ -47,12 +42,7 @@ Make = Callable[[Scalar], SubgroupOperation]
 
 def ran(program: Program, given: np.ndarray) -> list[int]:
     """Return the model's expected ``target``, and check that the embedded device produces it too."""
-    subcase = Subcase("one", {"source": given.view(np.uint8)})
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    (outcome,) = EmbeddedDevice(load_profile("universal")).run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
-    assert compare(program, expected, before, outcome) == ()
-    found: list[int] = outcome.outputs["target"].view(np.uint32).tolist()
+    found: list[int] = agreed(program, inputs_of({"source": given}))["target"].view(np.uint32).tolist()
     return found
 
 

@@ -204,7 +204,7 @@ class DeviceFailure(Exception):
 
     Attributes:
         verdict: name of the case's Verdict.
-        begins: the Code with which the code of the case begins.
+        begins: the Code that the code of the case begins with.
         step: in which the device failed; None if unknown.
         spent: whether the device that raised it is unusable, so the next case needs a fresh one.
     """
@@ -254,7 +254,7 @@ class DeviceTimeout(DeviceFailure):
 
     Attributes:
         limit: seconds that the step had; None if unknown.
-        granted: extra seconds, for the time in which its process had no CPU.
+        granted: extra seconds that it got because its process had no CPU for some time.
     """
 
     verdict = "timeout"

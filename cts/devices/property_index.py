@@ -1,4 +1,4 @@
-"""Indexes a device's property rows: do they allow a matrix type, a size, or a multiply-add?"""
+"""Indexes a device's property rows, to look up whether they allow a matrix type, a size, or a multiply-add."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PropertyIndex:
         )
 
     def has_size(self, name: str, size: int) -> bool:
-        """Return whether a row of any types has a size; ``name`` is M, N or K (VUID-RuntimeSpirv-NSize-12352,
+        """Return whether any row, whatever its types, has a size; ``name`` is M, N or K (VUID-RuntimeSpirv-NSize-12352,
         VUID-RuntimeSpirv-KSize-12353). A flexible row has every multiple of its granularity."""
         if size in self._exact.get(name, ()):
             return True

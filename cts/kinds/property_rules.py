@@ -87,7 +87,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
     changed = np.array([after.tobytes() != poison.tobytes() for after, poison in zip(structures, before, strict=True)])
     if changed[written:].any():
         first = written + int(np.flatnonzero(changed[written:])[0])
-        yield f"structure {first} is written, although the count was {capacity} and {written} were to come"
+        yield f"structure {first} is written, although the count was {capacity} and only {written} should be written"
     fields = [field for field in structures.dtype.names or () if field not in ("sType", "pNext")]
     for field in fields:
         if (structures[field][:written] == before[field][:written]).any():
@@ -95,7 +95,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
 
 
 def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
-    """Check that the returned structures are among all existing ones, each at most as often."""
+    """Check that the returned structures are among all existing ones, and that none occurs more often."""
     known = [structure.tobytes() for structure in asked.all()]
     for structure in answer.structures(asked.command)[:count]:
         if structure.tobytes() not in known:
@@ -155,7 +155,7 @@ def _repeated(asked: Commanded) -> Iterator[str]:
 
 
 def _may_be_a_component_type(value: int) -> bool:
-    """Tell whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
+    """Return whether a VkComponentTypeKHR can have this value on a device with any extensions."""
     return value <= _LAST_CORE_COMPONENT or value in _EXTENSION_ENUMERANTS
 
 
@@ -195,17 +195,17 @@ def _scopes(asked: Commanded) -> Iterator[str]:
 def _stages(asked: Commanded) -> Iterator[str]:
     stages = asked.description.limits.get("cooperativeMatrixSupportedStages")
     if stages != _STAGE_COMPUTE:
-        shown = "not told" if stages is None else f"{stages:#x}"
+        shown = "not reported" if stages is None else f"{stages:#x}"
         yield f"cooperativeMatrixSupportedStages is {shown}, not VK_SHADER_STAGE_COMPUTE_BIT alone (0x20)"
 
 
 def _limit(name: str, is_kept: Callable[[int, DeviceDescription], bool]) -> Callable[[Commanded], Iterator[str]]:
-    """Return a rule of one limit; ``is_kept`` takes its value and the device."""
+    """Return a rule about one limit; ``is_kept`` takes its value and the device."""
 
     def rule(asked: Commanded) -> Iterator[str]:
         value = asked.description.limits.get(name)
         if value is None or not is_kept(value, asked.description):
-            yield f"{name} is {'not told' if value is None else value}"
+            yield f"{name} is {'not reported' if value is None else value}"
 
     return rule
 
@@ -257,24 +257,24 @@ def _vector_required(asked: Commanded) -> Iterator[str]:
 def _vector_stages(asked: Commanded) -> Iterator[str]:
     stages = asked.description.limits.get("cooperativeVectorSupportedStages")
     if stages is None or not stages & _STAGE_COMPUTE:
-        shown = "not told" if stages is None else f"{stages:#x}"
+        shown = "not reported" if stages is None else f"{stages:#x}"
         yield f"cooperativeVectorSupportedStages is {shown}, without VK_SHADER_STAGE_COMPUTE_BIT (0x20)"
 
 
 def _vector_components(asked: Commanded) -> Iterator[str]:
     most = asked.description.limits.get("maxCooperativeVectorComponents")
     if most is None or most < _LEAST_COMPONENTS:
-        yield f"maxCooperativeVectorComponents is {'not told' if most is None else most}, and must be {_LEAST_COMPONENTS} at least"
+        yield f"maxCooperativeVectorComponents is {'not reported' if most is None else most}, but must be at least {_LEAST_COMPONENTS}"
 
 
 def _decode_blocks(asked: Commanded) -> Iterator[str]:
     if not asked.description.features.get("cooperativeMatrixBlockLoads"):
-        yield "the device has the feature cooperativeMatrixDecodeVector, and lacks cooperativeMatrixBlockLoads"
+        yield "the device has the feature cooperativeMatrixDecodeVector but lacks cooperativeMatrixBlockLoads"
 
 
 def _properties2_supported(asked: Commanded) -> Iterator[str]:
     if not asked.description.features.get("cooperativeMatrixProperties2"):
-        yield "the device has VK_EXT_cooperative_matrix_maintenance1, and lacks the feature cooperativeMatrixProperties2"
+        yield "the device has VK_EXT_cooperative_matrix_maintenance1 but lacks the feature cooperativeMatrixProperties2"
 
 
 @dataclass(frozen=True)

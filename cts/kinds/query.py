@@ -50,7 +50,7 @@ def judge(
 
 
 def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) -> list[str]:
-    """Return how a device breaks the rule, in lines; for matrices of a workgroup, with each number of invocations."""
+    """Return lines that say how a device breaks the rule; for matrices of a workgroup, for each number of invocations."""
     description, info = device.description, query.info
     if info is None or info.scope is not Scope.WORKGROUP:
         return list(rule.broken(Commanded(device, description, query.command, info)))

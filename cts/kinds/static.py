@@ -68,13 +68,13 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Return the rule, the right answer, the texts one of which the message must have, and the module's disassembly if wanted."""
+    """Return the rule, the right answer, the texts of which the message must have one, and the module's disassembly if requested."""
     check = build_module(case)
     shown: Json = {"rule": check.rule, "verdict": "accepted" if check.accepted else "rejected"}
     if check.says is not None:
         shown["says"] = list(check.says.texts)
     if "glsl" in wanted:
-        shown["glsl"] = "// a static case is a module alone\n"
+        shown["glsl"] = "// a static case has only a module\n"
     if "spirv" in wanted:
         shown["spirv"] = module_text(check.module)
     return shown
@@ -112,7 +112,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
 
 
 def module_text(module: bytes) -> str:
-    """Return the disassembly of a module; if one of its instructions ends early, a comment that says so."""
+    """Return the disassembly of a module. If an instruction ends early, return a comment that says so."""
     from generators.spirv.disassemble import disassemble
     from generators.spirv.reader import NotSpirv
 

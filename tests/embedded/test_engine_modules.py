@@ -195,13 +195,13 @@ def test_an_opcode_that_is_unknown_is_named(forbidden) -> None:
     module = bytearray(shader(store("%lane")))
     module[20:24] = (2 << 16 | 0x7777).to_bytes(4, "little")
     message = str(forbidden(bytes(module)))
-    assert "does not have this: opcode 30583" in message
+    assert "does not support this: opcode 30583" in message
 
 
 @pytest.mark.parametrize(
     ("what", "warning"),
     [
-        ("a runtime array", "how many bytes its first parameter points to is not clear [F-CM2-6]"),
+        ("a runtime array", "it is not clear how many bytes its first parameter points to [F-CM2-6]"),
         ("a store", "writes memory, but how often and in which order it is called is not specified [F-CM2-10]"),
     ],
 )

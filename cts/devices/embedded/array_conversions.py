@@ -250,4 +250,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CompositeExtractCoopMatQCOM: _extract,
     }
 )
-"""Handlers of conversions of arrays."""
+"""Handlers for conversions of arrays."""

@@ -247,4 +247,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CooperativeMatrixGetCoordinateEXT: _coordinate,
     }
 )
-"""Handlers of composite instructions."""
+"""Handlers for composite instructions."""

@@ -137,4 +137,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CooperativeVectorReduceSumAccumulateNV: _reduce_sum,
     }
 )
-"""Handlers of training instructions."""
+"""Handlers for training instructions."""

@@ -123,7 +123,7 @@ class Decode:
             raise Violation(array_rule, f"{what}: the second and third parameters are not arrays of {dim} 32-bit integers")
         pointee = self._translation.types[pointer.pointee]
         if _has_runtime_array(pointee) or size_of(pointee) % alignment_of(pointee):
-            self._translation.machine.forbid("F-CM2-6", f"{what}: how many bytes its first parameter points to is not clear")
+            self._translation.machine.forbid("F-CM2-6", f"{what}: it is not clear how many bytes its first parameter points to")
         return _Function(callback, size_of(pointee), width)
 
     def elements(self, instance: int, memory: Memory, start: int, layout: Layout, places: Places) -> np.ndarray:

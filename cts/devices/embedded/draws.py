@@ -30,7 +30,7 @@ def check_drawn_built_in(which: int, type_: Type, storage: StorageClass, draw: D
         case _:
             raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)} of {storage.name} storage in the {draw.stage} stage")
     if not fits:
-        raise Malformed(f"built-in {BuiltIn(which).name} is a {type_text(type_)}")
+        raise Malformed(f"built-in {BuiltIn(which).name} cannot be a {type_text(type_)}")
 
 
 def drawn_built_in(which: int, draw: Draw) -> Value:

@@ -164,7 +164,7 @@ def _extended(translation: Translation, words: Words) -> Run:
     if isinstance(type_, MatrixType):
         raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
     kind = TypeKind.FLOAT if which in _FLOAT else TypeKind.INT
-    need(kind_of(element_of(type_)) is kind, f"{which.name} gives a {type_text(type_)}")
+    need(kind_of(element_of(type_)) is kind, f"{which.name} cannot give a {type_text(type_)}")
     need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")
     for operand in (translation.type_of[id_] for id_ in words[4:]):
         fits = shape_of(operand) == shape_of(type_) and alike(element_of(operand), element_of(type_))

@@ -88,7 +88,7 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
     except NotSpirv as error:
         raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
     except UnknownInstruction as error:
-        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
+        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:
@@ -104,9 +104,9 @@ def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Special
     except NotSpirv as error:
         raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
     except UnknownInstruction as error:
-        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
+        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
     except Unsupported as error:
-        raise NotSupported(f"the embedded device does not have this: {error}", "") from error
+        raise NotSupported(f"the embedded device does not support this: {error}", "") from error
     except (Malformed, Violation, Exhausted) as error:
         raise NotValidSpirv(str(error), HEADER_WORDS) from error
     push = next((data for _, storage, data, _ in translation.variables if storage is StorageClass.PushConstant), 0)

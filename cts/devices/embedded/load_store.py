@@ -403,4 +403,4 @@ def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixLoadKHR: _load, Op.CooperativeMatrixStoreKHR: _store})
-"""Handlers of matrix accesses."""
+"""Handlers for matrix accesses."""

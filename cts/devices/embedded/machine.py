@@ -273,7 +273,7 @@ class Machine:
             active = int(by_instance[instance].sum())
             raise Violation(
                 "KHR-UNI-01",
-                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute what all must execute together",
+                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute, but all must execute together",
             )
         return None if every.all() else np.flatnonzero(every)
 

@@ -86,7 +86,9 @@ class MatrixConverter:
                 line = (info.columns if form.layout is VectorMatrixLayout.ROW_MAJOR else info.rows) * form.component.bytes
                 if form.stride < line or form.stride % form.component.bytes:
                     rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}Layout-{stride}"
-                    yield Violation(rule, f"a {which}Stride of {form.stride} bytes for {line} bytes of elements of {form.component.bytes}")
+                    yield Violation(
+                        rule, f"a {which}Stride of {form.stride} bytes for a line of {line} bytes with elements of {form.component.bytes}"
+                    )
             if form.component.name not in self._types:
                 rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}ComponentType-{type_}"
                 yield Violation(rule, f"{form.component.name} is not a matrixInterpretation of this device")
@@ -101,7 +103,7 @@ class MatrixConverter:
     def _invalid_memory(self, command: ConversionCommand, info: ConversionInfo) -> Iterator[Violation]:
         if command == "host":
             if info.source is None and info.destination is not None:
-                yield Violation("VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073", "srcData is null and dstData is not")
+                yield Violation("VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073", "srcData is null, but dstData is not")
             rules = {"source": "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10074"}
         else:
             rules = {name: f"VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}" for name, rule in _DEVICE_SIZES.items()}

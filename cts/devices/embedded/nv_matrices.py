@@ -87,4 +87,4 @@ def _integers(machine: Machine, exact: np.ndarray, result: MatrixType, active: s
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {Op.CooperativeMatrixLoadNV: _load, Op.CooperativeMatrixStoreNV: _store, Op.CooperativeMatrixMulAddNV: _muladd}
 )
-"""Handlers of loads, stores and multiply-adds."""
+"""Handlers for loads, stores and multiply-adds."""

@@ -161,7 +161,7 @@ class Clock:
     def fence_beyond(self, lanes: np.ndarray, releases: bool, acquires: bool, makes_available: bool, makes_visible: bool) -> None:
         """Note a memory barrier of device or queue family scope that ``lanes`` execute, which covers buffers.
 
-        Atomics after the barrier release the accesses before it. The barrier acquires what atomics before it noticed.
+        Atomics after the barrier release the accesses before it. The barrier acquires the accesses that atomics before it noticed.
         """
         if acquires:
             for lane in self._noticed_by.keys() & set(lanes.tolist()):
@@ -193,7 +193,7 @@ class Clock:
             self._noticed_by.setdefault(lane, {}).update(found)
 
     def _gather_fences(self) -> None:
-        """Note that all invocations meet: from now on, any of them passes on the accesses that each released with a memory barrier."""
+        """Note that all invocations meet. From then on, each passes on the accesses that any of them released with a memory barrier."""
         ends = self._fenced[0]
         if ends.all():
             self._fenced_together = int(ends.min()), bool(self._fenced[2].all())

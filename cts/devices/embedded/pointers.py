@@ -142,7 +142,7 @@ class DescriptorArray:
         """Return the buffer of each invocation.
 
         Raises:
-            Violation: there is no such descriptor, or invocations choose different ones without the decoration NonUniform.
+            Violation: there is no such descriptor, or invocations choose different ones and the pointer is not decorated NonUniform.
         """
         if not self.count:
             raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")

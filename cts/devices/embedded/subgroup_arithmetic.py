@@ -181,4 +181,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.GroupNonUniformQuadAnyKHR: _quad_vote(np.any),
     }
 )
-"""Handlers of combinations."""
+"""Handlers for combinations."""

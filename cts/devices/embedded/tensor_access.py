@@ -396,4 +396,4 @@ def _store(translation: Translation, words: Words) -> Run:
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {Op.CooperativeMatrixLoadTensorNV: _load, Op.CooperativeMatrixStoreTensorNV: _store},
 )
-"""Handlers of tensor loads and stores."""
+"""Handlers for tensor loads and stores."""

@@ -135,7 +135,7 @@ class Translation:
         for op, _, position in self.instructions:
             if op not in UNDERSTOOD and op not in handlers:
                 name = f"Op{op.name}"
-                raise NotSupported(f"SPIR-V word {position}: the embedded device does not have this: {name}", name)
+                raise NotSupported(f"SPIR-V word {position}: the embedded device does not support this: {name}", name)
         check_structure(self.instructions, self._bound)
         self.types: dict[int, Type] = {}
         self.type_of: dict[int, Type] = {}

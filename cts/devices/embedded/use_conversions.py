@@ -79,4 +79,4 @@ def _transposed(matrix: np.ndarray) -> np.ndarray:
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {Op.CooperativeMatrixConvertUseEXT: _convert, Op.CooperativeMatrixTransposeNV: _transpose}
 )
-"""Handlers of changes of use."""
+"""Handlers for changes of use."""

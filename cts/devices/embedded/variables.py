@@ -332,4 +332,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.UntypedArrayLengthKHR: _untyped_array_length,
     }
 )
-"""Handlers of variables and plain accesses."""
+"""Handlers for variables and plain accesses."""

@@ -59,7 +59,7 @@ def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
 
 
 def write_addresses(layout: Layout, image: np.ndarray, base: int) -> None:
-    """Write the addresses that buffers contain of other buffers into the result of ``fill``. ``base`` is the address of its first byte."""
+    """Write the addresses of buffers that other buffers contain into the result of ``fill``, whose first byte is at address ``base``."""
     offsets = {slot.name: offset for slot, offset in zip(layout.slots, layout.offsets, strict=True)}
     for slot, offset in zip(layout.slots, layout.offsets, strict=True):
         for at, name in slot.addresses:

@@ -1,4 +1,4 @@
-"""Writes the parts that the ``vulkan`` package lacks, ``supplement.json``, from Khronos' registry ``vk.xml``:
+"""Writes ``supplement.json``, the parts that the ``vulkan`` package lacks, from Khronos' registry ``vk.xml``:
 
     python -m cts.devices.vulkan.registry [vk.xml]
 
@@ -41,7 +41,7 @@ STRUCTURES = (
     "VkPhysicalDeviceShaderFloatControls2FeaturesKHR",
     "VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV",
 )
-"""Structures that are newer than the package or missing in it. To extend it, add a name here and run this module."""
+"""Structures that are newer than the package or missing from it. To extend it, add a name here and run this module."""
 
 COMMANDS: Mapping[str, str] = {
     "ConvertMatrix": "vkConvertCooperativeVectorMatrixNV",

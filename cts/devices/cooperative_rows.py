@@ -1,4 +1,4 @@
-"""Finds the cooperative types and multiplies of a module for which a device has no property row."""
+"""Finds the cooperative types and multiplies of a module that no property row of a device allows."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Types(NamedTuple):
 
 
 class KernelNeeds(NamedTuple):
-    """The needs of a kernel in three parts, each of which many kernels share."""
+    """The needs of a kernel in three parts. Many kernels share each part."""
 
     environment: Environment
     sizes: Sizes

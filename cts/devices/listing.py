@@ -21,7 +21,7 @@ class DeviceListing:
     """A device that can be chosen.
 
     Attributes:
-        number: of a Vulkan device, for ``--device`` and in the output of ``cts devices``; -1 for other devices.
+        number: the number of a Vulkan device, for ``--device`` and in the output of ``cts devices``; -1 for other devices.
     """
 
     spec: DeviceSpec

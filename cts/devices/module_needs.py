@@ -173,7 +173,7 @@ class ModuleNeeds:
         version: SPIR-V version, (major, minor).
         capabilities, extensions: as declared, in order.
         float_modes: (execution mode, width) of each mode that changes float arithmetic.
-        local_size: of the entry point: three literals, or three constants' ids if ``local_size_ids``; None if there is none.
+        local_size: the entry point's local size: three literals, or three constants' ids if ``local_size_ids``; None if there is none.
         local_size_mode: whether the entry point has the execution mode LocalSizeId.
         matrices: type id -> OpTypeCooperativeMatrixKHR.
         muladds: the distinct multiply-adds.

@@ -19,7 +19,7 @@ class PropertyIndex:
     """Looks up rows by the types and sizes that they allow.
 
     Args:
-        rows: the device's.
+        rows: the device's rows.
         largest: cooperativeMatrixFlexibleDimensionsMaxDimension.
     """
 
@@ -56,8 +56,8 @@ class PropertyIndex:
 
         Args:
             key: component, use and scope.
-            rows, columns: of the matrix.
-            invocations: in the workgroup.
+            rows, columns: size of the matrix.
+            invocations: the number of invocations in the workgroup.
         """
         if (rows, columns) in self._types.get(key, ()):
             return True

@@ -309,7 +309,7 @@ class _Run:
 
 
 def sizes(case: LayoutConversion, form: MatrixForm) -> tuple[int, int]:
-    """Return the least and the most bytes that a size query may give for a matrix in a form (F-CV-16)."""
+    """Return the smallest and the largest size that a query may give for a matrix in a form (F-CV-16)."""
     if form.layout.is_optimal:
         return case.rows * case.columns * form.component.bytes, _LARGEST
     return form.least_bytes(case.rows, case.columns), form.whole_bytes(case.rows, case.columns)

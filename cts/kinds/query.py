@@ -62,7 +62,7 @@ def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) ->
 
 
 def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
-    """Yield the invocations of a workgroup for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
+    """Yield the workgroup sizes for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
     of two from the subgroup size to cooperativeMatrixWorkgroupScopeMaxWorkgroupSize."""
     count = description.subgroup_size
     while count <= description.limits.get(_LARGEST_WORKGROUP, description.subgroup_size):

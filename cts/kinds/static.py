@@ -45,7 +45,7 @@ def _failed(check: ModuleCheck, answer: Answer, wrong: Reason) -> Judgement:
 def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
     """Return how the answer differs from what it must be; None if it does not.
 
-    Only the text of a message says for which rule a module is rejected, so this is the one place that reads it. A reworded message fails
+    Only the text of a message says which rule a module is rejected for, so this is the one place that reads it. A reworded message fails
     as FAIL_MESSAGE and not as a wrong answer. spirv-val has one exit code for all mistakes. Of 442 broken modules of the smoke tier that
     SPIRV-Tools 2026.4 rejects, 5 messages have a VUID, which identifies the rule. 438 name the instruction, but one instruction has several
     rules: an OpFAdd may have the wrong type of result or of operand.
@@ -68,7 +68,7 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Return the rule, the right answer, the texts of which the message must have one, and the module's disassembly if requested."""
+    """Return the rule, the right answer, the texts (the message must have one of them), and the module's disassembly if requested."""
     check = build_module(case)
     shown: Json = {"rule": check.rule, "verdict": "accepted" if check.accepted else "rejected"}
     if check.says is not None:

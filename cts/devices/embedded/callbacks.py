@@ -1,6 +1,6 @@
 """Functions that an instruction calls for elements: Func, CombineFunc and DecodeFunc of SPV_NV_cooperative_matrix2.
 
-The specification says for which elements such a function is called, and that calls may be repeated and have no order. It does not say
+The specification says which elements such a function is called for, and that calls may be repeated and have no order. It does not say
 which invocation makes a call. So each element is its own lane, and this device calls the function once for each. Anything that depends on
 the invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
 writes to any variable that is not the function's own. Per-element operations may do writes that a repeated call does not change
@@ -48,10 +48,10 @@ _TANGLED_ON_MATRICES = (
 
 @dataclass(frozen=True)
 class Lanes:
-    """The elements for which a function is called.
+    """The elements that a function is called for.
 
     Attributes:
-        scope: of the matrix.
+        scope: the matrix's scope.
         instances: the scope instance of each element: int64 of shape (elements,).
     """
 
@@ -65,7 +65,7 @@ class Callback:
     Attributes:
         op: the instruction.
         matrix: type of the matrix for whose elements it calls the function.
-        type: of the function.
+        type: the function's type.
         what: the name of the operand, for messages.
 
     Raises:

@@ -46,7 +46,7 @@ class StoredMatrix:
     """A matrix in memory as an instruction describes it.
 
     Attributes:
-        rows, columns: of the stored matrix, before any transposition.
+        rows, columns: size of the stored matrix, before any transposition.
         component: component type of its elements.
         layout: memory layout of the elements.
     """
@@ -185,8 +185,8 @@ class Stride:
     """The operand MatrixStride: the bytes from a row or column to the next.
 
     Args:
-        id_: of the operand; 0 if there is none.
-        layout: of the matrix. An optimal layout ignores the stride.
+        id_: the operand's id; 0 if there is none.
+        layout: the matrix's layout. An optimal layout ignores the stride.
         rule: the rule that requires a stride for some layouts.
 
     Raises:
@@ -329,7 +329,7 @@ def converted_input(rows: np.ndarray, type_: Number, signed: bool, as_: Interpre
 
     Args:
         rows: the components, (vectors, components); integers unsigned.
-        type_: of a component.
+        type_: the type of a component.
         signed: whether integer components are signed.
         as_: the interpretation.
         count: K.

@@ -58,7 +58,7 @@ class _Elements:
 
     Attributes:
         instance: number of the scope instance.
-        start: the address to which its pointer points.
+        start: the address that its pointer points to.
         index: number of each element's block, counted from the pointer: int64 of shape (elements,).
         block, inside: blockCoord and coordInBlock, int64 of shape (dimensions, elements).
     """
@@ -80,7 +80,7 @@ class Decode:
     Args:
         scalar, vector: ids of the operands DecodeFunc and DecodeVectorFunc; ``vector`` is 0 if there is none.
         dim: dimensions of the tensor layout.
-        storage: of the operand Pointer.
+        storage: the storage class of the operand Pointer.
 
     Raises:
         Violation: a static rule is broken.
@@ -170,7 +170,7 @@ class Decode:
         chosen = present.all(axis=1) & self._chosen_groups(self._translation.choices, self._site, elements.instance, first.size)
         if not chosen.any():
             return np.ones(group.size, bool)
-        # The arguments are those for the lowest element. The elements of a group differ only in the last coordinate.
+        # The function gets the arguments for the lowest element. The elements of a group differ only in the last coordinate.
         lowest = elements.some(first[chosen])
         lowest.inside[-1] -= component[first[chosen]]
         parts = self._call(vector, lowest)

@@ -39,7 +39,7 @@ def _floats(translation: Translation, words: Words, count: int) -> list[int]:
 
 
 def _of_vectors(count: int, same: int, to_scalar: bool) -> Handler:
-    """Return the handler of an instruction with ``count`` operands, the first ``same`` of which have one type.
+    """Return the handler of an instruction with ``count`` operands. The first ``same`` of them have one type.
 
     With ``to_scalar`` the result is a component; otherwise it has the type of the operands.
     """

@@ -25,7 +25,7 @@ def _like(x: Value, result: Value) -> Value:
 
 
 def _wide(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return a version of a function of floats that computes in at least binary32 and rounds once."""
+    """Return a version of a function on floats that computes in at least binary32 and rounds once."""
 
     def apply(*operands: Value) -> Value:
         found = [np.asarray(x) for x in operands]
@@ -199,7 +199,7 @@ _UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.Atan2: lambda y, x: np.equal(x, 0) & np.equal(y, 0),
     }
 )
-"""Instruction -> a function that says for which operands the result is undefined."""
+"""Instruction -> a function that tells which operands give an undefined result."""
 
 
 def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:

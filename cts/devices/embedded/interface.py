@@ -26,7 +26,7 @@ class Binding:
 
     Attributes:
         name: name of the first of its variables.
-        descriptor_set, binding: of the descriptor.
+        descriptor_set, binding: the descriptor's set and binding.
         is_uniform: whether it is a uniform buffer.
         is_written: whether the module may write it.
         element: component type of its first array or first member; None if it has no numbers.
@@ -62,7 +62,7 @@ class Interface:
 
     Attributes:
         entry_point: name of the entry point.
-        bindings: in the order of sets and bindings.
+        bindings: the bindings, in the order of their sets and numbers.
         push_constants: name, byte offset and type of each member of the block, ``u64`` for an address, with the number of components.
         push_constant_bytes: size of the block.
         constants: specialization constants, by SpecId.

@@ -23,7 +23,7 @@ class MatrixConverter:
     """Performs the conversion commands of a device with one profile.
 
     Args:
-        description: the device's.
+        description: the device's description.
         layouts: the device's optimal layouts.
         strict: whether invalid use raises.
         faults: deliberate mistakes of the device.
@@ -167,7 +167,7 @@ def written(memory: np.ndarray, places: np.ndarray, elements: np.ndarray, form: 
         memory: uint8.
         places: byte offset of each element, (rows, columns).
         elements: bits, of that shape.
-        form: of the matrix.
+        form: the matrix's form.
     """
     for byte in range(form.component.bytes):
         memory[places + byte] = (elements >> (8 * byte)).astype(np.uint8)

@@ -44,7 +44,7 @@ MATRIX_RULES, VECTOR_RULES = ("KHR-LOAD-09", "KHR-STORE-04"), ("CV-LD-06", "CV-S
 def memory_operands(
     translation: Translation, words: Words, storage: StorageClass, writes: bool, what: str, rules: tuple[str, str] = MATRIX_RULES
 ) -> Access:
-    """Read the Memory Operands ``words`` of a read or (``writes``) a write. ``rules`` are those of the instruction.
+    """Read the Memory Operands ``words`` of a read or (``writes``) a write. ``rules`` are the instruction's rules.
 
     Raises:
         Violation: the specification forbids the operands for the access.

@@ -94,7 +94,7 @@ _Spans = dict[_Span, None]
 
 @dataclass(frozen=True)
 class _Released:
-    """The accesses that a memory barrier released: those to ``kinds`` of memory with serial numbers below ``serial``.
+    """The accesses that a memory barrier released: accesses to ``kinds`` of memory, with serial numbers below ``serial``.
 
     Attributes:
         available: whether the barrier made writes available.
@@ -321,7 +321,7 @@ class Clock:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind) -> np.ndarray:
-        """Merge records of reads ``now`` into those of earlier reads. If both count, they name no invocation, so any write conflicts."""
+        """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation, so any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)

@@ -139,7 +139,7 @@ _PLACES: Mapping[Op, Place] = MappingProxyType(
 
 
 def place_of(op: Op) -> Place:
-    """Return the section of ``op``: ``ANYWHERE`` for instructions without effect, and for those of both declarations and functions."""
+    """Return the section of ``op``: ``ANYWHERE`` for instructions without effect, or allowed both in functions and before them."""
     if op in _PLACES:
         return _PLACES[op]
     return Place.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Place.FUNCTION

@@ -28,7 +28,7 @@ class _Shape(NamedTuple):
         structural: whether functions and blocks begin, end or branch with it, or its type determines the width of literals.
         typed: whether it has a result type and a result.
         result: index of the result among the operands; -1 if there is none.
-        least, most: the least and most operands, if all are single words and the ids among them are consecutive.
+        least, most: the minimum and maximum number of operands, if all are single words and the ids among them are consecutive.
         first, last: the range of these ids, except type and result: the first, and the one after the last.
         deciding: index of the operand that determines how many follow; 0 if there is none, -1 if only the grammar can tell.
         uses: the kinds of the ids; None if all are values.

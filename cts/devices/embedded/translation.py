@@ -68,7 +68,7 @@ class Translation:
         machine: runs the module.
         values: the machine's values.
         version: SPIR-V version of the module.
-        instructions: of the whole module.
+        instructions: the instructions of the whole module.
         first_function: index of the first instruction in a function.
         function_instructions: the instructions from there.
         names: id -> the words of its debug name.

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 MARGIN = 1 << 20
-"""Bytes of poison before the buffers of all dispatches, and the least bytes after them."""
+"""Bytes of poison before the buffers of all dispatches, and the minimum after them."""
 
 TILE = 1 << 16
 """Period of the poison in bytes."""

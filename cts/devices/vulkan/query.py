@@ -54,7 +54,7 @@ class PhysicalDevice:
 
     Attributes:
         handle: VkPhysicalDevice.
-        index: in the loader's order.
+        index: its index in the loader's order.
         extensions: names of the supported extensions.
         version: the usable Vulkan version: the lower of the device's and the instance's.
         features: the feature structures, filled in.

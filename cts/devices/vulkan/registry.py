@@ -59,7 +59,7 @@ CONSTANTS = (
     "VK_COMPONENT_TYPE_SINT8_PACKED_NV",
     "VK_COMPONENT_TYPE_UINT8_PACKED_NV",
 )
-"""Constants that the package lacks, or for which it has None."""
+"""Constants that the package lacks, or whose value in it is None."""
 
 _BASE = {"int32_t", "int64_t", "size_t", "uint32_t", "uint64_t", "void"}
 _FIRST_OF_EXTENSIONS = 1_000_000_000
@@ -126,7 +126,7 @@ class Registry:
         return -number if element.get("dir") == "-" else number
 
     def structure(self, name: str) -> tuple[list[str], int | None]:
-        """Return the C declarations of a structure or union, those of its contents first, and its VkStructureType, if any."""
+        """Return the C declarations of a structure or union, after the declarations of its contents, and its VkStructureType, if any."""
         element = self._type(name)
         while alias := element.get("alias"):
             element = self._type(alias)

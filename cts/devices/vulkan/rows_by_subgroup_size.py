@@ -24,7 +24,7 @@ def rows_by_subgroup_size(ask: Ask, description: DeviceDescription) -> tuple[Mat
 
     Args:
         ask: calls a property command.
-        description: of the device, with the rows of the other commands.
+        description: the device's description, with the rows of the other commands.
 
     Raises:
         DeviceFailure: a call fails, or returns an impossible answer.

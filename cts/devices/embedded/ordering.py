@@ -321,7 +321,7 @@ class Clock:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind) -> np.ndarray:
-        """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation, so any write conflicts."""
+        """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation: any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)

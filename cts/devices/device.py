@@ -132,7 +132,7 @@ class Device(Judge, Protocol):
         """Run all dispatches on one pipeline, in order. Each sees only its own buffer contents.
 
         Raises:
-            DeviceFailure: one of its kinds below.
+            DeviceFailure: one of its subclasses below.
         """
         ...
 

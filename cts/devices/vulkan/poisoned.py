@@ -1,4 +1,4 @@
-"""Memory with poison around the buffers of cases, and far before and after them, and detection of writes to the poison.
+"""Keeps poison in memory around the buffers of cases, and far before and after them, and finds writes to it.
 
 This module is independent of Vulkan.
 """

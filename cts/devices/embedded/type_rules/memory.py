@@ -156,7 +156,7 @@ def _check_base_type(translation: Translation, base_type: int, base: int) -> Non
         raise Violation("UP-CHN-01", f"the Base Type, a {type_text(type_)}, has no explicit layout")
     is_array = base in translation.descriptor_arrays
     if is_array and translation.contents_of(base) != base_type:
-        raise Violation("UP-CHN-02", "the Base Type of a chain from an array of blocks is another type")
+        raise Violation("UP-CHN-02", "the Base Type of a chain from an array of blocks is not the type of that array")
 
 
 def _array_length(translation: Translation, words: Words) -> None:

@@ -87,7 +87,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
     changed = np.array([after.tobytes() != poison.tobytes() for after, poison in zip(structures, before, strict=True)])
     if changed[written:].any():
         first = written + int(np.flatnonzero(changed[written:])[0])
-        yield f"structure {first} is written, although the count was {capacity} and only {written} should be written"
+        yield f"structure {first} is written, although the count was {capacity} and only {written} should be"
     fields = [field for field in structures.dtype.names or () if field not in ("sType", "pNext")]
     for field in fields:
         if (structures[field][:written] == before[field][:written]).any():

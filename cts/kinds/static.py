@@ -22,7 +22,7 @@ from generators.module_check import ModuleCheck
 def judge(
     case: Case,
     validator: Validator,
-    front_end: FrontEnd,  # noqa: ARG001 (the module is its own)
+    front_end: FrontEnd,  # noqa: ARG001 (the case has its own module)
     watch: Stopwatch,
     effort: Effort,  # noqa: ARG001 (no search explains what fails)
 ) -> Judgement:
@@ -92,7 +92,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
             yield from shown[name].splitlines()
 
 
-def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the module is its own)
+def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the case has its own module)
     """Write the module, its disassembly, and the right answer of a validator.
 
     Raises:

@@ -81,9 +81,9 @@ class EmbeddedDevice:
         mapping: how elements of a matrix are spread over invocations, a name in ``elements.MAPPINGS``.
         strict: whether undefined behaviour raises. If not, undefined reads give zero and writes out of bounds are dropped.
         limits: the most steps and memory of a kernel.
-        faults: deliberate mistakes of the device; by default none.
+        faults: deliberate mistakes of the device; none by default.
         tolerated: positions that it only warns about, some of TOLERABLE.
-        observations: collects the mistakes of kernels, and a run goes on after each; None to stop at the first.
+        observations: collects the mistakes of kernels, so a run goes on after each; None to stop at the first.
         choices: seed of the device's free choices: which decode function decodes which elements.
 
     Attributes:

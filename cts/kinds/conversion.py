@@ -359,7 +359,7 @@ def _guarded(matrix: np.ndarray) -> np.ndarray:
 
 
 def _doubled(matrix: np.ndarray, form: MatrixForm) -> np.ndarray:
-    """Double every element of a matrix in the training-optimal layout, padding included."""
+    """Double every element of a matrix in the training-optimal layout, including padding."""
     whole = len(matrix) // form.component.bytes * form.component.bytes
     twice = matrix.copy()
     with np.errstate(all="ignore"):

@@ -317,17 +317,19 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "twice without an array",
             _count,
         ),
-        "all": _of_capacity("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
+        "all": _of_capacity("an array for all structures is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
         "generous": _of_capacity("the rest of a larger array does not change: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
-        "one_short": _of_capacity("an array for all but one gives VK_INCOMPLETE and nothing beyond it", "n - 1", lambda n: n - 1),
-        "one": _of_capacity("an array for one structure has one afterwards, and nothing beyond it", "1", lambda _: 1),
+        "one_short": _of_capacity(
+            "an array for all but one structure gives VK_INCOMPLETE, and nothing is written beyond it", "n - 1", lambda n: n - 1
+        ),
+        "one": _of_capacity("an array for one structure gets one, and nothing is written beyond it", "1", lambda _: 1),
         "none": _of_capacity("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", "0", lambda _: 0),
         "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
         "values": PropertyRule("every member has a valid value", _ALL, _values),
         "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
         "scopes": PropertyRule("the scope is subgroup, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
         "stages": PropertyRule(
-            "cooperative matrices are only for compute shaders",
+            "cooperative matrices are supported only in compute shaders",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",
             _stages,
         ),
@@ -365,7 +367,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             required=tuple(tuple(INTERPRETATIONS[name].vk for name in one.split(".")) for one in _REQUIRED),
         ),
         "vector_stages": PropertyRule(
-            "cooperative vectors are at least for compute shaders, if a queue supports compute",
+            "cooperative vectors are supported at least in compute shaders, if a queue supports compute",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
             _vector_stages,
         ),

@@ -42,7 +42,7 @@ _VARIABLES = frozenset(
 
 
 _MADE = frozenset({Op.SpecConstantOp, Op.SpecConstantComposite, Op.SpecConstantCompositeReplicateEXT})
-"""Instructions that make a constant of other constants, which specialization may change."""
+"""Instructions that make a constant from other constants, which specialization may change."""
 
 
 def declare(translation: Translation, subgroup_size: int) -> None:

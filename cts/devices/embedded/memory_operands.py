@@ -76,5 +76,5 @@ def memory_operands(
 def _reach(translation: Translation, id_: int) -> Reach:
     value = translation.constant(id_)
     if value not in _REACH:
-        raise Violation("SPIR-V 2.16.2", f"a Scope of availability or visibility that is not a constant of a scope ({value})")
+        raise Violation("SPIR-V 2.16.2", f"a Scope of availability or visibility that is not a constant scope ({value})")
     return _REACH[value]

@@ -232,7 +232,7 @@ class _Run:
         return memory
 
     def _try_short(self, place: int, source: np.ndarray, memory: np.ndarray, needed: int) -> None:
-        """Call with one byte less than the destination needs: VK_INCOMPLETE, and no byte is written (F-CV-7)."""
+        """Call with one byte less than the destination needs, and expect VK_INCOMPLETE and no writes (F-CV-7)."""
         matrix = Region(source, GUARD, len(source) - 2 * GUARD)
         info = self._info(place, matrix, Region(memory, GUARD, needed - 1))
         answer = self._device.convert(ConversionCall("host", (info,)))[0]

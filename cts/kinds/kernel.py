@@ -202,7 +202,7 @@ _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, 
 
 
 def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
-    """Return the first need of one of a case's pipelines that the device lacks."""
+    """Return the first thing that any pipeline of a case needs and the device lacks."""
     return _labelled(device.missing(built), program.label)
 
 

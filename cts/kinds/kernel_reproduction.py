@@ -113,7 +113,7 @@ def write_arrangement(
 
 
 def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, folder: Path) -> str:
-    """Write the C program; return why there is none, empty if there is one."""
+    """Write the C program. Return why there is none; empty if there is one."""
     runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
     about = [part for line in grounds.rules for part in ("", *wrap(line, _COMMENT_WIDTH))]
     try:
@@ -127,7 +127,7 @@ def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, 
 
 
 def _write_script(id_: str, plan: Arrangement, spirv: bytes, folder: Path) -> str:
-    """Write the AmberScript; return why there is none, empty if there is one."""
+    """Write the AmberScript. Return why there is none; empty if there is one."""
     runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
     try:
         expected = [element_sets.lines(one) for one in plan.expected]

@@ -1,7 +1,7 @@
 """The needs of the cases of the nightly tier, pinned in ``golden/needs/<family>.tsv``, so a run builds no case that the device cannot run.
 
 The line of a case begins with a key. It is a digest of the case's line in ``golden/tiers``, so the needs of a changed case are not found.
-For every pipeline of the case, the numbers of three of the parts above the line and the pipeline's label follow.
+After the key it has, for every pipeline of the case, the numbers of three of the parts above the line, and the pipeline's label.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from cts.run_module.job import Expectation, Job
 from generators.errors import GeneratorError
 
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
-"""Severities that are the module's mistakes."""
+"""Severities that count as mistakes of the module."""
 
 
 @dataclass(frozen=True)

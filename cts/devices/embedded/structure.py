@@ -215,7 +215,7 @@ class _Structure:
     def _refuse_result(self, instruction: Instruction, id_: int) -> NoReturn:
         if 0 < id_ < self._bound:
             _refuse(instruction, f"%{id_} is declared twice")
-        _refuse(instruction, f"the id {id_} is not from 1 to below the bound {self._bound}")
+        _refuse(instruction, f"the id {id_} is not between 1 and the bound {self._bound}")
 
     def _elsewhere(self, id_: int, home: int | None, instruction: Instruction) -> None:
         """Note a use of a value of another block."""

@@ -1,8 +1,8 @@
 """Finds where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
 SPV_NV_cooperative_matrix2, Tensor Layout and View, for all elements of a matrix at once.
 
-The functions of the specification have their names and order here. Arithmetic has 32 bits; with 64-bit indexing, tensorCoordToLinear for
-the tensor has 64 (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more bits breaks a rule (F-TA-6, F-TA-7).
+The functions of the specification have their names and order here. Arithmetic is 32-bit; with 64-bit indexing, tensorCoordToLinear for
+the tensor is 64-bit (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more bits breaks a rule (F-TA-6, F-TA-7).
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
 }
 """Every feature that a device may enable.
 
-robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Individual pipelines ask for robust access instead."""
+robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Individual pipelines request it instead."""
 
 
 def enabled_features(supported: Mapping[str, bool]) -> frozenset[str]:

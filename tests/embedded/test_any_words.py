@@ -158,7 +158,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str]] = {
     "types a thousand deep": (
         "",
         "%a0 = OpTypeStruct %u32\n" + "\n".join(f"%a{i} = OpTypeStruct %a{i - 1}" for i in range(1, 1000)),
-        "types in types",
+        "types are nested",
     ),
     "a type that doubles sixty times": (
         "",

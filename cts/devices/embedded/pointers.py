@@ -145,7 +145,7 @@ class DescriptorArray:
             Violation: there is no such descriptor, or invocations choose different ones and the pointer is not decorated NonUniform.
         """
         if not self.count:
-            raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")
+            raise Violation("VK-DES-01", "a descriptor of an array that has nothing bound to it")
         beyond = (np.asarray(which) < 0) | (np.asarray(which) >= self.count)
         if np.any(beyond & machine.mask):
             first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])

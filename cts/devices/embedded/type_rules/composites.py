@@ -40,7 +40,7 @@ def _construct(translation: Translation, words: Words) -> None:
             fits = tuple(operands) == type_.members
         case _:
             fits = False
-    need(fits, f"a {type_text(type_)} cannot be made of these {len(operands)} parts")
+    need(fits, f"a {type_text(type_)} cannot be made of the given parts ({len(operands)})")
 
 
 def _replicate(translation: Translation, words: Words) -> None:

@@ -90,7 +90,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.CooperativeMatrixConversionQCOM: (_MATRIX, *_one("cooperativeMatrixConversion")),
     }
 )
-"""Capability -> the features that it requires: one of each tuple."""
+"""Capability -> the features that it requires: one from each tuple."""
 
 SUBGROUP_OPERATIONS: Mapping[int, tuple[int, str]] = MappingProxyType(
     {
@@ -135,7 +135,7 @@ INDEPENDENT_MODES: Mapping[str, frozenset[int]] = MappingProxyType(
         "roundingModeIndependence": frozenset({ExecutionMode.RoundingModeRTE, ExecutionMode.RoundingModeRTZ}),
     }
 )
-"""Property (VkShaderFloatControlsIndependence) -> the modes for which it says whether widths may differ."""
+"""Property (VkShaderFloatControlsIndependence) -> the modes that it is about: it says whether widths may have different ones."""
 
 SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -200,7 +200,7 @@ ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
 }
 """Every feature that a device may enable.
 
-robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Single pipelines ask for robust access instead."""
+robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Individual pipelines request it instead."""
 
 
 def enabled_features(supported: Mapping[str, bool]) -> frozenset[str]:

@@ -59,7 +59,7 @@ _WORDS = MappingProxyType({Step.PIPELINE: " while the pipeline was made", Step.D
 
 
 class DiedIdle(DeviceCrash):
-    """The child died, or sent something unasked, while it was idle. The next request finds this out but did not cause it.
+    """The child died, or sent an unexpected message, while it was idle. The next request finds this out but did not cause it.
 
     Attributes:
         how: what happened to the child, in words.
@@ -162,7 +162,7 @@ class ChildProcess:
                 raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: the request is too large to send to a device: {why}") from None
             begun = self._receive(patience) == (BEGIN, None)
             if not begun:
-                raise NotAMessage("it is no answer to the request")
+                raise NotAMessage("it is not an answer to the request")
             patience.restart()
             while (received := self._receive(patience))[0] == DOING:
                 announced = step_of(received[1])
@@ -173,18 +173,18 @@ class ChildProcess:
             if kind == FAILURE:
                 return None, rebuilt(value)
             if kind != ANSWER:
-                raise NotAMessage("it is no answer to the request")
+                raise NotAMessage("it is not an answer to the request")
             return value, None
         except Late:
             told = patience.granted > seconds * _TOLD
-            granted = f" and {patience.granted:.3g} s more, for which it had no CPU" if told else ""
+            granted = f" and {patience.granted:.3g} s more, because it had no CPU for that time" if told else ""
             text = f"{what}: no answer within {seconds:g} s{granted}{doing}; the process that held the device was ended"
             raise DeviceTimeout(text, step=step, limit=seconds, granted=patience.granted if told else 0) from None
         except Disconnected:
             how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
             raise (DeviceCrash(f"{what}: {how}", step=step, status=self._process.returncode) if begun else DiedIdle(what, how)) from None
         except NotAMessage as why:
-            how = f"the process that held the device sent what is no message{doing}: {why}{self._quoted()}"
+            how = f"the process that held the device sent an invalid message{doing}: {why}{self._quoted()}"
             raise (Garbled(f"{what}: {how}", step=step) if begun else DiedIdle(what, how)) from None
 
     def _patience(self, seconds: float) -> Patience:
@@ -267,7 +267,7 @@ class ChildProcess:
     def _ending(self) -> str:
         """Return how the child ended after it closed its channel."""
         if not self._await_exit(self._patience(_END_SECONDS)):
-            return "closed its channel and did not end"
+            return "closed its channel but did not end"
         self._kill_group()
         return _in_words(self._process.wait())
 

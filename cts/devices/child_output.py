@@ -16,7 +16,7 @@ class Output:
     """The reading end of a pipe that a child writes to. The owner reads it whenever it waits for the child.
 
     Attributes:
-        descriptor: to poll; -1 once the pipe has ended or is closed.
+        descriptor: the descriptor to poll; -1 once the pipe has ended or is closed.
     """
 
     def __init__(self, descriptor: int) -> None:

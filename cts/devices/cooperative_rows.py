@@ -1,4 +1,4 @@
-"""Finds the cooperative types and multiplies of a module for which a device has no property row."""
+"""Finds the cooperative types and multiplies of a module that no property row of a device allows."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def lacking_matrices(needs: ModuleNeeds, specialization: Mapping[int, int], invo
     """Yield the matrix types and multiply-adds that no row allows.
 
     Args:
-        needs: the module's.
+        needs: the module's needs.
         specialization: SpecId -> value.
-        invocations: in a workgroup.
+        invocations: the number of invocations in a workgroup.
         listed: the rows that the device lists for the kernel.
     """
     types: dict[int, tuple[str, int, int]] = {}

@@ -132,7 +132,7 @@ class Device(Judge, Protocol):
         """Run all dispatches on one pipeline, in order. Each sees only its own buffer contents.
 
         Raises:
-            DeviceFailure: one of its kinds below.
+            DeviceFailure: one of its subclasses below.
         """
         ...
 
@@ -166,7 +166,7 @@ class DeviceUnavailable(DeviceError):
 
 
 class Step(enum.StrEnum):
-    """A step of a device for which the suite waits. ``--step-timeout`` limits each step, and a failure records its step."""
+    """A step of a device that the suite waits for. ``--step-timeout`` limits each step, and a failure records its step."""
 
     OPEN = "open"
     PIPELINE = "pipeline"
@@ -191,7 +191,7 @@ class Finding:
     """A problem of a device while no case was judged.
 
     Attributes:
-        step: in which the problem occurred; None between two steps.
+        step: the step during which the problem occurred; None between two steps.
         what: describes the problem.
     """
 
@@ -204,8 +204,8 @@ class DeviceFailure(Exception):
 
     Attributes:
         verdict: name of the case's Verdict.
-        begins: the Code with which the code of the case begins.
-        step: in which the device failed; None if unknown.
+        begins: the Code that the code of the case begins with.
+        step: the step during which the device failed; None if unknown.
         spent: whether the device that raised it is unusable, so the next case needs a fresh one.
     """
 
@@ -254,7 +254,7 @@ class DeviceTimeout(DeviceFailure):
 
     Attributes:
         limit: seconds that the step had; None if unknown.
-        granted: extra seconds, for the time in which its process had no CPU.
+        granted: extra seconds that it got because its process had no CPU for some time.
     """
 
     verdict = "timeout"

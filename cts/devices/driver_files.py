@@ -1,4 +1,4 @@
-"""Finds the manifests of Vulkan drivers where the loader looks for them: one driver can then be loaded without the others."""
+"""Finds the manifests of Vulkan drivers where the loader looks for them, so one driver can be loaded without the others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 VARIABLE = "VK_DRIVER_FILES"
-"""The variable with the only manifests that the loader reads: a list of files and folders."""
+"""The environment variable that lists the files and folders with the only manifests that the loader reads."""
 
 _FOLDER = Path("vulkan") / "icd.d"
 

@@ -14,10 +14,10 @@ _SMALLEST_NORMAL, _SMALLEST = sys.float_info.min, 5e-324
 
 def changed() -> str:
     """Describe how the mode differs from the default; empty if it does not. Costs less than a microsecond."""
-    # Variables, because the compiler would fold constants in the mode that it has.
+    # Variables, because the compiler would fold constants in the mode that is set when it runs.
     one, half, epsilon = _ONE, _HALF, _EPSILON
     if _SMALLEST_NORMAL * half == 0.0 or _SMALLEST * one == 0.0:
-        return "subnormal numbers have become zero"
+        return "subnormal numbers become zero"
     # Rounding to nearest gives one and its upper neighbour; every other direction changes one of the results.
     up, down = one + epsilon * half * half, one + epsilon * (one - half * half)
     if up != one or down == one:

@@ -20,7 +20,7 @@ class Retries:
     """How often to try to open a device, and how long to wait.
 
     Attributes:
-        attempts: at least one.
+        attempts: the number of attempts, at least one.
         pause: seconds before the second attempt. Each further pause is twice as long, up to LONGEST_PAUSE.
         seconds: how long one attempt to open the device may take.
     """
@@ -52,7 +52,7 @@ class DeviceHolder:
         open_device: opens the device, outside of any case.
         retries: how often to try to open it.
         sleep: waits for a number of seconds.
-        findings: the list to which findings are added; a new one by default.
+        findings: the list that findings are added to; a new one by default.
 
     Attributes:
         findings: problems that occurred while no case was judged, for example while the device was closed.

@@ -123,7 +123,7 @@ class IsolatedDevice:
 
         Raises:
             DeviceError: it cannot be opened.
-            DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
+            DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
         """
         self.last_steps = {}
         self._opening = {}
@@ -137,7 +137,7 @@ class IsolatedDevice:
 
         Raises:
             DeviceError: it cannot be opened.
-            DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
+            DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
         """
         return cast(PropertyAnswer, self._ask(("ask", call), "property query"))
 
@@ -146,7 +146,7 @@ class IsolatedDevice:
 
         Raises:
             DeviceError: it cannot be opened.
-            DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
+            DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
         """
         return cast(list[ConversionAnswer], self._ask(("convert", call), "layout conversion"))
 

@@ -31,7 +31,7 @@ from generators.stages import Draw, Stage
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 
 BY_SUBGROUP = 0
-"""In a local size: the specialization constant that the device's subgroup size determines."""
+"""In a local size: the value of the specialization constant that depends on the device's subgroup size."""
 
 _SUBGROUP_SIZES = (4, 8, 64, 128)
 _LOCAL_SIZE_ID = 0
@@ -136,7 +136,7 @@ class Types(NamedTuple):
 
 
 class KernelNeeds(NamedTuple):
-    """The needs of a kernel in three parts, each of which many kernels share."""
+    """The needs of a kernel in three parts. Many kernels share each part."""
 
     environment: Environment
     sizes: Sizes

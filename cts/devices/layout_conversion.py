@@ -37,7 +37,7 @@ class ConversionInfo:
     """One VkConvertCooperativeVectorMatrixInfoNV.
 
     Attributes:
-        rows, columns: of the matrix.
+        rows, columns: size of the matrix.
         from_, to: its form before and after.
         source, destination: memory; None for a null pointer. A host command without a destination asks only for the size.
     """
@@ -91,7 +91,7 @@ def missing_for(description: DeviceDescription, forms: Iterable[MatrixForm], com
     """Return the first thing that a device lacks for conversions; None if it lacks nothing.
 
     Args:
-        description: the device's.
+        description: the device's description.
         forms: every form that a matrix has (VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10079, dstComponentType-10080).
         commands: the commands that convert them. The device command takes device addresses.
     """

@@ -21,7 +21,7 @@ class DeviceListing:
     """A device that can be chosen.
 
     Attributes:
-        number: of a Vulkan device, for ``--device`` and in the output of ``cts devices``; -1 for other devices.
+        number: the number of a Vulkan device, for ``--device`` and in the output of ``cts devices``; -1 for other devices.
     """
 
     spec: DeviceSpec
@@ -119,9 +119,9 @@ def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> Vulk
             try:
                 if child is None:
                     child = start(environment)
-                    count = child.ask(("count_vulkan",), seconds, "asking for the Vulkan devices")
+                    count = child.ask(("count_vulkan",), seconds, "listing the Vulkan devices")
                 asking = first + index
-                description: DeviceDescription = child.ask(("describe_vulkan", index), seconds, "asking a Vulkan device what it is")
+                description: DeviceDescription = child.ask(("describe_vulkan", index), seconds, "querying a Vulkan device")
                 spec = DeviceSpec("vulkan", description.uuid, index, driver_files=driver)
                 devices.append(DeviceListing(spec, description, asking))
             except NoVulkan:

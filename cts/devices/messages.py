@@ -50,7 +50,7 @@ def frame(number: int, message: object) -> bytes:
     """Return the bytes of a message.
 
     Args:
-        number: of the request that the message is or answers.
+        number: the number of the request that the message is or answers.
         message: anything that can be pickled.
 
     Raises:

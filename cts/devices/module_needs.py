@@ -173,14 +173,14 @@ class ModuleNeeds:
         version: SPIR-V version, (major, minor).
         capabilities, extensions: as declared, in order.
         float_modes: (execution mode, width) of each mode that changes float arithmetic.
-        local_size: of the entry point: three literals, or three constants' ids if ``local_size_ids``; None if there is none.
+        local_size: the entry point's local size: three literals, or three constants' ids if ``local_size_ids``; None if there is none.
         local_size_mode: whether the entry point has the execution mode LocalSizeId.
         matrices: type id -> OpTypeCooperativeMatrixKHR.
-        muladds: the different multiply-adds.
+        muladds: the distinct multiply-adds.
         vectors: type id -> OpTypeCooperativeVectorNV.
-        multiplies: the different matrix-vector multiplies.
-        accumulations: the different training instructions.
-        sub_arrays: the different pairs of types of OpExtractSubArrayQCOM.
+        multiplies: the distinct matrix-vector multiplies.
+        accumulations: the distinct training instructions.
+        sub_arrays: the distinct pairs of types of OpExtractSubArrayQCOM.
         scalars, composites: type id -> type, for the types needed to size memory and to name components.
         workgroup: the entry point's variables in workgroup memory: type id, and whether a block may share memory with other blocks.
         blocks: type ids that are decorated as Block.

@@ -28,7 +28,7 @@ from generators.spirv.reader import NotSpirv, read_header, read_string, read_wor
 
 _TYPED = frozenset(opcode for opcode, instruction in GRAMMAR.instructions.items() if instruction.is_typed)
 _LEAST = {opcode: sum(not operand.quantifier for operand in instruction.operands) for opcode, instruction in GRAMMAR.instructions.items()}
-"""Opcode -> the least number of operands."""
+"""Opcode -> the minimum number of operands."""
 
 _MAX_BITS = 64
 _FLOAT_MODES = (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 Measure = Callable[[], Callable[[], float]]
-"""Begins to measure. The returned function gives the seconds since then in which a process could have run but had no CPU."""
+"""Begins to measure. The returned function returns the seconds since then that a process was ready to run but had no CPU."""
 
 MOST_TIMES = 20
 """The most time that a step may take, as a multiple of its limit, however loaded the machine is."""
@@ -17,7 +17,7 @@ _UNMEASURED = 0.1
 """Fraction of the limit after which measuring begins. Most steps are over by then and cost nothing."""
 
 _SHORTEST_WAIT = 0.01
-"""Fraction of the limit to wait at least before the measure is read again."""
+"""Fraction of the limit: the shortest wait before the measure is read again."""
 
 
 class Late(Exception):
@@ -27,7 +27,7 @@ class Late(Exception):
 class Patience:
     """Decides when a step has taken too long.
 
-    Only time in which the process runs or sleeps counts. Time in which it waits for a CPU does not, up to MOST_TIMES the limit.
+    Only the time that the process runs or sleeps counts. The time that it waits for a CPU does not, up to MOST_TIMES the limit.
 
     Args:
         seconds: the limit of each step.

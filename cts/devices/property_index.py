@@ -1,4 +1,4 @@
-"""Indexes a device's property rows: do they allow a matrix type, a size, or a multiply-add?"""
+"""Indexes a device's property rows, to look up whether they allow a matrix type, a size, or a multiply-add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PropertyIndex:
     """Looks up rows by the types and sizes that they allow.
 
     Args:
-        rows: the device's.
+        rows: the device's rows.
         largest: cooperativeMatrixFlexibleDimensionsMaxDimension.
     """
 
@@ -56,8 +56,8 @@ class PropertyIndex:
 
         Args:
             key: component, use and scope.
-            rows, columns: of the matrix.
-            invocations: in the workgroup.
+            rows, columns: size of the matrix.
+            invocations: the number of invocations in the workgroup.
         """
         if (rows, columns) in self._types.get(key, ()):
             return True
@@ -67,7 +67,7 @@ class PropertyIndex:
         )
 
     def has_size(self, name: str, size: int) -> bool:
-        """Return whether a row of any types has a size; ``name`` is M, N or K (VUID-RuntimeSpirv-NSize-12352,
+        """Return whether any row, whatever its types, has a size; ``name`` is M, N or K (VUID-RuntimeSpirv-NSize-12352,
         VUID-RuntimeSpirv-KSize-12353). A flexible row has every multiple of its granularity."""
         if size in self._exact.get(name, ()):
             return True

@@ -277,7 +277,7 @@ def _environment(needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Rea
     if needs.version > device.spirv_version:
         have = device.description.api_version
         wanted, taken = (f"{major}.{minor}" for major, minor in (needs.version, device.spirv_version))
-        yield Reason(Code.MISSING_SPIRV.of(wanted), f"SPIR-V {wanted} (Vulkan {have} takes {taken})")
+        yield Reason(Code.MISSING_SPIRV.of(wanted), f"SPIR-V {wanted} (Vulkan {have} accepts {taken})")
     if device.extensions is not None:
         for extension in needs.extensions:
             vulkan = SPIRV_EXTENSIONS.get(extension)

@@ -19,7 +19,7 @@ class DeviceSpec:
     Attributes:
         kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).
         name: UUID of a Vulkan device; name or path of the embedded device's profile; ``module:function`` of a factory.
-        index: of a Vulkan device in the loader's order, in case several have the same UUID.
+        index: the index of a Vulkan device in the loader's order, in case several have the same UUID.
         mapping: the embedded device's mapping, ``NAME:SEED``; empty for the default.
         validation: whether to load the validation layer.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.

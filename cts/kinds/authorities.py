@@ -9,12 +9,12 @@ from generators.casebook import Case
 
 
 def quoted(requirement: str, positions: Sequence[str], case: Case) -> tuple[str, ...]:
-    """Return a requirement, with its place, and positions, with their reasons, a line each.
+    """Return the text and place of a requirement, and the texts of positions, one line each.
 
     Args:
         requirement: its id; empty for none.
         positions: their ids.
-        case: whose casebook has the texts. An id that the casebook does not have is given without a text.
+        case: the case whose casebook has the texts. An id that is not in the casebook is shown without a text.
     """
     statements = case.definition.statements
     lines = []
@@ -29,5 +29,5 @@ def quoted(requirement: str, positions: Sequence[str], case: Case) -> tuple[str,
 
 
 def binding(mismatch: Mismatch, case: Case) -> tuple[str, ...]:
-    """Return the requirement and the position on which the expectation of some elements depends, as ``quoted`` gives them."""
+    """Return the requirement and the position on which the expectation of some elements depends, as ``quoted`` does."""
     return quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], case)

@@ -41,7 +41,7 @@ GUARD = 256
 """Bytes before and after a matrix that no command may touch; a multiple of the alignment of device addresses."""
 
 _GENEROUS = 192
-"""By how many bytes a larger destination exceeds its need."""
+"""How many bytes more than needed a larger destination has."""
 
 _LARGEST = 1 << 28
 """More bytes than any matrix of a case needs, whatever the layout."""
@@ -212,14 +212,14 @@ class _Run:
                 self._broken("result", place, f"a size query {words} returns {_name(answer.result)}, not VK_SUCCESS")
                 return None
             if answer.size != first.size:
-                self._broken("size", place, f"a size query {words} gives {answer.size} bytes, and without a source {first.size}")
+                self._broken("size", place, f"a size query {words} gives {answer.size} bytes, but {first.size} without a source")
                 return None
         least, most = sizes(case, form)
         if not least <= first.size <= most:
             from cts.diagnosis.layout_conversions import diagnose_size
 
             matches = "".join(f"; matches: {text}" for text in explanations(diagnose_size(case.rows, case.columns, form, first.size)))
-            self._broken("size", place, f"a size query gives {first.size} bytes, where {_between(least, most)} are right{matches}")
+            self._broken("size", place, f"a size query gives {first.size} bytes instead of {_between(least, most)}{matches}")
             return None
         return first.size
 
@@ -232,7 +232,7 @@ class _Run:
         return memory
 
     def _try_short(self, place: int, source: np.ndarray, memory: np.ndarray, needed: int) -> None:
-        """Call with one byte less than the destination needs: VK_INCOMPLETE, and no byte is written (F-CV-7)."""
+        """Call with one byte less than the destination needs, and expect VK_INCOMPLETE and no writes (F-CV-7)."""
         matrix = Region(source, GUARD, len(source) - 2 * GUARD)
         info = self._info(place, matrix, Region(memory, GUARD, needed - 1))
         answer = self._device.convert(ConversionCall("host", (info,)))[0]
@@ -248,7 +248,7 @@ class _Run:
             return False
         elements = self._case.rows * self._case.columns * self._case.forms[place + 1].component.bytes
         if self._case.commands[place] == "host" and not elements <= answer.size <= needed:
-            how = f"it says that it has written {answer.size} bytes, where {_between(elements, needed)} are right"
+            how = f"it claims to have written {answer.size} bytes instead of {_between(elements, needed)}"
             self._broken("size", place, how)
         return True
 
@@ -290,7 +290,7 @@ class _Run:
             return diagnose_conversion(span, number, placed, old, new)
         except Exception as error:
             # Best effort: a bug of the diagnosis must not hide the device's failure.
-            return (Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}"),)
+            return (Match("", f"unknown, because the diagnosis itself failed: {type(error).__name__}: {error}"),)
 
     def _without_padding(self, place: int, old: np.ndarray, new: np.ndarray, needed: int) -> np.ndarray:
         """Return the memory of a converted matrix, with bytes between rows or columns as they were before (F-CV-18)."""
@@ -309,7 +309,7 @@ class _Run:
 
 
 def sizes(case: LayoutConversion, form: MatrixForm) -> tuple[int, int]:
-    """Return the least and the most bytes that a size query may give for a matrix in a form (F-CV-16)."""
+    """Return the smallest and the largest size that a query may give for a matrix in a form (F-CV-16)."""
     if form.layout.is_optimal:
         return case.rows * case.columns * form.component.bytes, _LARGEST
     return form.least_bytes(case.rows, case.columns), form.whole_bytes(case.rows, case.columns)
@@ -359,7 +359,7 @@ def _guarded(matrix: np.ndarray) -> np.ndarray:
 
 
 def _doubled(matrix: np.ndarray, form: MatrixForm) -> np.ndarray:
-    """Double every element of a matrix in the training-optimal layout, padding included."""
+    """Double every element of a matrix in the training-optimal layout, including padding."""
     whole = len(matrix) // form.component.bytes * form.component.bytes
     twice = matrix.copy()
     with np.errstate(all="ignore"):

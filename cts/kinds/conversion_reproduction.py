@@ -77,16 +77,16 @@ def _step(conversion: LayoutConversion, place: int, forms: tuple[MatrixForm, Mat
     return fields
 
 
-_README = """`0-given/N.bin` has matrix N as it is given, bytes between rows or columns included. `conversions.json` has the fields of each
-VkConvertCooperativeVectorMatrixInfoNV in the order of the conversions: the bytes that one has written are the source of the next.
+_README = """`0-given/N.bin` has matrix N as given, including the bytes between rows or columns. `conversions.json` has the fields of each
+VkConvertCooperativeVectorMatrixInfoNV in the order of the conversions: the bytes that one conversion writes are the source of the next.
 `K-expected/N.bin` has matrix N after conversion K (from 1 on), where its layout is row-major or column-major; bytes between rows or columns
 there are only a pattern, and a conversion may leave anything in them.
 
-`K-expected/N.txt` has what each element may be. A size query (dstData null) comes before each conversion.
+`K-expected/N.txt` lists the permitted values of each element. A size query (dstData null) comes before each conversion.
 
 `repro.c` does all that with a C compiler, Vulkan's headers and its loader. Its last line is the verdict. It ends with 0 if all is right, 1
 if not, 2 if it cannot run, and 77 if no device has the extension.
 
     cc -o repro repro.c -lvulkan -lm && ./repro
 
-With the suite, which says what came back:"""
+With the suite, which shows the results:"""

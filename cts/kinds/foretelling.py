@@ -24,11 +24,11 @@ from generators.casebook import Case, CaseKind
 
 
 class Foreteller:
-    """Predicts the answer of a run's device or validator to a case, without opening it.
+    """Predicts, without opening a run's device or validator, whether it supports a case.
 
     Args:
         spec, description: the specification and description of the device or validator.
-        front_end: which reading of a program it gets.
+        front_end: the front end, which decides the reading of a program that it gets.
     """
 
     def __init__(self, spec: JudgeSpec, description: DeviceDescription, front_end: FrontEnd) -> None:

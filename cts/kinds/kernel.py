@@ -59,7 +59,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         try:
             module = compile_module(program, front_end)
         except NotExpressible as why:
-            return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot say: {why}"))
+            return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot express: {why}"))
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
         # Run every pipeline or none: otherwise a missing pipeline would count as tested.
@@ -169,8 +169,8 @@ def _shared(program: Program, emit: Callable[[Program], Text]) -> Text:
         if emit(other) != text:
             raise GeneratorError(
                 Rule.MODULES_DIFFER,
-                f"the program '{other.label}' is another module than '{program.label}', which it should share: "
-                "let them differ in the values of specialization constants alone, not in literals or defaults",
+                f"the program '{other.label}' gives another module than '{program.label}', but they should share one: "
+                "let them differ only in the values of specialization constants, not in literals or defaults",
             )
     return text
 
@@ -202,7 +202,7 @@ _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, 
 
 
 def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
-    """Return the first need of one of a case's pipelines that the device lacks."""
+    """Return the first thing that any pipeline of a case needs and the device lacks."""
     return _labelled(device.missing(built), program.label)
 
 
@@ -275,7 +275,7 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Colle
         return _counted(plan, wrong, found)
     except Exception as error:
         # Best effort: a bug of the diagnosis must not hide the device's failure.
-        why = Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}")
+        why = Match("", f"unknown, because the diagnosis itself failed: {type(error).__name__}: {error}")
         return [(why,) for _ in wrong[:SHOWN_SUBCASES]]
 
 
@@ -340,7 +340,7 @@ def _told(
         if place < len(diagnoses):
             again = "" if entry.round == 1 else f", run {entry.round} of the same dispatch (the earlier ones were right)"
             blocks.append(f"subcase {name}{again}:")
-            # The explanation of a matrix does not explain a stray byte; what explains bytes is all that there is where elements are right.
+            # An explanation of wrong elements does not explain a stray byte, so it is shown with bytes only if no element is wrong.
             elements = any(mismatch.matrix for mismatch in entry.mismatches)
             blocks.extend(
                 format_mismatch(

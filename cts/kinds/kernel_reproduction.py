@@ -36,7 +36,7 @@ _COMMENT_WIDTH = 130
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
-    """Write ``folder``, which is made if it does not exist; an earlier reproduction in it is removed first.
+    """Write ``folder``. Create it if it does not exist, and first remove an earlier reproduction in it.
 
     Raises:
         CtsError: the folder cannot be written, or ``front_end`` is GLSL, which cannot express the case.
@@ -61,7 +61,7 @@ class Grounds:
     """The grounds of an expectation.
 
     Attributes:
-        rules: requirements and positions with their texts, a line each.
+        rules: requirements and positions with their texts, one line each.
         disputed: ids of the positions without which the text may forbid the module.
     """
 
@@ -78,7 +78,7 @@ class Again:
 
     Attributes:
         command: a line of the shell.
-        what: words for the effect of the command, which end a sentence.
+        what: the effect of the command, in words that end a sentence.
         found: earlier results, in Markdown; empty if nothing was run.
     """
 
@@ -93,7 +93,7 @@ def write_arrangement(
     """Write ``folder`` for any dispatches of ``program``.
 
     Args:
-        id_: names the dispatches, in the form of a case's id, which identifies the folder when it is written again.
+        id_: names the dispatches. It has the form of a case's id, and identifies the folder when it is written again.
         again: how the dispatches are run with the suite.
         grounds: the grounds of the expectations.
 
@@ -113,7 +113,7 @@ def write_arrangement(
 
 
 def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, folder: Path) -> str:
-    """Write the C program; return why there is none, empty if there is one."""
+    """Write the C program. Return why there is none; empty if there is one."""
     runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
     about = [part for line in grounds.rules for part in ("", *wrap(line, _COMMENT_WIDTH))]
     try:
@@ -127,7 +127,7 @@ def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, 
 
 
 def _write_script(id_: str, plan: Arrangement, spirv: bytes, folder: Path) -> str:
-    """Write the AmberScript; return why there is none, empty if there is one."""
+    """Write the AmberScript. Return why there is none; empty if there is one."""
     runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
     try:
         expected = [element_sets.lines(one) for one in plan.expected]
@@ -275,7 +275,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
         ],
         **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
-            {"pipeline_cache": "make the pipeline once more with a cache of the first one's data, and run that"}
+            {"pipeline_cache": "make the pipeline a second time, with a cache that has the first one's data, and run that"}
             if built.pipeline_cache
             else {}
         ),
@@ -300,19 +300,19 @@ def _invocations(built: Kernel) -> dict[str, Any]:
 
 
 _SHADER_OBJECTS: Mapping[ShaderObject, str] = {
-    "spirv": "make a shader object in place of the pipeline (vkCreateShadersEXT), and bind that",
-    "binary": "make a shader object, another one of its binary code (vkGetShaderBinaryDataEXT), and bind that in place of a pipeline",
+    "spirv": "make a shader object instead of the pipeline (vkCreateShadersEXT), and bind that",
+    "binary": "make a shader object and, from its binary code (vkGetShaderBinaryDataEXT), another one; bind that instead of a pipeline",
     "in_turn": "also make a shader object; bind it for the first dispatch, the pipeline for the second, and so on in one command buffer",
 }
 
 _DRAWS: Mapping[DrawnStage, str] = {
     "fragment": "draw one triangle that covers a viewport of this size, in a render pass without attachments",
-    "vertex": "draw a list of so many points with rasterizerDiscardEnable",
+    "vertex": "draw a list of this many points with rasterizerDiscardEnable",
 }
 
 
 def _windows(windows: Windows) -> dict[str, Any]:
-    """Describe how to fill a large buffer, whose files have its windows one after the other."""
+    """Describe how to fill a large buffer. Its files have its windows one after the other."""
     return {
         "how": "make a buffer of this size; copy each window of the file to its place before the dispatch, and back after it",
         "buffer_bytes": windows.span,
@@ -348,13 +348,13 @@ With the suite, on any device, {again_what}:
 
 ## What is here
 
-| file | what it has |
+| file | contents |
 |---|---|
 | `{shader}` | the shader in GLSL; missing if GLSL cannot express it |
-| `module.spv`, `module.spvasm` | what runs, by the front end {front_end}; and as text |
+| `module.spv`, `module.spvasm` | the module that runs, from the front end {front_end}; and its disassembly |
 | `N-NAME/before/` | the contents of each buffer before dispatch N; bytes that no store covers are poison, and must not change |
-| `N-NAME/expected/elements.txt` | the permitted values of each element after it; `elements.csv` has the same in columns, `*.bin` one
-allowed result |
+| `N-NAME/expected/elements.txt` | the permitted values of each element after it; `elements.csv` has the same in columns, and
+`*.bin` has one allowed result |
 | `kernel.json` | how to {make} and connect it, for a program of your own |
 
 | subcase | operands | workgroups |
@@ -372,7 +372,7 @@ _NO_PROGRAM = """There is no `repro.c`: {without}. `kernel.json` says how to wri
 """
 
 _SCRIPT = f"""
-`repro.amber` has the same for Amber, for subgroups of {SUBGROUP_SIZE}: its constants are in the module. It checks elements, and no stray
+`repro.amber` has the same for Amber, for subgroups of {SUBGROUP_SIZE}: its constants are in the module. It checks elements, but not stray
 writes. Amber must enable the features that `repro.c` enables.
 """
 

@@ -55,7 +55,7 @@ class Judgement:
 
     Attributes:
         verdict, code, reason, message, subcases, policy: as in CaseResult.
-        failures: the mismatches that are not permitted; for a quality warning, those that are permitted but not expected.
+        failures: the mismatches that are not permitted; for a quality warning, the permitted ones that are not expected.
     """
 
     verdict: Verdict

@@ -1,7 +1,7 @@
 """The needs of the cases of the nightly tier, pinned in ``golden/needs/<family>.tsv``, so a run builds no case that the device cannot run.
 
 The line of a case begins with a key. It is a digest of the case's line in ``golden/tiers``, so the needs of a changed case are not found.
-For every pipeline of the case, the numbers of three of the parts above the line follow, and the pipeline's label.
+After the key it has, for every pipeline of the case, the numbers of three of the parts above the line, and the pipeline's label.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PinnedNeeds:
         return None if words is None else tuple(self._pipeline(word) for word in words)
 
     def _pipeline(self, word: str) -> tuple[str, KernelNeeds]:
-        """Return label and needs of a pipeline; every occurrence of a word gives the same object."""
+        """Return the label and the needs of a pipeline; every occurrence of a word gives the same object."""
         found = self._pipelines.get(word)
         if found is None:
             numbers, _, label = word.partition(":")
@@ -94,7 +94,7 @@ class PinnedNeeds:
 
 @cache
 def _decoded(place: int, text: str) -> Any:
-    """Return the part of needs in a text, by its place in KernelNeeds; every occurrence of a text gives the same object."""
+    """Return the part of needs that a text describes, by its place in KernelNeeds; every occurrence of a text gives the same object."""
     return msgspec.json.decode(text, type=_PARTS[place][1])
 
 

@@ -87,7 +87,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
     changed = np.array([after.tobytes() != poison.tobytes() for after, poison in zip(structures, before, strict=True)])
     if changed[written:].any():
         first = written + int(np.flatnonzero(changed[written:])[0])
-        yield f"structure {first} is written, although the count was {capacity} and {written} were to come"
+        yield f"structure {first} is written, although the count was {capacity} and only {written} should be"
     fields = [field for field in structures.dtype.names or () if field not in ("sType", "pNext")]
     for field in fields:
         if (structures[field][:written] == before[field][:written]).any():
@@ -95,7 +95,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
 
 
 def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
-    """Check that the returned structures are among all existing ones, each at most as often."""
+    """Check that the returned structures are among all existing ones, and that none occurs more often."""
     known = [structure.tobytes() for structure in asked.all()]
     for structure in answer.structures(asked.command)[:count]:
         if structure.tobytes() not in known:
@@ -155,7 +155,7 @@ def _repeated(asked: Commanded) -> Iterator[str]:
 
 
 def _may_be_a_component_type(value: int) -> bool:
-    """Tell whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
+    """Return whether a VkComponentTypeKHR can have this value on a device with any extensions."""
     return value <= _LAST_CORE_COMPONENT or value in _EXTENSION_ENUMERANTS
 
 
@@ -195,17 +195,17 @@ def _scopes(asked: Commanded) -> Iterator[str]:
 def _stages(asked: Commanded) -> Iterator[str]:
     stages = asked.description.limits.get("cooperativeMatrixSupportedStages")
     if stages != _STAGE_COMPUTE:
-        shown = "not told" if stages is None else f"{stages:#x}"
+        shown = "not reported" if stages is None else f"{stages:#x}"
         yield f"cooperativeMatrixSupportedStages is {shown}, not VK_SHADER_STAGE_COMPUTE_BIT alone (0x20)"
 
 
 def _limit(name: str, is_kept: Callable[[int, DeviceDescription], bool]) -> Callable[[Commanded], Iterator[str]]:
-    """Return a rule of one limit; ``is_kept`` takes its value and the device."""
+    """Return a rule about one limit; ``is_kept`` takes its value and the device."""
 
     def rule(asked: Commanded) -> Iterator[str]:
         value = asked.description.limits.get(name)
         if value is None or not is_kept(value, asked.description):
-            yield f"{name} is {'not told' if value is None else value}"
+            yield f"{name} is {'not reported' if value is None else value}"
 
     return rule
 
@@ -257,24 +257,24 @@ def _vector_required(asked: Commanded) -> Iterator[str]:
 def _vector_stages(asked: Commanded) -> Iterator[str]:
     stages = asked.description.limits.get("cooperativeVectorSupportedStages")
     if stages is None or not stages & _STAGE_COMPUTE:
-        shown = "not told" if stages is None else f"{stages:#x}"
+        shown = "not reported" if stages is None else f"{stages:#x}"
         yield f"cooperativeVectorSupportedStages is {shown}, without VK_SHADER_STAGE_COMPUTE_BIT (0x20)"
 
 
 def _vector_components(asked: Commanded) -> Iterator[str]:
     most = asked.description.limits.get("maxCooperativeVectorComponents")
     if most is None or most < _LEAST_COMPONENTS:
-        yield f"maxCooperativeVectorComponents is {'not told' if most is None else most}, and must be {_LEAST_COMPONENTS} at least"
+        yield f"maxCooperativeVectorComponents is {'not reported' if most is None else most}, but must be at least {_LEAST_COMPONENTS}"
 
 
 def _decode_blocks(asked: Commanded) -> Iterator[str]:
     if not asked.description.features.get("cooperativeMatrixBlockLoads"):
-        yield "the device has the feature cooperativeMatrixDecodeVector, and lacks cooperativeMatrixBlockLoads"
+        yield "the device has the feature cooperativeMatrixDecodeVector but lacks cooperativeMatrixBlockLoads"
 
 
 def _properties2_supported(asked: Commanded) -> Iterator[str]:
     if not asked.description.features.get("cooperativeMatrixProperties2"):
-        yield "the device has VK_EXT_cooperative_matrix_maintenance1, and lacks the feature cooperativeMatrixProperties2"
+        yield "the device has VK_EXT_cooperative_matrix_maintenance1 but lacks the feature cooperativeMatrixProperties2"
 
 
 @dataclass(frozen=True)
@@ -317,17 +317,19 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "twice without an array",
             _count,
         ),
-        "all": _of_capacity("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
+        "all": _of_capacity("an array for all structures is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
         "generous": _of_capacity("the rest of a larger array does not change: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
-        "one_short": _of_capacity("an array for all but one gives VK_INCOMPLETE and nothing beyond it", "n - 1", lambda n: n - 1),
-        "one": _of_capacity("an array for one structure has one afterwards, and nothing beyond it", "1", lambda _: 1),
+        "one_short": _of_capacity(
+            "an array for all but one structure gives VK_INCOMPLETE, and nothing is written beyond it", "n - 1", lambda n: n - 1
+        ),
+        "one": _of_capacity("an array for one structure gets one, and nothing is written beyond it", "1", lambda _: 1),
         "none": _of_capacity("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", "0", lambda _: 0),
         "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
         "values": PropertyRule("every member has a valid value", _ALL, _values),
         "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
         "scopes": PropertyRule("the scope is subgroup, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
         "stages": PropertyRule(
-            "cooperative matrices are only for compute shaders",
+            "cooperative matrices are supported only in compute shaders",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",
             _stages,
         ),
@@ -365,7 +367,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             required=tuple(tuple(INTERPRETATIONS[name].vk for name in one.split(".")) for one in _REQUIRED),
         ),
         "vector_stages": PropertyRule(
-            "cooperative vectors are at least for compute shaders, if a queue supports compute",
+            "cooperative vectors are supported at least in compute shaders, if a queue supports compute",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeVectorPropertiesNV, instead of the command",
             _vector_stages,
         ),

@@ -50,7 +50,7 @@ def judge(
 
 
 def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) -> list[str]:
-    """Return how a device breaks the rule, in lines; for matrices of a workgroup, with each number of invocations."""
+    """Return lines that say how a device breaks the rule; for matrices of a workgroup, for each number of invocations."""
     description, info = device.description, query.info
     if info is None or info.scope is not Scope.WORKGROUP:
         return list(rule.broken(Commanded(device, description, query.command, info)))
@@ -62,7 +62,7 @@ def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) ->
 
 
 def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
-    """Yield the invocations of a workgroup for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
+    """Yield the workgroup sizes for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
     of two from the subgroup size to cooperativeMatrixWorkgroupScopeMaxWorkgroupSize."""
     count = description.subgroup_size
     while count <= description.limits.get(_LARGEST_WORKGROUP, description.subgroup_size):

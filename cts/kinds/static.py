@@ -22,7 +22,7 @@ from generators.module_check import ModuleCheck
 def judge(
     case: Case,
     validator: Validator,
-    front_end: FrontEnd,  # noqa: ARG001 (the module is its own)
+    front_end: FrontEnd,  # noqa: ARG001 (the case has its own module)
     watch: Stopwatch,
     effort: Effort,  # noqa: ARG001 (no search explains what fails)
 ) -> Judgement:
@@ -45,7 +45,7 @@ def _failed(check: ModuleCheck, answer: Answer, wrong: Reason) -> Judgement:
 def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
     """Return how the answer differs from what it must be; None if it does not.
 
-    Only the text of a message says for which rule a module is rejected, so this is the one place that reads it. A reworded message fails
+    Only the text of a message says which rule a module is rejected for, so this is the one place that reads it. A reworded message fails
     as FAIL_MESSAGE and not as a wrong answer. spirv-val has one exit code for all mistakes. Of 442 broken modules of the smoke tier that
     SPIRV-Tools 2026.4 rejects, 5 messages have a VUID, which identifies the rule. 438 name the instruction, but one instruction has several
     rules: an OpFAdd may have the wrong type of result or of operand.
@@ -68,13 +68,13 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Return the rule, the right answer, the texts one of which the message must have, and the module's disassembly if wanted."""
+    """Return the rule, the right answer, the texts (the message must have one of them), and the module's disassembly if requested."""
     check = build_module(case)
     shown: Json = {"rule": check.rule, "verdict": "accepted" if check.accepted else "rejected"}
     if check.says is not None:
         shown["says"] = list(check.says.texts)
     if "glsl" in wanted:
-        shown["glsl"] = "// a static case is a module alone\n"
+        shown["glsl"] = "// a static case has only a module\n"
     if "spirv" in wanted:
         shown["spirv"] = module_text(check.module)
     return shown
@@ -92,7 +92,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
             yield from shown[name].splitlines()
 
 
-def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the module is its own)
+def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the case has its own module)
     """Write the module, its disassembly, and the right answer of a validator.
 
     Raises:
@@ -112,7 +112,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
 
 
 def module_text(module: bytes) -> str:
-    """Return the disassembly of a module; if one of its instructions ends early, a comment that says so."""
+    """Return the disassembly of a module. If an instruction ends early, return a comment that says so."""
     from generators.spirv.disassemble import disassemble
     from generators.spirv.reader import NotSpirv
 

@@ -60,10 +60,10 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
 
 
 def unjudged(kind: CaseKind, judge: Judge) -> Reason | None:
-    """Return why a device or validator judges no case of this kind; None if it does."""
+    """Return why a device or validator cannot judge cases of this kind; None if it can."""
     return None if isinstance(judge, KINDS[kind].judged_by) else unjudged_reason(kind, judge.description)
 
 
 def unjudged_reason(kind: CaseKind, description: DeviceDescription) -> Reason:
-    """Return why the described device or validator judges no case of a kind."""
+    """Return why the described device or validator cannot judge cases of a kind."""
     return Reason(Code.MISSING_JUDGE.of(kind.name.lower()), KINDS[kind].unjudged.format(name=description.name))

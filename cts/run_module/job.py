@@ -191,7 +191,7 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
     for name, one in expected.items():
         size = next(slot.bytes for slot in slots if slot.name == name)
         if one.elements.nbytes > size:
-            raise JobError(f"buffer '{name}': {one.elements.nbytes} bytes are expected of a buffer of {size}")
+            raise JobError(f"buffer '{name}': {one.elements.nbytes} bytes are expected, but the buffer has {size}")
     tolerances = {name: buffer.tolerance for name, buffer in document.buffers.items()}
     return Job(kernel, Dispatch(push, tuple(contents), document.workgroups), components, tolerances, expected)
 
@@ -220,7 +220,7 @@ def _image(name: str, buffer: BufferJob) -> ImageSlot | None:
     if found is None:
         raise JobError(f"{where}: no format '{given.format}'; give one as GLSL names it, such as rgba32f, r32ui, rg16f or rgba8")
     if len(given.size) > 3:
-        raise JobError(f"{where}: a size in {len(given.size)} directions; at most 3")
+        raise JobError(f"{where}: a size in {len(given.size)} dimensions; at most 3")
     x, y, z = (*given.size, *[1] * (3 - len(given.size))) if given.size else (0, 0, 0)
     slot = ImageSlot(found, (x, y, z), given.filter, given.address)
     if slot.bytes > _MOST_BYTES:
@@ -267,7 +267,7 @@ def _specialization(document: JobDocument, interface: Interface) -> tuple[Specia
 
 
 def _push_constants(document: JobDocument, interface: Interface) -> tuple[bytes, dict[str, int]]:
-    """Return the bytes of the push constants, and where addresses of buffers go."""
+    """Return the bytes of the push constants, and the offsets at which addresses of buffers go."""
     block = bytearray(interface.push_constant_bytes)
     addresses: dict[str, int] = {}
     end = 0
@@ -284,7 +284,7 @@ def _push_constants(document: JobDocument, interface: Interface) -> tuple[bytes,
             data = _array(one.data or [], _component(one.type, where), where).tobytes()
         end = at + len(data)
         if end > len(block):
-            raise JobError(f"{where}: bytes {at} to {end - 1}, and the module has {len(block)} bytes of push constants")
+            raise JobError(f"{where}: bytes {at} to {end - 1}, but the module has {len(block)} bytes of push constants")
         block[at:end] = data
     return bytes(block), addresses
 
@@ -348,8 +348,8 @@ def _contents(name: str, buffer: BufferJob, folder: Path) -> np.ndarray:
     if size > _MOST_BYTES:
         raise JobError(f"{where}: {size:,} bytes; at most {_MOST_BYTES:,}")
     if data.size > size:
-        raise JobError(f"{where}: {data.size} bytes of data for a buffer of {size}")
+        raise JobError(f"{where}: {data.size} bytes of data, but the buffer has {size}")
     for at in buffer.addresses:
         if not 0 <= at <= size - 8:
-            raise JobError(f"{where}: an address at byte {at} of a buffer of {size}")
+            raise JobError(f"{where}: an address at byte {at}, but the buffer has {size} bytes")
     return np.concatenate([data, np.zeros(size - data.size, np.uint8)])

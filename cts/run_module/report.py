@@ -40,7 +40,7 @@ def left_lines(left: Left) -> Iterator[str]:
         yield from (f"{left.device}: {_difference(one, what)}" for one in differences)
     yield from (f"{left.device}: {one}" for one in left.stray)
     if not left.is_wrong:
-        yield f"{left.device}: ran; every checked element is as it should be"
+        yield f"{left.device}: ran; every checked element is correct"
 
 
 def _difference(one: Difference, what: str) -> str:

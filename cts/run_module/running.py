@@ -17,7 +17,7 @@ from cts.run_module.job import Expectation, Job
 from generators.errors import GeneratorError
 
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
-"""Severities that are the module's mistakes."""
+"""Severities that count as mistakes of the module."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
 def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> Left:
     """Run a job on a device, and compare the results with the expected contents. ``expect_stops``: an observation may have stopped it."""
     if not expect_stops and any(slot.image is not None for slot in job.kernel.buffers):
-        return Left(name, None, "not supported: images; the embedded device alone has them")
+        return Left(name, None, "not supported: images; only the embedded device has them")
     try:
         reason = None if expect_stops else device.missing(job.kernel)
         if reason is not None:
@@ -107,7 +107,7 @@ def against(left: Left, reference: Left, job: Job) -> Left:
     found = []
     for name, reference_bytes in reference.outputs.items():
         wanted, got = reference_bytes.copy(), left.outputs[name].copy()
-        # Each device has addresses of its own.
+        # Each device has its own addresses.
         for at in (at for slot in job.kernel.buffers if slot.name == name for at, _ in slot.addresses):
             wanted[at : at + 8] = got[at : at + 8] = 0
         component = job.components[name]

@@ -6,7 +6,7 @@ from cts.devices import driver_files, listing
 from cts.devices.device import DeviceCrash, DeviceError, NoVulkan
 from cts.devices.listing import VulkanDevices, list_vulkan
 
-FOUND = "asking a Vulkan device what it is"
+FOUND = "querying a Vulkan device"
 
 
 class Machine:

@@ -144,7 +144,7 @@ def test_scopes_have_rows_of_their_own(muladd, describe):
             {"limits": {"maxStorageBufferRange": 100}},
             Reason("missing.limit.maxStorageBufferRange", "limit maxStorageBufferRange 100 bytes (needs 256 bytes)"),
         ),
-        ({"api_version": "1.2.0"}, Reason("missing.spirv.1.6", "SPIR-V 1.6 (Vulkan 1.2.0 takes 1.5)")),
+        ({"api_version": "1.2.0"}, Reason("missing.spirv.1.6", "SPIR-V 1.6 (Vulkan 1.2.0 accepts 1.5)")),
         (
             {"extra": {"extensions": []}},
             Reason("missing.extension.VK_KHR_cooperative_matrix", "extension VK_KHR_cooperative_matrix (for SPV_KHR_cooperative_matrix)"),

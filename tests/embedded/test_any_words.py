@@ -80,7 +80,7 @@ BODIES: dict[str, tuple[str, Op, str]] = {
     ),
     "a call of what is not a function": ("%x = OpFunctionCall %u32 %lane", Op.FunctionCall, "is not a function"),
     "a function that calls itself": ("%x = OpFunctionCall %void %main", Op.FunctionCall, "a function calls itself"),
-    "a value returned from nothing": ("OpReturnValue %lane\n%next = OpLabel", Op.ReturnValue, "what is returned"),
+    "a value returned from nothing": ("OpReturnValue %lane\n%next = OpLabel", Op.ReturnValue, "the returned value"),
     "a condition that is a number": (
         "OpSelectionMerge %merge None\nOpBranchConditional %lane %merge %merge\n%merge = OpLabel",
         Op.BranchConditional,
@@ -90,18 +90,18 @@ BODIES: dict[str, tuple[str, Op, str]] = {
         "OpSelectionMerge %merge None\nOpBranchConditional %true %side %merge\n%side = OpLabel\n%x = OpIAdd %u32 %lane %lane\n"
         "OpBranch %merge\n%merge = OpLabel\n%y = OpIAdd %u32 %x %x",
         Op.IAdd,
-        "is not computed on every way",
+        "is not computed on every path",
     ),
     "a phi without one of the ways": (
         "OpSelectionMerge %merge None\nOpBranchConditional %true %side %merge\n%side = OpLabel\nOpBranch %merge\n%merge = OpLabel\n"
         "%x = OpPhi %u32 %lane %side",
         Op.Phi,
-        "do not name the blocks",
+        "do not name each block",
     ),
     "a phi of its own later value": (
         "OpBranch %head\n%head = OpLabel\n%x = OpPhi %u32 %y %entry\n%y = OpIAdd %u32 %x %x",
         Op.Phi,
-        "is not a value computed on every way through",
+        "is not a value computed on every path through",
     ),
     "a barrier with a scope that varies": ("OpControlBarrier %lane %u32_2 %u32_264", Op.ControlBarrier, "is not a constant integer"),
     "a type in a function": ("%x = OpTypeInt 32 0", Op.TypeInt, "must precede"),
@@ -123,7 +123,7 @@ DECLARATIONS: dict[str, tuple[str, str]] = {
     "an array whose length is not an integer": ("%a = OpTypeArray %u32 %f32_2", "an array of length that is not an integer"),
     "an array of nothing": ("%a = OpTypeArray %void %u32_4", "an array of void"),
     "a vector of structures": ("%s = OpTypeStruct %u32\n%v = OpTypeVector %s 4", "a vector of structure"),
-    "a constant of too few parts": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %u32_1", "that it does not have"),
+    "a constant of too few parts": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %u32_1", "cannot be made of the given parts"),
     "a constant of itself": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %c %c", "is not a constant declared before"),
     "an integer that divides by zero": ("%c = OpSpecConstantOp %u32 Load %u32_1", "which it does not compute"),
     "a buffer of a type that is declared after it": (
@@ -158,7 +158,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str]] = {
     "types a thousand deep": (
         "",
         "%a0 = OpTypeStruct %u32\n" + "\n".join(f"%a{i} = OpTypeStruct %a{i - 1}" for i in range(1, 1000)),
-        "types in types",
+        "types are nested",
     ),
     "a type that doubles sixty times": (
         "",
@@ -190,7 +190,7 @@ def test_functions_that_call_functions_too_deep_are_not_followed() -> None:
     )
     found = failure(shader("%call = OpFunctionCall %void %fn_199\n", functions=calls))
     assert isinstance(found, NotSupported)
-    assert "calls in calls" in str(found)
+    assert "calls are nested" in str(found)
 
 
 LARGE: dict[str, str] = {

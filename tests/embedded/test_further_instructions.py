@@ -182,7 +182,7 @@ def test_a_clamp_to_nothing(forbidden) -> None:
 
 
 def test_an_instruction_that_is_not_there_is_named(forbidden) -> None:
-    assert "does not have this: GLSL.std.450 InterpolateAtCentroid" in str(forbidden(extended("InterpolateAtCentroid %x")))
+    assert "does not support this: GLSL.std.450 InterpolateAtCentroid" in str(forbidden(extended("InterpolateAtCentroid %x")))
     assert "OpDPdx" in str(forbidden(shader("%y = OpDPdx %u32 %lane")))
 
 

@@ -67,7 +67,7 @@ BROKEN = {
     "KHR-ARI-04": (OPERANDS + "%n = OpIAdd %square %a %c", "one matrix type", "KHR-ARI-04"),
     "KHR-ARI-06": (load("square") + "%n = OpBitwiseAnd %square %m %m", "OpBitwiseAnd", "KHR-ARI-06"),
     "KHR-CVT-02": (OPERANDS + "%n = OpConvertUToF %f4 %a", "same scope, rows", "KHR-CVT-02"),
-    "KHR-CVT-03": (load("square") + "%n = OpBitcast %f4 %m", "only integers", "KHR-CVT-03"),
+    "KHR-CVT-03": (load("square") + "%n = OpBitcast %f4 %m", "both must be integers", "KHR-CVT-03"),
     "KHR-COMP-02": ("%m = OpCompositeConstruct %square %u32_1 %u32_2", "one scalar", "KHR-COMP-02"),
     "F-KHR-5": (OPERANDS + "%n = OpSelect %square %true %c %c", "OpSelect", "F-KHR-5"),
 }

@@ -44,7 +44,7 @@ def test_without_strictness_a_store_out_of_bounds_is_dropped_and_reported() -> N
 
 def test_an_index_outside_of_an_array_of_known_length(forbidden) -> None:
     body = "%at = OpIAdd %u32 %lane %u32_62\n%place = OpAccessChain %ptr_shared %shared %at\nOpStore %place %lane NonPrivatePointer"
-    assert "index 64 of 64 constituents" in str(forbidden(shader(body)))
+    assert "index 64 is out of range: 64 constituents" in str(forbidden(shader(body)))
 
 
 def test_workgroup_memory_has_no_contents_at_first(forbidden) -> None:

@@ -207,7 +207,7 @@ def test_required_limits(rule, name, least_right, wrong):
     assert DESCRIPTION.max_shared_memory == 49152
     assert broken(rule, description=with_limit(name, least_right)) == []
     assert any(str(wrong) in line for line in broken(rule, description=with_limit(name, wrong)))
-    assert any("not told" in line for line in broken(rule, description=replace(DESCRIPTION, limits={})))
+    assert any("not reported" in line for line in broken(rule, description=replace(DESCRIPTION, limits={})))
 
 
 def test_vector_decode_functions_need_block_loads():

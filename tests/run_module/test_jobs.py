@@ -44,7 +44,7 @@ def test_a_driver_leaves_what_the_embedded_device_leaves(name, monkeypatch, caps
 def test_a_driver_gets_no_images(monkeypatch, capsys) -> None:
     monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
     assert run("shaders", "images", "--device", "llvmpipe") == 1
-    assert "not supported: images; the embedded device alone has them" in capsys.readouterr().out
+    assert "not supported: images; only the embedded device has them" in capsys.readouterr().out
 
 
 def test_all_mistakes_of_a_run_are_told_with_their_source_lines(capsys) -> None:
@@ -90,7 +90,7 @@ def test_images_are_told_from_buffers(tmp_path, capsys) -> None:
         (image, "bytes: 8", "is an image or a sampler, so give it 'image'"),
         ("type: f32, bytes: 2048", image, "binding 3 of set 0 is no image"),
         ("r32ui", "r33ui", "no format 'r33ui'"),
-        ("size: [2]", "size: [2, 2, 2, 2]", "a size in 4 directions"),
+        ("size: [2]", "size: [2, 2, 2, 2]", "a size in 4 dimensions"),
     ):
         job.write_text(text.replace(before, after, 1).replace("file: images", f"file: {HERE / 'shaders/images'}"))
         assert main(["run-module", shader, str(job)]) == 2

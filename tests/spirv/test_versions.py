@@ -200,7 +200,7 @@ def test_a_device_takes_the_versions_of_its_vulkan():
     description = replace(load_profile("universal").description, api_version="1.1.0")
     reason = missing(kernel(program, emit(program)), description)
     assert reason is not None
-    assert reason.text == "SPIR-V 1.4 (Vulkan 1.1.0 takes 1.3)"
+    assert reason.text == "SPIR-V 1.4 (Vulkan 1.1.0 accepts 1.3)"
 
 
 @pytest.mark.parametrize("version", VERSIONS[:-1])

@@ -30,7 +30,7 @@ from generators.kernel import StrayWrite, Where
 _U64 = number("u64")
 
 SCALAR_ALIGNMENT = "Vulkan, Offset and Stride Assignment: scalar alignment"
-CALLBACK_STORE = "a function that is called for elements writes memory, but how often and in which order it is called is not specified"
+CALLBACK_STORE = "a function that is called for elements writes memory, but it is not specified how often and in which order it is called"
 
 
 def member_offset(type_: Type, index: int) -> int:

@@ -130,7 +130,7 @@ class _Exchange:
         matrix: type of the matrix.
         element: element type of the arrays.
         length: length of each array.
-        lines: number of rows (columns of B), each of which is one invocation's array.
+        lines: number of rows (columns of B). Each is one invocation's array.
         line: components of a row (column of B).
     """
 
@@ -197,7 +197,7 @@ def placed(type_: MatrixType, lines: int, arrays: np.ndarray) -> np.ndarray:
     """Return the matrices whose rows (columns of B) are the first arrays of each subgroup.
 
     Args:
-        type_: of a matrix.
+        type_: the type of a matrix.
         lines: number of arrays in a matrix.
         arrays: the components, (subgroups, invocations, components).
     """
@@ -250,4 +250,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CompositeExtractCoopMatQCOM: _extract,
     }
 )
-"""Handlers of conversions of arrays."""
+"""Handlers for conversions of arrays."""

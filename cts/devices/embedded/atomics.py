@@ -89,7 +89,7 @@ class _Order:
     Attributes:
         acquires, releases: whether the atomic itself orders them.
         available, visible: whether it makes writes available and visible beyond the workgroup.
-        wide: whether its scope is wider than the workgroup, so a memory barrier may order them instead.
+        wide: whether its scope is wider than the workgroup. If so, a memory barrier may order them instead.
     """
 
     acquires: bool
@@ -184,4 +184,4 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {**{op: _atomic(op, update) for op, update in _UPDATES.items()}, Op.AtomicCompareExchange: _compare_exchange}
 )
-"""Handlers of atomic instructions."""
+"""Handlers for atomic instructions."""

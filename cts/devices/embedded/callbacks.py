@@ -1,8 +1,8 @@
 """Functions that an instruction calls for elements: Func, CombineFunc and DecodeFunc of SPV_NV_cooperative_matrix2.
 
-The specification says for which elements such a function is called, and that calls may be repeated and have no order. It does not say
-which invocation calls. So each element is a lane of its own, and this device calls the function once for each. Anything that depends on the
-invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
+The specification says which elements such a function is called for, and that calls may be repeated and have no order. It does not say
+which invocation makes a call. So each element is its own lane, and this device calls the function once for each. Anything that depends on
+the invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
 writes to any variable that is not the function's own. Per-element operations may do writes that a repeated call does not change
 (cts.devices.embedded.element_accesses). Tangled instructions are not allowed (CM2-TGL-02).
 """
@@ -48,10 +48,10 @@ _TANGLED_ON_MATRICES = (
 
 @dataclass(frozen=True)
 class Lanes:
-    """The elements for which a function is called.
+    """The elements that a function is called for.
 
     Attributes:
-        scope: of the matrix.
+        scope: the matrix's scope.
         instances: the scope instance of each element: int64 of shape (elements,).
     """
 
@@ -65,7 +65,7 @@ class Callback:
     Attributes:
         op: the instruction.
         matrix: type of the matrix for whose elements it calls the function.
-        type: of the function.
+        type: the function's type.
         what: the name of the operand, for messages.
 
     Raises:
@@ -122,7 +122,7 @@ class Callback:
         """Return a value of the invocations as an argument of the calls for elements.
 
         Raises:
-            Violation: the value differs between the invocations of a scope instance, so the result would depend on which of them calls.
+            Violation: the value differs between the invocations of a scope instance, so the result would depend on the calling invocation.
         """
         machine = self._translation.machine
         match type_:
@@ -157,7 +157,7 @@ class Callback:
             return CellPointer(_CallersCell(cell, found), tuple(map(place, pointer.path)), pointer.mapping)
         if isinstance(pointer, Undefined):
             return pointer
-        raise Unsupported(f"{what} is a pointer of a kind that functions called for elements do not get")
+        raise Unsupported(f"{what} is a kind of pointer that functions called for elements cannot get")
 
     def _forget(self) -> None:
         """Forget the values of the function's last call, because they belong to other lanes."""
@@ -169,7 +169,7 @@ class Callback:
 class _CallersCell(Cell):
     """A variable of the invocations, as calls for elements see it.
 
-    Calls can read it if its value does not depend on which invocation calls.
+    Calls can read it if its value does not depend on which invocation makes the call.
     """
 
     __slots__ = ("_found",)

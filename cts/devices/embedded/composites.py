@@ -134,10 +134,10 @@ def _extract_dynamic(translation: Translation, words: Words) -> Run:
         at, parts = signed_index(values[index], index_type), expand(values[vector], count)
         if not isinstance(at, np.ndarray):
             if not 0 <= at < count:
-                raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"component {at} of {count}")
+                raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"component {at} is out of range: {count} components")
             return parts[at]
         if (machine.mask & ((at < 0) | (at >= count))).any():
-            raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"a component outside of {count}")
+            raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"a component is out of range: {count} components")
         result = parts[0]
         for i in range(1, count):
             result = blend(element, at == i, parts[i], result)
@@ -156,7 +156,7 @@ def _insert_dynamic(translation: Translation, words: Words) -> Run:
         at, parts = signed_index(values[index], index_type), list(expand(values[vector], count))
         inside = np.logical_and(np.greater_equal(at, 0), np.less(at, count))
         if not np.all(inside | ~machine.mask):
-            raise Violation("SPIR-V 3.42.12 OpVectorInsertDynamic", f"a component outside of {count}")
+            raise Violation("SPIR-V 3.42.12 OpVectorInsertDynamic", f"a component is out of range: {count} components")
         if not isinstance(at, np.ndarray):
             parts[at] = values[new]
             return tuple(parts)
@@ -247,4 +247,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CooperativeMatrixGetCoordinateEXT: _coordinate,
     }
 )
-"""Handlers of composite instructions."""
+"""Handlers for composite instructions."""

@@ -41,7 +41,7 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
     if op in _NUMBERS:
         return _number(translation, op, type_, words)
     if op in _BOOLEANS:
-        need(isinstance(type_, Bool), f"a boolean constant of a {type_text(type_)}")
+        need(isinstance(type_, Bool), f"a boolean constant whose type is a {type_text(type_)}")
         specialized = _specialized(translation, words[1])
         return op in (Op.ConstantTrue, Op.SpecConstantTrue) if specialized is None else bool(specialized)
     if op in _COMPOSITES or op in _REPEATED:

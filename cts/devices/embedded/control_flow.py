@@ -79,7 +79,7 @@ def _check_calls(translation: Translation, bodies: list[tuple[int, list[Instruct
                 deepest = max(deepest, 1 + visit(other, (*above, id_)))
                 translation.index = number
             if len(above) >= MAX_CALL_DEPTH or deepest > MAX_CALL_DEPTH:
-                raise Unsupported(f"calls in calls, more than {MAX_CALL_DEPTH} deep")
+                raise Unsupported(f"calls are nested more than {MAX_CALL_DEPTH} deep")
         depth[id_] = deepest
         return deepest
 
@@ -117,7 +117,7 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
             if op in RULES:
                 RULES[op](translation, words)
             if op is Op.ReturnValue and (not returns or translation.type_of[words[0]] != function.result):
-                raise Malformed("what is returned is not of the type that the function returns")
+                raise Malformed("the returned value does not have the function's return type")
             if op is Op.Return and returns:
                 raise Malformed("a function that must return a value returns nothing")
             block.end, block.end_index = _ENDS[op](translation, words), number

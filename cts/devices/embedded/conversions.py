@@ -223,7 +223,7 @@ def _matrix_bitcast(translation: Translation, words: Words) -> Run:
     if not isinstance(from_, MatrixType) or not isinstance(to, MatrixType):
         raise Violation("KHR-CVT-03", "OpBitcast between a cooperative matrix and another type")
     if from_.number.is_float or to.number.is_float or from_.number.bits != to.number.bits:
-        raise Violation("KHR-CVT-03", f"OpBitcast from a {from_} to a {to}; only integers of one width")
+        raise Violation("KHR-CVT-03", f"OpBitcast from a {from_} to a {to}; both must be integers of one width")
     return apply(translation, Op.Bitcast, words, lambda x: x.view(to.number.dtype))
 
 
@@ -252,4 +252,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.ConvertPtrToU: _from_pointer,
     }
 )
-"""Handlers of conversions."""
+"""Handlers for conversions."""

@@ -46,7 +46,7 @@ class StoredMatrix:
     """A matrix in memory as an instruction describes it.
 
     Attributes:
-        rows, columns: of the stored matrix, before any transposition.
+        rows, columns: size of the stored matrix, before any transposition.
         component: component type of its elements.
         layout: memory layout of the elements.
     """
@@ -152,20 +152,20 @@ def _check(
     flags: int,
 ) -> None:
     if result.number.component.name not in _RESULTS:
-        raise Violation("CV-MM-03", f"a result of {result.number.component}; it has 32-bit integers, or 16- or 32-bit floats")
+        raise Violation("CV-MM-03", f"a result of {result.number.component}; it must have 32-bit integers, or 16- or 32-bit floats")
     if rows < 1 or columns < 1:
         raise Violation("CV-MM-04", f"a matrix of {rows} x {columns}")
     if result.count != rows:
         raise Violation("CV-MM-04", f"a result of {result.count} components of a matrix of {rows} rows")
     if as_.packed:
         if input_.number.component.name != "u32":
-            raise Violation("CV-MM-07", f"a packed input of {input_.number.component}; it has u32")
+            raise Violation("CV-MM-07", f"a packed input of {input_.number.component}; it must have u32")
         if input_.bytes < columns * as_.component.bytes:
             raise Violation("CV-MM-07", f"a packed input of {input_.bytes} bytes for {columns} elements of {as_.component}")
     elif input_.count != columns:
         raise Violation("CV-MM-06", f"an input of {input_.count} components for a matrix of {columns} columns")
     if of_matrix.packed:
-        raise Violation("CV-MM-24", f"{of_matrix} elements of a matrix; only an input is packed")
+        raise Violation("CV-MM-24", f"{of_matrix} elements of a matrix; only an input may be packed")
     if transpose and not layout.is_optimal:
         raise Violation("CV-MM-21", f"a transposed matrix in layout {layout.name}")
     if of_matrix.component.name in ("e4m3", "e5m2") and not layout.is_optimal:
@@ -185,8 +185,8 @@ class Stride:
     """The operand MatrixStride: the bytes from a row or column to the next.
 
     Args:
-        id_: of the operand; 0 if there is none.
-        layout: of the matrix. An optimal layout ignores the stride.
+        id_: the operand's id; 0 if there is none.
+        layout: the matrix's layout. An optimal layout ignores the stride.
         rule: the rule that requires a stride for some layouts.
 
     Raises:
@@ -245,7 +245,7 @@ def _check_converted(machine: Machine, memory: Memory, stored: StoredMatrix, fir
     if (held.rows, held.columns, held.component, held.layout) != (stored.rows, stored.columns, stored.component, stored.layout):
         found = f"{held.rows} x {held.columns} {held.component} in layout {held.layout.name}"
         wanted = f"{stored.rows} x {stored.columns} {stored.component} in layout {stored.layout.name}"
-        machine.forbid("CV-MM-19", f"'{memory.name}' has matrices of {found}, and one of {wanted} is used")
+        machine.forbid("CV-MM-19", f"'{memory.name}' has matrices of {found}, but one of {wanted} is used")
     elif first % opaque.pitch:
         machine.forbid("CV-MM-19", f"no matrix of '{memory.name}' begins at byte {first}; they are {opaque.pitch} bytes apart")
 
@@ -303,7 +303,7 @@ class _Bias:
         )  # fmt: skip
         found = interpretation(translation, words[2], "the bias interpretation")
         if found.packed:
-            raise Violation("CV-MM-24", f"{found} elements of a bias; only an input is packed")
+            raise Violation("CV-MM-24", f"{found} elements of a bias; only an input may be packed")
         self._component = found.component
 
     def read(self, count: int) -> np.ndarray:
@@ -329,7 +329,7 @@ def converted_input(rows: np.ndarray, type_: Number, signed: bool, as_: Interpre
 
     Args:
         rows: the components, (vectors, components); integers unsigned.
-        type_: of a component.
+        type_: the type of a component.
         signed: whether integer components are signed.
         as_: the interpretation.
         count: K.
@@ -410,4 +410,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CooperativeVectorMatrixMulAddNV: lambda translation, words: _multiply(translation, words, has_bias=True),
     }
 )
-"""Handlers of matrix-vector multiplies."""
+"""Handlers for matrix-vector multiplies."""

@@ -97,7 +97,7 @@ def _accumulate(
         places: the memory, and the invocations that add.
         elements: for each invocation that adds, the first byte of each element.
         addends: returns the addends of the n-th of these invocations: binary64, of the same shape.
-        type_: of an element.
+        type_: the type of an element.
         forbidden: why writing is not allowed; empty if it is.
     """
     memory, machine = places.memory, translation.machine
@@ -137,4 +137,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.CooperativeVectorReduceSumAccumulateNV: _reduce_sum,
     }
 )
-"""Handlers of training instructions."""
+"""Handlers for training instructions."""

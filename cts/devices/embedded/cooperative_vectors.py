@@ -90,4 +90,4 @@ def _store(translation: Translation, words: Words) -> Run:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeVectorLoadNV: _load, Op.CooperativeVectorStoreNV: _store})
-"""Handlers of vector accesses."""
+"""Handlers for vector accesses."""

@@ -42,7 +42,7 @@ _VARIABLES = frozenset(
 
 
 _MADE = frozenset({Op.SpecConstantOp, Op.SpecConstantComposite, Op.SpecConstantCompositeReplicateEXT})
-"""Instructions that make a constant of other constants, which specialization may change."""
+"""Instructions that make a constant from other constants, which specialization may change."""
 
 
 def declare(translation: Translation, subgroup_size: int) -> None:
@@ -108,7 +108,7 @@ class _Declarations:
         storage = {id_: storage for id_, storage, _, _ in self._module.variables}
         for id_ in self._interface if self._module.version < (1, 4) else ():
             if storage.get(id_, StorageClass.Input) not in (StorageClass.Input, StorageClass.Output):
-                raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {storage[id_].name} storage, as from SPIR-V 1.4 on")
+                raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {storage[id_].name} storage, which needs SPIR-V 1.4")
 
     def _check_workgroup(self) -> None:
         """Check the variables of workgroup memory (SPV_KHR_workgroup_memory_explicit_layout, 2.16.2)."""
@@ -118,15 +118,15 @@ class _Declarations:
         if not blocks:
             return
         if Capability.WorkgroupMemoryExplicitLayoutKHR not in module.capabilities:
-            raise Violation("WL-CAP-01", "a block in workgroup memory, and the module does not declare WorkgroupMemoryExplicitLayoutKHR")
+            raise Violation("WL-CAP-01", "a block in workgroup memory, but the module does not declare WorkgroupMemoryExplicitLayoutKHR")
         if len(blocks) < len(shared):
-            raise Violation("WL-BLK-01", "some variables of workgroup memory are blocks, and others are not")
+            raise Violation("WL-BLK-01", "some variables of workgroup memory are blocks, but others are not")
         if any(data not in module.laid_out for _, data in shared):
             raise Violation("WL-LAY-01", "a block in workgroup memory has no explicit layout")
         plain = [id_ for id_ in blocks if Decoration.Aliased not in module.decorations.get(id_, {})]
         if len(blocks) > 1 and plain and Capability.UntypedPointersKHR not in module.capabilities:
             name = module.name(plain[0])
-            raise Violation("WL-BLK-02", f"{len(blocks)} blocks in workgroup memory, and '{name}' is not decorated Aliased")
+            raise Violation("WL-BLK-02", f"{len(blocks)} blocks in workgroup memory, but '{name}' is not decorated Aliased")
 
     def _read_declarations(self) -> int:
         """Read everything before the first function, and return the index of that function."""
@@ -210,7 +210,7 @@ class _Declarations:
         note_mode(self._module, words)
         if words[1] == ExecutionMode.Shader64BitIndexingEXT:
             if Capability.Shader64BitIndexingEXT not in self._module.capabilities:
-                raise Violation("SPIR-V 3.6", "Shader64BitIndexingEXT, and the module does not declare the capability of that name")
+                raise Violation("SPIR-V 3.6", "Shader64BitIndexingEXT, but the module does not declare the capability of that name")
             self._module.machine.wide_indexing = True
         self._modes.add(words[1])
         if words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
@@ -256,7 +256,7 @@ class _Declarations:
         if has_cooperative_vector(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("CV-TYPE-05", f"a cooperative vector in {storage.name} storage; only Function and Private may have one")
         if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function, StorageClass.UniformConstant):
-            raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
+            raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, although it has no bytes")
         self._module.variables.append((id_, storage, data, initializer))
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
@@ -313,7 +313,7 @@ class _Declarations:
         if matrices and self._module.version < LATEST and self._module.kernel.full_subgroups is False:
             raise Violation(
                 "VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770",
-                f"matrices in a module of SPIR-V {'{}.{}'.format(*self._module.version)}, and the pipeline does not require full subgroups",
+                f"matrices in a module of SPIR-V {'{}.{}'.format(*self._module.version)}, but the pipeline does not require full subgroups",
             )
         if matrices and self._module.local_size[0] % machine.subgroup_size:
             raise Violation(

@@ -58,7 +58,7 @@ class _Elements:
 
     Attributes:
         instance: number of the scope instance.
-        start: the address to which its pointer points.
+        start: the address that its pointer points to.
         index: number of each element's block, counted from the pointer: int64 of shape (elements,).
         block, inside: blockCoord and coordInBlock, int64 of shape (dimensions, elements).
     """
@@ -80,7 +80,7 @@ class Decode:
     Args:
         scalar, vector: ids of the operands DecodeFunc and DecodeVectorFunc; ``vector`` is 0 if there is none.
         dim: dimensions of the tensor layout.
-        storage: of the operand Pointer.
+        storage: the storage class of the operand Pointer.
 
     Raises:
         Violation: a static rule is broken.
@@ -123,7 +123,7 @@ class Decode:
             raise Violation(array_rule, f"{what}: the second and third parameters are not arrays of {dim} 32-bit integers")
         pointee = self._translation.types[pointer.pointee]
         if _has_runtime_array(pointee) or size_of(pointee) % alignment_of(pointee):
-            self._translation.machine.forbid("F-CM2-6", f"{what}: how many bytes its first parameter points to is not clear")
+            self._translation.machine.forbid("F-CM2-6", f"{what}: it is not clear how many bytes its first parameter points to")
         return _Function(callback, size_of(pointee), width)
 
     def elements(self, instance: int, memory: Memory, start: int, layout: Layout, places: Places) -> np.ndarray:
@@ -170,7 +170,7 @@ class Decode:
         chosen = present.all(axis=1) & self._chosen_groups(self._translation.choices, self._site, elements.instance, first.size)
         if not chosen.any():
             return np.ones(group.size, bool)
-        # The arguments are those for the lowest element. The elements of a group differ only in the last coordinate.
+        # The function gets the arguments for the lowest element. The elements of a group differ only in the last coordinate.
         lowest = elements.some(first[chosen])
         lowest.inside[-1] -= component[first[chosen]]
         parts = self._call(vector, lowest)

@@ -57,7 +57,7 @@ TOLERABLE = frozenset({"F-CM2-6", "F-CM2-10"})
 
 
 class NotTolerable(DeviceError):
-    """The embedded device cannot tolerate some of the given rules.
+    """The embedded device cannot tolerate violations of some of the given rules.
 
     Attributes:
         rules: ids of these rules.
@@ -81,9 +81,9 @@ class EmbeddedDevice:
         mapping: how elements of a matrix are spread over invocations, a name in ``elements.MAPPINGS``.
         strict: whether undefined behaviour raises. If not, undefined reads give zero and writes out of bounds are dropped.
         limits: the most steps and memory of a kernel.
-        faults: deliberate mistakes of the device; by default none.
-        tolerated: positions of which it only warns, some of TOLERABLE.
-        observations: collects the mistakes of kernels, and a run goes on after each; None to stop at the first.
+        faults: deliberate mistakes of the device; none by default.
+        tolerated: positions that it only warns about, some of TOLERABLE.
+        observations: collects the mistakes of kernels, so a run goes on after each; None to stop at the first.
         choices: seed of the device's free choices: which decode function decodes which elements.
 
     Attributes:
@@ -241,7 +241,7 @@ class Pipeline:
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:
-            raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
+            raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
         try:
             translation.machine.observations = observations
             translation.machine.recovery = Recovery(translation, observations) if strict else None
@@ -422,7 +422,7 @@ def _explained(translation: Translation, index: int, error: Exception) -> Device
     if isinstance(error, Malformed):
         return NotValidSpirv(f"not valid SPIR-V: SPIR-V word {word}: {instruction}: {error}", word)
     if isinstance(error, Unsupported):
-        return NotSupported(f"{instruction}: the embedded device does not have this: {error}", name)
+        return NotSupported(f"{instruction}: the embedded device does not support this: {error}", name)
     if isinstance(error, UndefinedUse):
         return UndefinedBehaviour(f"{instruction}: {error} [{UNDEFINED_RULE}]", UNDEFINED_RULE)
     assert isinstance(error, Violation), "no other exception comes from a module"

@@ -1,4 +1,4 @@
-"""How the embedded device reports mistakes: which instruction broke which rule."""
+"""Reports mistakes of a module on the embedded device: which instruction broke which rule."""
 
 from __future__ import annotations
 

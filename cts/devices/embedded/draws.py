@@ -30,11 +30,11 @@ def check_drawn_built_in(which: int, type_: Type, storage: StorageClass, draw: D
         case _:
             raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)} of {storage.name} storage in the {draw.stage} stage")
     if not fits:
-        raise Malformed(f"built-in {BuiltIn(which).name} is a {type_text(type_)}")
+        raise Malformed(f"built-in {BuiltIn(which).name} cannot be a {type_text(type_)}")
 
 
 def drawn_built_in(which: int, draw: Draw) -> Value:
-    """Return the value of an input. A fragment is a pixel: FragCoord is its center, with depth 0 and 1/w 1."""
+    """Return the value of an input. A fragment is a pixel: FragCoord is its center. Its depth is 0, and its 1/w is 1."""
     lane = np.arange(draw.invocations, dtype=np.uint32)
     if which == BuiltIn.VertexIndex:
         return lane

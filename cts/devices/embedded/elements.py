@@ -36,7 +36,7 @@ def _scattered(rows: int, columns: int, lanes: int) -> np.ndarray:
 MAPPINGS: Mapping[str, Callable[[int, int, int], np.ndarray]] = MappingProxyType(
     {"interleaved": _interleaved, "columns": _columns, "blocked": _blocked, "scattered": _scattered}
 )
-"""Name -> the elements (row * columns + column) in the order in which they are dealt to the invocations, one at a time.
+"""Name -> the elements (row * columns + column) in the order that they are dealt to the invocations, one at a time.
 
 ``interleaved`` goes along rows, ``columns`` along columns. ``blocked`` gives each invocation a run of neighbours. ``scattered`` has no
 order."""

@@ -25,7 +25,7 @@ MATRIX_CONVERSIONS = frozenset(
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
 
 USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
-"""Capabilities, each of which allows to convert an accumulator to A or B (CM2-CAP-02)."""
+"""The capabilities that each allow a conversion of an accumulator to A or B (CM2-CAP-02)."""
 
 
 def happens(machine: Machine, condition: Value) -> bool:

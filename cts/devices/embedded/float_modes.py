@@ -33,7 +33,7 @@ _FLUSHED = _ROUNDED | {Op.FDiv, Op.FNegate, Op.FRem, Op.FMod, Op.ExtInst}
 
 
 def note_mode(translation: Translation, words: Words) -> None:
-    """Note an execution mode of the entry point, if it is a mode of float arithmetic.
+    """Note an execution mode of the entry point if it is a mode of float arithmetic.
 
     Raises:
         Violation: it contradicts another mode of the same width.

@@ -45,7 +45,7 @@ class Flow:
         dominators = _dominators(self.first, ways, before)
         for (home, user), (id_, instruction) in self.uses.items():
             if not _dominates(home, user, dominators) or home < self.first:
-                raise _refused(instruction, f"%{id_} is not computed on every way that leads here")
+                raise _refused(instruction, f"%{id_} is not computed on every path that leads here")
         for block, instruction in self.phis:
             self._check_phi(block, instruction, homes, before, dominators)
 
@@ -72,10 +72,10 @@ class Flow:
             if parent is None:
                 raise _refused(instruction, f"%{label} is not a label of the function")
             if home is None or (home and (home < self.first or not _dominates(home, parent, dominators))):
-                raise _refused(instruction, f"%{value} is not a value computed on every way through %{label}")
+                raise _refused(instruction, f"%{value} is not a value computed on every path through %{label}")
             parents.add(parent)
         if parents != before.get(block, set()) or len(parents) != len(words[3::2]):
-            raise _refused(instruction, "its labels do not name the blocks before it, each once")
+            raise _refused(instruction, "its labels do not name each block before it exactly once")
 
 
 def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:

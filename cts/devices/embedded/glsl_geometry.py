@@ -39,7 +39,7 @@ def _floats(translation: Translation, words: Words, count: int) -> list[int]:
 
 
 def _of_vectors(count: int, same: int, to_scalar: bool) -> Handler:
-    """Return the handler of an instruction with ``count`` operands, the first ``same`` of which have one type.
+    """Return the handler of an instruction with ``count`` operands. The first ``same`` of them have one type.
 
     With ``to_scalar`` the result is a component; otherwise it has the type of the operands.
     """
@@ -47,7 +47,7 @@ def _of_vectors(count: int, same: int, to_scalar: bool) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         which, operands = GlslStd450(words[3]), _floats(translation, words, same)
         type_, operand = translation.types[words[0]], translation.type_of[operands[0]]
-        need(type_ == (element_of(operand) if to_scalar else operand), f"{which.name} gives a {type_text(type_)}")
+        need(type_ == (element_of(operand) if to_scalar else operand), f"{which.name} cannot give a {type_text(type_)}")
         values, dtype, compute = translation.values, translation.number_of(type_).dtype, _FORMULAS[which]
         is_vector = isinstance(type_, Vector)
 

@@ -66,7 +66,7 @@ def _pack(width: int, one: Callable[[Value], np.ndarray]) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         values, (operand,) = translation.values, words[4:]
         fits = translation.type_of[operand] == source and translation.types[words[0]] in _WORDS
-        need(fits, f"{GlslStd450(words[3]).name} makes a u32 of {source.count} f32")
+        need(fits, f"{GlslStd450(words[3]).name} cannot make a u32 of {source.count} f32")
         return lambda: _whole(_merged([one(part) for part in values[operand]], width))
 
     return handler
@@ -78,7 +78,7 @@ def _unpack(width: int, one: Callable[[np.ndarray], Value]) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         values, (operand,) = translation.values, words[4:]
         fits = translation.type_of[operand] in _WORDS and translation.types[words[0]] == result
-        need(fits, f"{GlslStd450(words[3]).name} makes {result.count} f32 of a u32")
+        need(fits, f"{GlslStd450(words[3]).name} cannot make {result.count} f32 of a u32")
         return lambda: tuple(one(bits) for bits in _split(values[operand], width))
 
     return handler
@@ -139,7 +139,7 @@ def _two_parts(function: Callable[[Value], tuple[Value, Value]], through_pointer
         need(kind_of(element_of(type_)) is TypeKind.FLOAT, f"{name} of a {type_text(type_)}")
         compute = _both(type_, function)
         if not through_pointer:
-            need(isinstance(result, Struct) and len(result.members) == 2, f"{name} gives a {type_text(result)}")
+            need(isinstance(result, Struct) and len(result.members) == 2, f"{name} cannot give a {type_text(result)}")
             return lambda: compute(values[operand])
         pointer = words[5]
         need(isinstance(translation.type_of[pointer], PointerType), f"the second operand of {name} is not a pointer")

@@ -25,7 +25,7 @@ def _like(x: Value, result: Value) -> Value:
 
 
 def _wide(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return a version of a function of floats that computes in at least binary32 and rounds once."""
+    """Return a version of a function on floats that computes in at least binary32 and rounds once."""
 
     def apply(*operands: Value) -> Value:
         found = [np.asarray(x) for x in operands]
@@ -164,7 +164,7 @@ def _extended(translation: Translation, words: Words) -> Run:
     if isinstance(type_, MatrixType):
         raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
     kind = TypeKind.FLOAT if which in _FLOAT else TypeKind.INT
-    need(kind_of(element_of(type_)) is kind, f"{which.name} gives a {type_text(type_)}")
+    need(kind_of(element_of(type_)) is kind, f"{which.name} cannot give a {type_text(type_)}")
     need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")
     for operand in (translation.type_of[id_] for id_ in words[4:]):
         fits = shape_of(operand) == shape_of(type_) and alike(element_of(operand), element_of(type_))
@@ -199,7 +199,7 @@ _UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.Atan2: lambda y, x: np.equal(x, 0) & np.equal(y, 0),
     }
 )
-"""Instruction -> a function that says for which operands the result is undefined."""
+"""Instruction -> a function that tells which operands give an undefined result."""
 
 
 def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:

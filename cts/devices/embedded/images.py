@@ -350,4 +350,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.ImageTexelPointer: _texel_pointer,
     }
 )
-"""Handlers of images."""
+"""Handlers for images."""

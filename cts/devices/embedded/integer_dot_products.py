@@ -87,4 +87,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.SUDotAccSat: _checked(_dot(_MIXED, True)),
     }
 )
-"""Handlers of integer dot products."""
+"""Handlers for integer dot products."""

@@ -26,7 +26,7 @@ class Binding:
 
     Attributes:
         name: name of the first of its variables.
-        descriptor_set, binding: of the descriptor.
+        descriptor_set, binding: the descriptor's set and binding.
         is_uniform: whether it is a uniform buffer.
         is_written: whether the module may write it.
         element: component type of its first array or first member; None if it has no numbers.
@@ -62,7 +62,7 @@ class Interface:
 
     Attributes:
         entry_point: name of the entry point.
-        bindings: in the order of sets and bindings.
+        bindings: the bindings, in the order of their sets and numbers.
         push_constants: name, byte offset and type of each member of the block, ``u64`` for an address, with the number of components.
         push_constant_bytes: size of the block.
         constants: specialization constants, by SpecId.
@@ -88,7 +88,7 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
     except NotSpirv as error:
         raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
     except UnknownInstruction as error:
-        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
+        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:
@@ -104,9 +104,9 @@ def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Special
     except NotSpirv as error:
         raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
     except UnknownInstruction as error:
-        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
+        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
     except Unsupported as error:
-        raise NotSupported(f"the embedded device does not have this: {error}", "") from error
+        raise NotSupported(f"the embedded device does not support this: {error}", "") from error
     except (Malformed, Violation, Exhausted) as error:
         raise NotValidSpirv(str(error), HEADER_WORDS) from error
     push = next((data for _, storage, data, _ in translation.variables if storage is StorageClass.PushConstant), 0)

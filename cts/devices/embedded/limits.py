@@ -89,7 +89,7 @@ def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
             # Tensor layouts and views hold at most 26 numbers; pointers hold one.
             return Extent(1, 1, 26)
     if found.depth > MAX_DEPTH:
-        raise Unsupported(f"types in types, {found.depth} deep; at most {MAX_DEPTH}")
+        raise Unsupported(f"types are nested {found.depth} deep; at most {MAX_DEPTH}")
     if found.parts > MAX_PARTS:
         raise Unsupported(f"a type of {found.parts} parts; at most {MAX_PARTS}")
     return found

@@ -25,7 +25,7 @@ def _size(type_: Type) -> tuple[int, int]:
     Raises:
         Malformed: it is not one.
     """
-    need(is_columns(type_), f"a {type_text(type_)} where a matrix is")
+    need(is_columns(type_), f"a {type_text(type_)} where a matrix is needed")
     assert isinstance(type_, Array)
     assert isinstance(type_.element, Vector)
     assert type_.length is not None
@@ -33,7 +33,7 @@ def _size(type_: Type) -> tuple[int, int]:
 
 
 def _vector(type_: Type) -> int:
-    need(isinstance(type_, Vector), f"a {type_text(type_)} where a vector is")
+    need(isinstance(type_, Vector), f"a {type_text(type_)} where a vector is needed")
     assert isinstance(type_, Vector)
     return type_.count
 
@@ -53,7 +53,7 @@ def _combined(columns: Value, weights: Value) -> Value:
 def _transpose(translation: Translation, words: Words) -> Run:
     values, operand = translation.values, words[2]
     rows, columns = _size(translation.type_of[operand])
-    need(_size(translation.types[words[0]]) == (columns, rows), "the result does not have the rows of the matrix as its columns")
+    need(_size(translation.types[words[0]]) == (columns, rows), "the result does not have the rows and columns of the matrix swapped")
     return lambda: tuple(zip(*values[operand], strict=True))
 
 
@@ -61,7 +61,7 @@ def _matrix_times_vector(translation: Translation, words: Words) -> Run:
     values, matrix, vector = translation.values, words[2], words[3]
     rows, columns = _size(translation.type_of[matrix])
     fits = _vector(translation.type_of[vector]) == columns and _vector(translation.types[words[0]]) == rows
-    need(fits, "a matrix times a vector of another size")
+    need(fits, "a matrix times a vector of the wrong size")
     return lambda: _combined(values[matrix], values[vector])
 
 
@@ -69,21 +69,21 @@ def _vector_times_matrix(translation: Translation, words: Words) -> Run:
     values, vector, matrix = translation.values, words[2], words[3]
     rows, columns = _size(translation.type_of[matrix])
     fits = _vector(translation.type_of[vector]) == rows and _vector(translation.types[words[0]]) == columns
-    need(fits, "a vector times a matrix of another size")
+    need(fits, "a vector times a matrix of the wrong size")
     return lambda: tuple(_sum([x * y for x, y in zip(values[vector], column, strict=True)]) for column in values[matrix])
 
 
 def _matrix_times_matrix(translation: Translation, words: Words) -> Run:
     values, left, right = translation.values, words[2], words[3]
     (rows, inner), (other, columns) = _size(translation.type_of[left]), _size(translation.type_of[right])
-    need(inner == other and _size(translation.types[words[0]]) == (rows, columns), "a product of matrices of other sizes")
+    need(inner == other and _size(translation.types[words[0]]) == (rows, columns), "a product of matrices whose sizes do not fit")
     return lambda: tuple(_combined(values[left], column) for column in values[right])
 
 
 def _outer_product(translation: Translation, words: Words) -> Run:
     values, column, row = translation.values, words[2], words[3]
     size = _vector(translation.type_of[column]), _vector(translation.type_of[row])
-    need(_size(translation.types[words[0]]) == size, "an outer product of another size")
+    need(_size(translation.types[words[0]]) == size, "an outer product of the wrong size")
     return lambda: tuple(tuple(x * y for x in values[column]) for y in values[row])
 
 
@@ -92,7 +92,8 @@ def columns_times_scalar(translation: Translation, words: Words) -> Run:
     values, matrix, scalar = translation.values, words[2], words[3]
     type_ = translation.types[words[0]]
     need(
-        translation.type_of[matrix] == type_ and isinstance(translation.type_of[scalar], Number), "a matrix times a scalar of another type"
+        translation.type_of[matrix] == type_ and isinstance(translation.type_of[scalar], Number),
+        "a matrix times a scalar of the wrong type",
     )
     assert isinstance(type_, Array)
     times = corrected(translation, Op.VectorTimesScalar, translation.number_of(type_.element), lambda x, y: x * y)
@@ -108,4 +109,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.OuterProduct: _outer_product,
     }
 )
-"""Handlers of products with OpTypeMatrix matrices."""
+"""Handlers for products with OpTypeMatrix matrices."""

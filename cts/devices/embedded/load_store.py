@@ -38,7 +38,7 @@ class _Operands:
         pointer, stride: ids.
         stride_type: type of the stride.
         unit: bytes of the pointee, the unit of the stride.
-        scalar_bytes: least alignment of the pointer in bytes.
+        scalar_bytes: minimum alignment of the pointer in bytes.
         row_major: whether the layout is row-major.
         access: alignment and ordering.
     """
@@ -110,7 +110,7 @@ def _operands(translation: Translation, place: Place, matrix: MatrixType, what: 
 
 
 def _units(translation: Translation, pointer: int, matrix: MatrixType) -> tuple[int, int]:
-    """Return the unit of a stride and the least alignment of a pointer, both in bytes.
+    """Return the unit of a stride and the minimum alignment of a pointer, both in bytes.
 
     With an untyped pointer, a stride counts bytes (UP-MAT-02), and the memory is accessed as elements of the matrix.
     """
@@ -403,4 +403,4 @@ def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixLoadKHR: _load, Op.CooperativeMatrixStoreKHR: _store})
-"""Handlers of matrix accesses."""
+"""Handlers for matrix accesses."""

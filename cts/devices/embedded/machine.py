@@ -46,9 +46,9 @@ class Branch:
     """How a block ends.
 
     Attributes:
-        targets: labels: one for OpBranch, those for true and false, or the default and one for each literal.
+        targets: labels: one for OpBranch, one each for true and false, or the default and one for each literal.
         condition: id of the condition or selector, 0 if there is none.
-        literals: of OpSwitch, as bit patterns; None for OpBranchConditional.
+        literals: the literals of OpSwitch, as bit patterns; None for OpBranchConditional.
     """
 
     targets: tuple[int, ...]
@@ -134,7 +134,7 @@ class Machine:
         full: whether all invocations execute.
         clock: orders accesses, to find races.
         strict: whether undefined behaviour raises Violation.
-        tolerated: rules of which it only warns.
+        tolerated: rules that it only warns about.
         warnings: its warnings, once each, in order.
         observations: collects mistakes; None to stop at the first.
         is_running: whether a workgroup has begun.
@@ -198,7 +198,7 @@ class Machine:
         Args:
             rule: the broken rule.
             text: what happened.
-            where: the invocations concerned; None if it is not about single ones. Those that do not execute do not count.
+            where: the invocations concerned; None if it is not about single ones. Ones that do not execute do not count.
             severity: None for the usual severity of the rule.
 
         Raises:
@@ -273,7 +273,7 @@ class Machine:
             active = int(by_instance[instance].sum())
             raise Violation(
                 "KHR-UNI-01",
-                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute what all must execute together",
+                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute, but all must execute together",
             )
         return None if every.all() else np.flatnonzero(every)
 
@@ -402,7 +402,7 @@ class Machine:
                     values[result] = new if self.full else blend(type_, self.mask, new, values[result])
 
     def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
-        """Return the labels to which the invocations go, each with its mask."""
+        """Return the labels that the invocations go to, each with its mask."""
         if not end.condition:
             return [(end.targets[0], self.mask)]
         condition = settle(self.values[end.condition], self.mask)
@@ -436,7 +436,7 @@ def take_phis(machine: Machine, phis: Sequence[Phi], arrivals: Sequence[tuple[in
 
     Args:
         machine: the workgroup.
-        phis: of the block.
+        phis: the block's phis.
         arrivals: labels of predecessors, each with the mask of the invocations that come from it.
     """
     values = machine.values

@@ -23,7 +23,7 @@ class MatrixConverter:
     """Performs the conversion commands of a device with one profile.
 
     Args:
-        description: the device's.
+        description: the device's description.
         layouts: the device's optimal layouts.
         strict: whether invalid use raises.
         faults: deliberate mistakes of the device.
@@ -86,7 +86,9 @@ class MatrixConverter:
                 line = (info.columns if form.layout is VectorMatrixLayout.ROW_MAJOR else info.rows) * form.component.bytes
                 if form.stride < line or form.stride % form.component.bytes:
                     rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}Layout-{stride}"
-                    yield Violation(rule, f"a {which}Stride of {form.stride} bytes for {line} bytes of elements of {form.component.bytes}")
+                    yield Violation(
+                        rule, f"a {which}Stride of {form.stride} bytes for a line of {line} bytes with elements of {form.component.bytes}"
+                    )
             if form.component.name not in self._types:
                 rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}ComponentType-{type_}"
                 yield Violation(rule, f"{form.component.name} is not a matrixInterpretation of this device")
@@ -101,7 +103,7 @@ class MatrixConverter:
     def _invalid_memory(self, command: ConversionCommand, info: ConversionInfo) -> Iterator[Violation]:
         if command == "host":
             if info.source is None and info.destination is not None:
-                yield Violation("VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073", "srcData is null and dstData is not")
+                yield Violation("VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10073", "srcData is null, but dstData is not")
             rules = {"source": "VUID-vkConvertCooperativeVectorMatrixNV-pInfo-10074"}
         else:
             rules = {name: f"VUID-vkCmdConvertCooperativeVectorMatrixNV-pInfo-{rule}" for name, rule in _DEVICE_SIZES.items()}
@@ -165,7 +167,7 @@ def written(memory: np.ndarray, places: np.ndarray, elements: np.ndarray, form: 
         memory: uint8.
         places: byte offset of each element, (rows, columns).
         elements: bits, of that shape.
-        form: of the matrix.
+        form: the matrix's form.
     """
     for byte in range(form.component.bytes):
         memory[places + byte] = (elements >> (8 * byte)).astype(np.uint8)

@@ -208,8 +208,8 @@ class Memory:
         Args:
             places: the bytes.
             records: the records of the access, of the same shape or broadcast to it.
-            clock: of the dispatch.
-            manner: of the access.
+            clock: the dispatch's clock.
+            manner: how the access is made.
 
         Raises:
             Violation: the read races with a write.

@@ -44,7 +44,7 @@ MATRIX_RULES, VECTOR_RULES = ("KHR-LOAD-09", "KHR-STORE-04"), ("CV-LD-06", "CV-S
 def memory_operands(
     translation: Translation, words: Words, storage: StorageClass, writes: bool, what: str, rules: tuple[str, str] = MATRIX_RULES
 ) -> Access:
-    """Read the Memory Operands ``words`` of a read or (``writes``) a write. ``rules`` are those of the instruction.
+    """Read the Memory Operands ``words`` of a read or (``writes``) a write. ``rules`` are the instruction's rules.
 
     Raises:
         Violation: the specification forbids the operands for the access.
@@ -76,5 +76,5 @@ def memory_operands(
 def _reach(translation: Translation, id_: int) -> Reach:
     value = translation.constant(id_)
     if value not in _REACH:
-        raise Violation("SPIR-V 2.16.2", f"a Scope of availability or visibility that is not a constant of a scope ({value})")
+        raise Violation("SPIR-V 2.16.2", f"a Scope of availability or visibility that is not a constant scope ({value})")
     return _REACH[value]

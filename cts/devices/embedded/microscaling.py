@@ -42,4 +42,4 @@ def _extract(translation: Translation, words: Words) -> Run:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.BitcastExtractEXT: _extract})
-"""Handler of the extraction."""
+"""Handler for the extraction."""

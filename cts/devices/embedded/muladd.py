@@ -153,4 +153,4 @@ def _saturating(
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixMulAddKHR: _muladd})
-"""Handler of the multiply-add."""
+"""Handler for the multiply-add."""

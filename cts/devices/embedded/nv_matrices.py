@@ -37,7 +37,7 @@ def _store(translation: Translation, words: Words) -> Run:
 
 def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType) -> None:
     if c != result:
-        raise Violation(_MULADD, f"C is a {c}, and the result a {result}")
+        raise Violation(_MULADD, f"C is a {c}, but the result is a {result}")
     if a.use is not None or b.use is not None or c.use is not None:
         raise Violation(_MULADD, "an operand is a matrix of SPV_KHR_cooperative_matrix")
     if (a.rows, b.columns, a.columns) != (result.rows, result.columns, b.rows):
@@ -87,4 +87,4 @@ def _integers(machine: Machine, exact: np.ndarray, result: MatrixType, active: s
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {Op.CooperativeMatrixLoadNV: _load, Op.CooperativeMatrixStoreNV: _store, Op.CooperativeMatrixMulAddNV: _muladd}
 )
-"""Handlers of loads, stores and multiply-adds."""
+"""Handlers for loads, stores and multiply-adds."""

@@ -94,7 +94,7 @@ _Spans = dict[_Span, None]
 
 @dataclass(frozen=True)
 class _Released:
-    """The accesses that a memory barrier released: those to ``kinds`` of memory with serial numbers below ``serial``.
+    """The accesses that a memory barrier released: accesses to ``kinds`` of memory, with serial numbers below ``serial``.
 
     Attributes:
         available: whether the barrier made writes available.
@@ -161,7 +161,7 @@ class Clock:
     def fence_beyond(self, lanes: np.ndarray, releases: bool, acquires: bool, makes_available: bool, makes_visible: bool) -> None:
         """Note a memory barrier of device or queue family scope that ``lanes`` execute, which covers buffers.
 
-        Atomics after the barrier release the accesses before it. The barrier acquires what atomics before it noticed.
+        Atomics after the barrier release the accesses before it. The barrier acquires the accesses that atomics before it noticed.
         """
         if acquires:
             for lane in self._noticed_by.keys() & set(lanes.tolist()):
@@ -193,7 +193,7 @@ class Clock:
             self._noticed_by.setdefault(lane, {}).update(found)
 
     def _gather_fences(self) -> None:
-        """Note that all invocations meet: from now on, any of them passes on the accesses that each released with a memory barrier."""
+        """Note that all invocations meet. From then on, each passes on the accesses that any of them released with a memory barrier."""
         ends = self._fenced[0]
         if ends.all():
             self._fenced_together = int(ends.min()), bool(self._fenced[2].all())
@@ -321,7 +321,7 @@ class Clock:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind) -> np.ndarray:
-        """Merge records of reads ``now`` into those of earlier reads. If both count, they name no invocation, so any write conflicts."""
+        """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation: any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)

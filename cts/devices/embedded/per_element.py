@@ -17,7 +17,7 @@ from generators.spirv.enumerants import Capability, Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixPerElementOpNV"
 _Argument = Callable[[Lanes, np.ndarray], Value]
-"""Returns an argument of the calls for their lanes and the scope instances that execute."""
+"""Returns an argument of the calls, from their lanes and the scope instances that execute."""
 
 
 def _per_element(translation: Translation, words: Words) -> Run:
@@ -25,7 +25,7 @@ def _per_element(translation: Translation, words: Words) -> Run:
         raise Violation("CM2-CAP-03", f"{_WHAT} without the capability CooperativeMatrixPerElementOperationsNV")
     matrix = translation.matrix_type(words[2], "CM2-PE-01", "the matrix")
     if translation.types[words[0]] != matrix:
-        raise Violation("CM2-PE-01", f"the result is not of the type of the matrix, a {matrix}")
+        raise Violation("CM2-PE-01", f"the result does not have the matrix's type, {matrix}")
     callback = Callback(translation, Op.CooperativeMatrixPerElementOpEXT, matrix, words[3], "CM2-PE-02", "Func")
     _check(translation, callback, matrix, words[4:])
     arguments = [_elements(translation, words[2])]
@@ -59,7 +59,7 @@ def _check(translation: Translation, callback: Callback, matrix: MatrixType, ope
     if not all(isinstance(p, Number) and not p.is_float and p.bits == 32 for p in type_.parameters[:2]):
         raise Violation("CM2-PE-02", f"{callback.what}: the first two parameters are not 32-bit integers")
     if type_.parameters[2] != matrix.number:
-        raise Violation("CM2-PE-02", f"{callback.what}: the third parameter is not of the component type of a {matrix}")
+        raise Violation("CM2-PE-02", f"{callback.what}: the third parameter does not have the component type of a {matrix}")
     if len(type_.parameters) != 3 + len(operands):
         raise Violation("CM2-PE-04", f"{callback.what} has {len(type_.parameters)} parameters, for {3 + len(operands)} arguments")
     for parameter, id_ in zip(type_.parameters[3:], operands, strict=True):
@@ -72,11 +72,11 @@ def _check_operand(callback: Callback, matrix: MatrixType, parameter: Type, give
         raise Violation("SPIR-V 2.16.1", f"an operand is a pointer to {given.storage.name} storage; only addresses may be")
     if not isinstance(given, MatrixType):
         if given != parameter:
-            raise Violation("CM2-PE-04", f"{callback.what}: an operand is not of its parameter's type")
+            raise Violation("CM2-PE-04", f"{callback.what}: an operand does not have its parameter's type")
     elif given != matrix:
-        raise Violation("CM2-PE-05", f"{callback.what}: an operand is a {given}, not of the type of the matrix, a {matrix}")
+        raise Violation("CM2-PE-05", f"{callback.what}: an operand is a {given}, but the matrix is a {matrix}")
     elif parameter != given.number:
-        raise Violation("CM2-PE-05", f"{callback.what}: the parameter of a matrix operand is not of its component type")
+        raise Violation("CM2-PE-05", f"{callback.what}: the parameter of a matrix operand does not have its component type")
 
 
 def _operand(translation: Translation, callback: Callback, id_: int) -> _Argument:
@@ -118,4 +118,4 @@ def _as_matrix(found: Value, active: np.ndarray, shape: tuple[int, int, int], nu
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixPerElementOpEXT: _per_element})
-"""Handler of the operation on each element."""
+"""Handler for the operation on each element."""

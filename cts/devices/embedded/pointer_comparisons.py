@@ -59,4 +59,4 @@ def _difference(translation: Translation, words: Words) -> Run:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.PtrEqual: _equal(True), Op.PtrNotEqual: _equal(False), Op.PtrDiff: _difference})
-"""Handlers of comparisons of pointers."""
+"""Handlers for comparisons of pointers."""

@@ -54,7 +54,7 @@ class BytePointer:
         self.offset = offset
 
     def moved(self, distance: Offset) -> BytePointer:
-        """Return the place ``distance`` bytes on."""
+        """Return the place ``distance`` bytes further on."""
         return BytePointer(self.memory, self.offset + distance)
 
     def resolve(self, _: Machine) -> BytePointer:
@@ -84,7 +84,7 @@ class ChosenPointer:
         self.which = which
 
     def moved(self, distance: Offset) -> ChosenPointer:
-        """Return the places ``distance`` bytes on."""
+        """Return the places ``distance`` bytes further on."""
         return ChosenPointer(tuple(place.moved(distance) for place in self.places), self.which)
 
     def resolve(self, machine: Machine) -> BytePointer:
@@ -142,14 +142,14 @@ class DescriptorArray:
         """Return the buffer of each invocation.
 
         Raises:
-            Violation: there is no such descriptor, or invocations choose different ones without the decoration NonUniform.
+            Violation: there is no such descriptor, or invocations choose different ones and the pointer is not decorated NonUniform.
         """
         if not self.count:
-            raise Violation("VK-DES-01", "a descriptor of an array to which nothing is bound")
+            raise Violation("VK-DES-01", "a descriptor of an array that has nothing bound to it")
         beyond = (np.asarray(which) < 0) | (np.asarray(which) >= self.count)
         if np.any(beyond & machine.mask):
             first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])
-            machine.forbid("VK-DES-01", f"descriptor {first} of {self.count}", beyond if beyond.ndim else None)
+            machine.forbid("VK-DES-01", f"descriptor {first} is out of range: {self.count} descriptors", beyond if beyond.ndim else None)
             which = np.where(beyond, 0, which) if isinstance(which, np.ndarray) else 0
         active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
         if not isinstance(which, np.ndarray) or (active == active[0]).all():
@@ -174,7 +174,7 @@ class AddressPointer:
         self.address = address
 
     def moved(self, distance: Offset) -> AddressPointer:
-        """Return the place ``distance`` bytes on."""
+        """Return the place ``distance`` bytes further on."""
         return AddressPointer(self.space, self.address + distance)
 
     def resolve(self, machine: Machine) -> BytePointer:
@@ -265,7 +265,8 @@ class CellPointer:
 def _each_index(machine: Machine, index: np.ndarray, count: int) -> list[tuple[int, Mask]]:
     active = np.unique(index[machine.mask])
     if active[0] < 0 or active[-1] >= count:
-        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {int(active[0] if active[0] < 0 else active[-1])} of {count} constituents")
+        wrong = int(active[0] if active[0] < 0 else active[-1])
+        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {wrong} is out of range: {count} constituents")
     return [(int(i), machine.mask & (index == i)) for i in active]
 
 
@@ -279,7 +280,7 @@ def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], 
     parts = expand(value, count)
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
-            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {count} constituents")
         return _get(machine, constituent_type(type_, index), parts[index], rest, mapping)
     result: Value = None
     leaf = constituent_type(type_, 0)
@@ -305,7 +306,7 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
     parts = list(expand(old, count))
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
-            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {count} constituents")
         parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
     outer = machine.mask, machine.full

@@ -1,4 +1,4 @@
-"""Profiles: descriptions with which the embedded device stands in for other devices."""
+"""Profiles: descriptions that let the embedded device stand in for other devices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Profile:
-    """A device for which the embedded device stands in.
+    """A device that the embedded device stands in for.
 
     Attributes:
         name, driver, api_version, subgroup_size, max_workgroup_invocations, max_shared_memory, limits, rows, vector_rows: see

@@ -160,4 +160,4 @@ def _totals(callback: Callback, plan: Schedule, elements: np.ndarray, matrix: Ma
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixReduceEXT: _reduce})
-"""Handler of reductions."""
+"""Handler for reductions."""

@@ -139,7 +139,7 @@ _SECTIONS: Mapping[Op, Section] = MappingProxyType(
 
 
 def section_of(op: Op) -> Section:
-    """Return the section of ``op``: ``ANYWHERE`` for instructions without effect, and for those of both declarations and functions."""
+    """Return the section of ``op``: ``ANYWHERE`` for instructions without effect, or allowed both in functions and before them."""
     if op in _SECTIONS:
         return _SECTIONS[op]
     return Section.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Section.FUNCTION

@@ -7,7 +7,7 @@ from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
 LARGEST = 1 << 12
-"""The most elements of a matrix for which results are kept. Results for larger matrices would add up to gigabytes."""
+"""The largest number of elements of a matrix whose results are kept. Results for larger matrices would add up to gigabytes."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -345,4 +345,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.FmaKHR: _fma,
     }
 )
-"""Handlers of arithmetic, comparisons and logic."""
+"""Handlers for arithmetic, comparisons and logic."""

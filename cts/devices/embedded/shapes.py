@@ -11,7 +11,7 @@ CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageCl
 """Storage classes whose variables have no bytes."""
 
 SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
-"""Storage classes with bytes that invocations share and may write: those for atomics and for loads and stores of matrices."""
+"""Storage classes with bytes that invocations share and may write, for atomics and for loads and stores of matrices."""
 
 
 class TypeKind(enum.Enum):

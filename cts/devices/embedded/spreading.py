@@ -1,4 +1,4 @@
-"""Spreads undefined values: the result of an instruction is undefined for the invocations for which an operand is.
+"""Spreads undefined values: the result of an instruction is undefined for the invocations that have an undefined operand.
 
 An instruction that needs a value raises UndefinedUse. Only then does this module run it again, with some value in place of each undefined
 one, and mark each result that depends on one as undefined.
@@ -182,13 +182,13 @@ def _over_matrix(known: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _of_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return which elements of A x B + C are defined: those for which the row of A, the column of B and the element of C are."""
+    """Return which elements of A x B + C are defined: the row of A, the column of B and the element of C must be."""
     found: np.ndarray = np.logical_and.reduce(a, axis=2)[:, :, None] & np.logical_and.reduce(b, axis=1)[:, None, :] & c
     return found
 
 
 def _by_subgroup(machine: Machine, known: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a mask of the subgroups in which all invocations that execute have defined operands."""
+    """Return a mask of the subgroups whose executing invocations all have defined operands."""
     defined = reduce(np.logical_and, known) | ~machine.mask
     starts = np.arange(0, machine.lanes, machine.subgroup_size)
     whole = np.logical_and.reduceat(defined, starts)

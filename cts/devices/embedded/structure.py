@@ -28,8 +28,8 @@ class _Shape(NamedTuple):
         structural: whether functions and blocks begin, end or branch with it, or its type determines the width of literals.
         typed: whether it has a result type and a result.
         result: index of the result among the operands; -1 if there is none.
-        least, most: the least and most operands, if all are single words and the ids among them are consecutive.
-        first, last: the range of these ids, without type and result: the first, and the one after the last.
+        least, most: the minimum and maximum number of operands, if all are single words and the ids among them are consecutive.
+        first, last: the range of these ids, except type and result: the first, and the one after the last.
         deciding: index of the operand that determines how many follow; 0 if there is none, -1 if only the grammar can tell.
         uses: the kinds of the ids; None if all are values.
     """
@@ -99,7 +99,7 @@ def _id_places(op: Op, count: int, deciding: int) -> tuple[int, ...]:
 
 
 def _ids(instruction: Instruction, shape: _Shape, widths: LiteralWidths) -> list[int]:
-    """Return the ids that an instruction mentions, without type and result.
+    """Return the ids that an instruction mentions, except its type and its result.
 
     Raises:
         NotSpirv: the operands do not fit the grammar.
@@ -215,7 +215,7 @@ class _Structure:
     def _refuse_result(self, instruction: Instruction, id_: int) -> NoReturn:
         if 0 < id_ < self._bound:
             _refuse(instruction, f"%{id_} is declared twice")
-        _refuse(instruction, f"the id {id_} is not from 1 to below the bound {self._bound}")
+        _refuse(instruction, f"the id {id_} is not between 1 and the bound {self._bound}")
 
     def _elsewhere(self, id_: int, home: int | None, instruction: Instruction) -> None:
         """Note a use of a value of another block."""
@@ -288,7 +288,7 @@ class _Structure:
             self._widths.learn(instruction)
         elif op is Op.Function:
             if flow is not None:
-                _refuse(instruction, "begins before the function before it has ended")
+                _refuse(instruction, "begins before the previous function has ended")
             self._section = Section.FUNCTION
             self._flow = Flow(self._blocks + 1)
         elif flow is None:
@@ -298,7 +298,7 @@ class _Structure:
                 _refuse(instruction, "follows a block")
         elif op is Op.Label:
             if self._block:
-                _refuse(instruction, "begins before the block before it has ended")
+                _refuse(instruction, "begins before the previous block has ended")
             self._blocks += 1
             self._block = self._blocks
             self._plain = False

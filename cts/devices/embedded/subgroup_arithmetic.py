@@ -129,7 +129,7 @@ def _partitions(translation: Translation, ballot: int) -> Groups:
 
 
 def _partition(translation: Translation, words: Words) -> Run:
-    """Return a function that returns, for each invocation, a ballot of those with the same value (OpGroupNonUniformPartitionEXT)."""
+    """Return a function that gives each invocation a ballot of the invocations with the same value (OpGroupNonUniformPartitionEXT)."""
     values, machine = translation.values, translation.machine
     type_ = component_of(translation, words[2])
     is_vector = isinstance(translation.type_of[words[2]], Vector)
@@ -181,4 +181,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.GroupNonUniformQuadAnyKHR: _quad_vote(np.any),
     }
 )
-"""Handlers of combinations."""
+"""Handlers for combinations."""

@@ -45,7 +45,7 @@ def component_of(translation: Translation, id_: int) -> Number | Bool:
     type_ = element_of(translation.type_of[id_])
     if isinstance(type_, Number | Bool):
         return type_
-    raise Unsupported("a group operation on what is neither a scalar nor a vector")
+    raise Unsupported("a group operation on a value that is neither a scalar nor a vector")
 
 
 def of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
@@ -208,7 +208,7 @@ def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Hand
 
 
 def _ballot_bit(translation: Translation, words: Words) -> Run:
-    """Return a function that reads a bit of a ballot: the one with the number in an operand, or the invocation's own."""
+    """Return a function that reads a bit of a ballot: the bit whose number is an operand, or the invocation's own."""
     check_scope(translation, words)
     values, machine = translation.values, translation.machine
     index = words[4] if len(words) > 4 else 0
@@ -272,4 +272,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.GroupNonUniformBallotFindMSB: _of_ballot(lambda votes, _: votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)),
     }
 )
-"""Handlers of subgroup instructions."""
+"""Handlers for subgroup instructions."""

@@ -106,7 +106,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
 
 
 def _extent(translation: Translation, pointer: int) -> _Extent | None:
-    """Return the array in which an access chain ends; None if there is no chain, or the length is not static."""
+    """Return the array that an access chain ends in; None if there is no chain, or the length is not static."""
     chains = _CHAINS | _UNTYPED_CHAINS
     chain = next((i for i in translation.instructions if i.op in chains and i.operands[1] == pointer), None)
     if chain is None:
@@ -396,4 +396,4 @@ def _store(translation: Translation, words: Words) -> Run:
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {Op.CooperativeMatrixLoadTensorNV: _load, Op.CooperativeMatrixStoreTensorNV: _store},
 )
-"""Handlers of tensor loads and stores."""
+"""Handlers for tensor loads and stores."""

@@ -1,8 +1,8 @@
-"""Where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
+"""Finds where the elements of a matrix are in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
 SPV_NV_cooperative_matrix2, Tensor Layout and View, for all elements of a matrix at once.
 
-The functions of the specification have their names and order here. Arithmetic has 32 bits; with 64-bit indexing, tensorCoordToLinear for
-the tensor has 64 (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more bits breaks a rule (F-TA-6, F-TA-7).
+The functions of the specification have their names and order here. Arithmetic is 32-bit; with 64-bit indexing, tensorCoordToLinear for
+the tensor is 64-bit (Vulkan, "64-Bit Indexing"). A calculation whose numbers need more bits breaks a rule (F-TA-6, F-TA-7).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Places:
 
     Attributes:
         skipped: elements outside of the view's clip region, which are neither loaded nor stored.
-        clamped: elements out of the layout's bounds. A load gives the clamp value; a store is discarded.
+        clamped: elements outside of the layout's bounds. A load gives the clamp value; a store is discarded.
         block_coord, coord_in_block: int64; meaningless for elements that are skipped or clamped.
         index: int64, with the same exception: offset from the pointer, in units of the component type or the decode function's pointee.
         broken: (rule, what happened) for each rule that the calculation breaks.
@@ -118,7 +118,7 @@ class _Calculation:
         ends = []
         for what, (offset, span) in (("rows", view.clip_rows), ("columns", view.clip_columns)):
             if offset + span > _U32:
-                self._forbid("F-TA-8", f"the clip region of {what} has offset {offset} and span {span}, and its end is beyond 32 bits")
+                self._forbid("F-TA-8", f"the clip region of {what} has offset {offset} and span {span}, so its end is beyond 32 bits")
             ends.append(offset + span & _U32)
         (row_offset, _), (col_offset, col_span) = view.clip_rows, view.clip_columns
         row, col = self._row, self._col
@@ -138,7 +138,7 @@ class _Calculation:
             return view.dimension
         span, count = self._layout.span, len(view.permutation)
         if count != len(span):
-            self._forbid("F-TA-10", f"a view of {count} dimensions takes the dimensions of a span of {len(span)}")
+            self._forbid("F-TA-10", f"a view of {count} dimensions takes its sizes from a span of {len(span)} dimensions")
         return (span + (1,) * count)[:count]
 
     def _view_coord_to_linear(self, view: View, coord: Sequence[np.ndarray]) -> np.ndarray:
@@ -175,7 +175,7 @@ class _Calculation:
             self._forbid("F-TA-6", f"coordinate {dim} is beyond 32 signed bits", c > _S32_MAX)
             endless = dim == 0 and dimension == _U32 and layout.clamp_mode not in _REPEATING
             if dimension > _S32_MAX and not endless:
-                self._forbid("F-TA-6", f"dimension {dim} is {dimension}, which signed and unsigned comparisons take differently")
+                self._forbid("F-TA-6", f"dimension {dim} is {dimension}, which signed and unsigned comparisons treat differently")
             outside = ((c < 0) | (c >= dimension)) & ~(self._skipped | self._clamped)
             if outside.any():
                 c = self._clamp(dim, c, outside)
@@ -204,7 +204,7 @@ class _Calculation:
             self._clamped = self._clamped | outside
             return c
         if size == 0:
-            self._forbid("F-TA-12", f"dimension {dim} is 0, and no coordinate is in it", outside)
+            self._forbid("F-TA-12", f"dimension {dim} is 0, so no coordinate is in it", outside)
             return c
         if mode is TensorClampMode.ClampToEdge:
             return np.where(outside, np.minimum(np.maximum(c, 0), size - 1), c)
@@ -212,7 +212,7 @@ class _Calculation:
         if mode is TensorClampMode.Repeat:
             return np.where(outside, c % size, c)
         if size == 1:
-            self._forbid("F-TA-2", f"dimension {dim} is 1, and the period of its mirrored repetition 0", outside)
+            self._forbid("F-TA-2", f"dimension {dim} is 1, so the period of its mirrored repetition is 0", outside)
             return np.where(outside, 0, c)
         period = 2 * size - 2
         if period > _S32_MAX:
@@ -221,7 +221,7 @@ class _Calculation:
         return np.where(outside, np.where(folded >= size, period - folded, folded), c)
 
     def _number(self, coord: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the number of each element (tensorCoordToLinear): of 64 bits with 64-bit indexing, else modulo 2^32."""
+        """Return the number of each element (tensorCoordToLinear): with 64 bits for 64-bit indexing, else modulo 2^32."""
         total = np.zeros_like(self._row)
         for c, s in zip(coord, self._layout.stride, strict=True):
             total = total + c * s

@@ -105,7 +105,7 @@ def _operands(translation: Translation, operands: Words, count: int, rule: str, 
 
 
 def _layout_operand(translation: Translation, words: Words, rule: str) -> TensorLayoutType:
-    """Return the type of both the result and the operand that is copied."""
+    """Return the type that the result and the copied operand share."""
     type_ = _result_type(translation, words)
     if not isinstance(type_, TensorLayoutType) or translation.type_ids[words[2]] != words[0]:
         raise Violation(rule, "the result is not a tensor layout of the operand's type")
@@ -283,4 +283,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.TensorViewSetClipNV: _set_clip,
     }
 )
-"""Handlers of tensor layouts and views."""
+"""Handlers for tensor layouts and views."""

@@ -68,7 +68,7 @@ class Translation:
         machine: runs the module.
         values: the machine's values.
         version: SPIR-V version of the module.
-        instructions: of the whole module.
+        instructions: the instructions of the whole module.
         first_function: index of the first instruction in a function.
         function_instructions: the instructions from there.
         names: id -> the words of its debug name.
@@ -135,7 +135,7 @@ class Translation:
         for op, _, position in self.instructions:
             if op not in UNDERSTOOD and op not in handlers:
                 name = f"Op{op.name}"
-                raise NotSupported(f"SPIR-V word {position}: the embedded device does not have this: {name}", name)
+                raise NotSupported(f"SPIR-V word {position}: the embedded device does not support this: {name}", name)
         check_structure(self.instructions, self._bound)
         self.types: dict[int, Type] = {}
         self.type_of: dict[int, Type] = {}

@@ -37,7 +37,7 @@ def _convert(translation: Translation, words: Words) -> Run:
     if not use_may_change(translation, Op.CooperativeMatrixConvertUseEXT, from_, to):
         raise Violation(
             "CM2-CVT-03",
-            f"a {from_} to a {to}; it goes from an accumulator to A or B, or back with CooperativeMatrixConversionsEXT",
+            f"a {from_} to a {to}; it must go from an accumulator to A or B, or back with CooperativeMatrixConversionsEXT",
         )
     machine, values, operand = translation.machine, translation.values, words[2]
 
@@ -54,7 +54,7 @@ def _transpose(translation: Translation, words: Words) -> Run:
         raise Violation("CM2-CAP-02", f"{what} without the capability CooperativeMatrixConversionsNV")
     from_, to = _types(translation, words, "CM2-TR-01")
     if (from_.use, to.use) != (Use.ACCUMULATOR, Use.B):
-        raise Violation("CM2-TR-01", f"a {from_} to a {to}; it goes from an accumulator to B")
+        raise Violation("CM2-TR-01", f"a {from_} to a {to}; it must go from an accumulator to B")
     if (from_.scope, from_.columns, from_.rows) != (to.scope, to.rows, to.columns):
         raise Violation("CM2-TR-01", f"a {from_} to a {to}; rows and columns must be swapped, in the same scope")
     if from_.number != to.number:
@@ -79,4 +79,4 @@ def _transposed(matrix: np.ndarray) -> np.ndarray:
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {Op.CooperativeMatrixConvertUseEXT: _convert, Op.CooperativeMatrixTransposeNV: _transpose}
 )
-"""Handlers of changes of use."""
+"""Handlers for changes of use."""

@@ -174,8 +174,8 @@ def _element_stride(translation: Translation, base: int, type_: Type, is_untyped
 
 
 def _refuse_index(machine: Machine, index: int, count: int | None, where: Mask | None = None) -> None:
-    of = "a runtime array" if count is None else f"{count} constituents"
-    machine.forbid("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {of}", where)
+    found = "a runtime array" if count is None else f"{count} constituents"
+    machine.forbid("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {found}", where)
 
 
 def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
@@ -332,4 +332,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.UntypedArrayLengthKHR: _untyped_array_length,
     }
 )
-"""Handlers of variables and plain accesses."""
+"""Handlers for variables and plain accesses."""

@@ -123,4 +123,4 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.BitFieldUExtract: _bit_field("unsigned"),
     }
 )
-"""Handlers of instructions with two results, and of bit fields."""
+"""Handlers for instructions with two results, and for bit fields."""

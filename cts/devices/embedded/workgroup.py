@@ -136,7 +136,7 @@ def check_built_in(which: int, type_: Type) -> None:
     if count is None:
         raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
     if shape_of(type_) != count or not is_int32(element_of(type_)):
-        raise Malformed(f"built-in {BuiltIn(which).name} is a {type_text(type_)}")
+        raise Malformed(f"built-in {BuiltIn(which).name} cannot be a {type_text(type_)}")
 
 
 @replaceable
@@ -206,4 +206,4 @@ def _simple(value: np.ndarray) -> Value:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.ControlBarrier: _control_barrier, Op.MemoryBarrier: _memory_barrier})
-"""Handlers of barriers."""
+"""Handlers for barriers."""

@@ -72,7 +72,7 @@ def check(call: str, result: int, *permitted: int, spent: bool | None = None) ->
         kind = DeviceLost
     elif result in _OUT_OF_MEMORY:
         kind = OutOfMemory
-    permits = "" if result < 0 else ", which the specification does not let it return"
+    permits = "" if result < 0 else ", which the specification does not allow"
     raise kind(f"{call} returned {result_name(result)}{permits}", spent=spent, call=call, result=result)
 
 

@@ -45,7 +45,7 @@ def memory_types(physical: CData) -> tuple[MemoryType, ...]:
         type_ = properties.memoryTypes[number]
         if type_.heapIndex >= _MOST_HEAPS:
             raise DriverRefused(
-                f"{call} states that memory type {number} has heap {type_.heapIndex:,}; at most {_MOST_HEAPS} heaps are possible", call=call
+                f"{call} puts memory type {number} in heap {type_.heapIndex:,}; at most {_MOST_HEAPS} heaps are possible", call=call
             )
         found.append(MemoryType(int(type_.propertyFlags), int(properties.memoryHeaps[type_.heapIndex].size)))
     return tuple(found)

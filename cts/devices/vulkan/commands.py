@@ -18,7 +18,7 @@ from generators.kernel import Dispatch
 _SETS = 64
 _DESCRIPTORS = 1024
 _FOREVER = 2**64 - 1
-"""Nanoseconds for which vkWaitForFences waits without limit."""
+"""A timeout in nanoseconds that makes vkWaitForFences wait without limit."""
 
 
 class Commands:

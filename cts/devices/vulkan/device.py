@@ -50,8 +50,8 @@ class VulkanDevice:
     """Runs kernels on a Vulkan driver, in this process.
 
     Args:
-        uuid: of the device, hexadecimal; empty to choose the device by ``index`` alone.
-        index: of the device in the loader's order, in case several have the UUID.
+        uuid: the device's UUID, hexadecimal; empty to choose the device by ``index`` alone.
+        index: its index in the loader's order, in case several devices have the UUID.
         validation: whether to load the validation layer. Any message from it is raised as an exception.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
 
@@ -183,7 +183,7 @@ class VulkanDevice:
         with self._step(Step.PIPELINE):
             executable = self._pipelines.create(kernel)
         try:
-            # Do not run a pipeline to which the layer objects: its behaviour is undefined.
+            # Do not run a pipeline that the layer objects to: its behaviour is undefined.
             self._raise_messages(step=Step.PIPELINE)
             outcomes = self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:

@@ -197,5 +197,5 @@ class Draws:
 
 
 def _extent(draw: Draw) -> dict[str, int]:
-    """Return the size of the viewport: the least size if nothing is rasterized."""
+    """Return the size of the viewport: the smallest possible size if nothing is rasterized."""
     return {"width": draw.width, "height": draw.height} if draw.stage == "fragment" else {"width": 1, "height": 1}

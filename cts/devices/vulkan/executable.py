@@ -19,7 +19,7 @@ class Executable:
     Attributes:
         bind_point: the VkPipelineBindPoint of its descriptor sets.
         stage: the VkShaderStageFlagBits of its stage.
-        wrote: the VkPipelineStageFlagBits for which the host waits.
+        wrote: the VkPipelineStageFlagBits of the stage whose writes the host waits for.
         begin, end: record the commands before and after all dispatches.
         dispatch: records one dispatch, after its descriptors and push constants.
         destroy: destroys the kernel. No dispatch of it may be pending.

@@ -17,7 +17,7 @@ ALIGNMENT = 256
 """Alignment of every buffer in bytes: the largest possible minStorageBufferOffsetAlignment, and more than any access needs."""
 
 GUARD = 256
-"""Least size of a guard zone, in bytes."""
+"""Minimum size of a guard zone, in bytes."""
 
 
 UNTOUCHED = Around()
@@ -29,7 +29,7 @@ class Layout:
 
     Attributes:
         slots: the buffers.
-        offsets: of the buffers in the dispatch's range, in bytes.
+        offsets: offsets of the buffers in the dispatch's range, in bytes.
         pitch: size of the range in bytes, a multiple of ALIGNMENT. The range begins and ends with a guard zone.
     """
 
@@ -59,7 +59,7 @@ def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
 
 
 def write_addresses(layout: Layout, image: np.ndarray, base: int) -> None:
-    """Write the addresses that buffers contain of other buffers into the result of ``fill``. ``base`` is the address of its first byte."""
+    """Write the addresses of buffers that other buffers contain into the result of ``fill``, whose first byte is at address ``base``."""
     offsets = {slot.name: offset for slot, offset in zip(layout.slots, layout.offsets, strict=True)}
     for slot, offset in zip(layout.slots, layout.offsets, strict=True):
         for at, name in slot.addresses:
@@ -72,10 +72,10 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
     """Return the outcome of each dispatch.
 
     Args:
-        layout: of the buffers.
+        layout: the layout of the buffers.
         before: the result of ``fill``.
         after: the contents of memory after the run, of the same shape. Outputs are views of it.
-        around: writes outside of all ranges, in a memory in which the ranges begin at MARGIN. Writes before them are reported for the
+        around: writes outside of all ranges, in a memory whose ranges begin at MARGIN. Writes before them are reported for the
             first dispatch, writes after them for the last.
     """
     changed = before != after
@@ -101,7 +101,7 @@ class Round:
     """The result of one run of some dispatches.
 
     Attributes:
-        number: from 1.
+        number: its number, from 1.
         after: the contents of memory after the run.
         around: writes outside of all ranges.
     """

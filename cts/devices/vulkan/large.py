@@ -43,8 +43,8 @@ def resident_ranges(windows: Windows, alignment: int, size: int) -> list[tuple[i
     """Return the ranges of a sparse buffer that need memory for its windows: (first byte, bytes) of each, ascending and disjoint.
 
     Args:
-        windows: of the buffer.
-        alignment: the unit in which memory is bound, in bytes.
+        windows: the buffer's windows.
+        alignment: the unit for binding memory, in bytes.
         size: the driver's size of the buffer in bytes, a multiple of the unit.
     """
     found: list[tuple[int, int]] = []

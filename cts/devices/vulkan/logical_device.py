@@ -1,4 +1,4 @@
-"""Creates a VkDevice with every feature enabled that kernels may need."""
+"""Creates a VkDevice and enables every feature that kernels may need."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Packed:
-    """An array of VkConvertCooperativeVectorMatrixInfoNV, and the sizes to which they point. Both live as long as this object."""
+    """An array of VkConvertCooperativeVectorMatrixInfoNV, and the sizes that they point to. Both live as long as this object."""
 
     infos: CData
     sizes: CData

@@ -82,7 +82,7 @@ class Arena:
             for index, type_ in enumerate(self._types):
                 if allowed >> index & 1 and type_.flags & wanted == wanted:
                     return index
-        raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, but must")
+        raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, although it must")
 
     def close(self) -> None:
         """Free buffer and memory. No dispatch may be pending."""

@@ -51,7 +51,7 @@ class OpaqueBuffer:
         inner: form of a matrix in the device's layout.
         outer: form of a matrix with row-major elements.
         size: bytes of a matrix in the device's layout.
-        pitch: bytes from one such matrix to the next.
+        pitch: bytes from one matrix in that layout to the next.
         outer_pitch: bytes from one row-major matrix to the next.
     """
 
@@ -124,7 +124,7 @@ class OpaqueBuffer:
 
 
 class OpaqueBuffers:
-    """The buffers of a kernel, some of which have matrices in the device's layout.
+    """The buffers of a kernel. Some of them have matrices in the device's layout.
 
     Args:
         kernel: the kernel.
@@ -172,7 +172,7 @@ class OpaqueBuffers:
         """Return the conversions before and after some dispatches.
 
         Args:
-            layout: of ``slots``.
+            layout: the layout of ``slots``.
             base: device address of the first dispatch's range.
             dispatches: how many.
         """
@@ -202,7 +202,7 @@ class OpaqueBuffers:
 
         Args:
             dispatch: the kernel's dispatch.
-            outcome: for the device's buffers.
+            outcome: the outcome for the device's buffers.
 
         Raises:
             DeviceFailure: a host command fails.

@@ -9,7 +9,7 @@ from cts.devices.device import DriverRefused
 from cts.devices.vulkan.api import INCOMPLETE, CData, check, load, made
 
 _MOST_BYTES = 1 << 28
-"""The most plausible bytes for a cache with one pipeline."""
+"""The largest plausible size of a cache with one pipeline, in bytes."""
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class Pipelines:
 
     Args:
         device: VkDevice.
-        description: of the device.
+        description: the device's description.
         instance: has the functions of extensions.
     """
 

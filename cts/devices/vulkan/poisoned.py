@@ -1,4 +1,4 @@
-"""Memory with poison around the buffers of cases, and far before and after them, and detection of writes to the poison.
+"""Keeps poison in memory around the buffers of cases, and far before and after them, and finds writes to it.
 
 This module is independent of Vulkan.
 """
@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 MARGIN = 1 << 20
-"""Bytes of poison before the buffers of all dispatches, and the least bytes after them."""
+"""Bytes of poison before the buffers of all dispatches, and the minimum after them."""
 
 TILE = 1 << 16
 """Period of the poison in bytes."""

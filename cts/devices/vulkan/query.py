@@ -54,7 +54,7 @@ class PhysicalDevice:
 
     Attributes:
         handle: VkPhysicalDevice.
-        index: in the loader's order.
+        index: its index in the loader's order.
         extensions: names of the supported extensions.
         version: the usable Vulkan version: the lower of the device's and the instance's.
         features: the feature structures, filled in.
@@ -132,7 +132,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
 
 
 def _largest_heap(handle: CData) -> int:
-    """Return the size in bytes of the largest heap that a memory type has."""
+    """Return the size in bytes of the largest heap that any memory type uses."""
     return max((type_.heap for type_ in memory_types(handle)), default=0)
 
 
@@ -177,7 +177,7 @@ def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> di
 
 
 def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
-    """Return the UUID, and the name and version of the driver, as well as the device's Vulkan version allows."""
+    """Return the UUID, and the driver's name and version, as far as the device's Vulkan version allows."""
     nodes = {structure.name: node for structure, node in properties.nodes.items()}
     identity, driver = (nodes.get(f"VkPhysicalDeviceVulkan{version}Properties") for version in (11, 12))
     uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()

@@ -1,4 +1,4 @@
-"""Writes the parts that the ``vulkan`` package lacks, ``supplement.json``, from Khronos' registry ``vk.xml``:
+"""Writes ``supplement.json``, the parts that the ``vulkan`` package lacks, from Khronos' registry ``vk.xml``:
 
     python -m cts.devices.vulkan.registry [vk.xml]
 
@@ -41,7 +41,7 @@ STRUCTURES = (
     "VkPhysicalDeviceShaderFloatControls2FeaturesKHR",
     "VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV",
 )
-"""Structures that are newer than the package or missing in it. To extend it, add a name here and run this module."""
+"""Structures that are newer than the package or missing from it. To extend it, add a name here and run this module."""
 
 COMMANDS: Mapping[str, str] = {
     "ConvertMatrix": "vkConvertCooperativeVectorMatrixNV",
@@ -59,7 +59,7 @@ CONSTANTS = (
     "VK_COMPONENT_TYPE_SINT8_PACKED_NV",
     "VK_COMPONENT_TYPE_UINT8_PACKED_NV",
 )
-"""Constants that the package lacks, or for which it has None."""
+"""Constants that the package lacks, or whose value in it is None."""
 
 _BASE = {"int32_t", "int64_t", "size_t", "uint32_t", "uint64_t", "void"}
 _FIRST_OF_EXTENSIONS = 1_000_000_000
@@ -126,7 +126,7 @@ class Registry:
         return -number if element.get("dir") == "-" else number
 
     def structure(self, name: str) -> tuple[list[str], int | None]:
-        """Return the C declarations of a structure or union, those of its contents first, and its VkStructureType, if any."""
+        """Return the C declarations of a structure or union, after the declarations of its contents, and its VkStructureType, if any."""
         element = self._type(name)
         while alias := element.get("alias"):
             element = self._type(alias)

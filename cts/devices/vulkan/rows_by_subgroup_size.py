@@ -18,13 +18,13 @@ Ask = Callable[[PropertyCall], PropertyAnswer]
 
 
 def rows_by_subgroup_size(ask: Ask, description: DeviceDescription) -> tuple[MatrixRow, ...]:
-    """Return the rows at subgroup scope that the command lists for each subgroup size and the description does not have.
+    """Return the rows at subgroup scope that the command lists for each subgroup size but the description lacks.
 
     Query each size that a pipeline may require, and 0. Query nothing if the suite does not enable the feature on the device.
 
     Args:
         ask: calls a property command.
-        description: of the device, with the rows of the other commands.
+        description: the device's description, with the rows of the other commands.
 
     Raises:
         DeviceFailure: a call fails, or returns an impossible answer.

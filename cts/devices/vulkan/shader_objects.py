@@ -15,7 +15,7 @@ from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_F
 from generators.kernel import Dispatch
 
 _MOST_BYTES = 1 << 28
-"""The most plausible bytes for the binary code of a shader."""
+"""The largest plausible size of the binary code of a shader, in bytes."""
 
 _ALIGNMENT = 16
 """Alignment of binary code in bytes (VUID 08492 of VkShaderCreateInfoEXT)."""

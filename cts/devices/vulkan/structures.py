@@ -123,7 +123,7 @@ class Chain:
         return [name for name, _ in ffi.typeof(structure.name).fields if name not in ("sType", "pNext")]
 
     def read(self) -> dict[str, int]:
-        """Return every scalar member by name. If several structures have a name, return the bitwise or of their values."""
+        """Return every scalar member by name. If several structures have a member of the same name, combine their values by bitwise or."""
         values: dict[str, int] = {}
         for structure, node in self.nodes.items():
             for name in self.fields(structure):

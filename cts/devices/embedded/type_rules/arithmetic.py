@@ -45,7 +45,7 @@ def _conversion(from_: frozenset[TypeKind], to: frozenset[TypeKind]) -> Rule:
             fits = kind_of(element_of(type_)) in to and kind_of(element_of(operand)) in from_ and shape_of(type_) == shape_of(operand)
             # For a matrix and another type, the handler checks the extension's rule.
             fits = fits or isinstance(type_, MatrixType)
-        need(fits, f"a {type_text(operand)} becomes a {type_text(type_)}")
+        need(fits, f"a {type_text(operand)} cannot become a {type_text(type_)}")
 
     return rule
 
@@ -66,17 +66,20 @@ def _bitcast(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
         return
-    need(_bits(to) > 0 and _bits(to) == _bits(from_), f"a {type_text(from_)} becomes a {type_text(to)}, which has another number of bits")
+    need(
+        _bits(to) > 0 and _bits(to) == _bits(from_),
+        f"a {type_text(from_)} cannot become a {type_text(to)}, which has another number of bits",
+    )
 
 
 def _bitcast_extract(translation: Translation, words: Words) -> None:
     to, base, offset = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
     narrow = element_of(to)
     if not isinstance(narrow, Number) or narrow.component.name not in MICROSCALING_TYPES or narrow.bits % 8 == 0:
-        raise Violation("VUID-StandaloneSpirv-Result-12468", f"OpBitcastExtractEXT gives a {type_text(to)}")
+        raise Violation("VUID-StandaloneSpirv-Result-12468", f"OpBitcastExtractEXT cannot give a {type_text(to)}")
     if kind_of(element_of(base)) is not TypeKind.INT:
-        raise Violation("VUID-StandaloneSpirv-Base-12469", f"the base of OpBitcastExtractEXT is a {type_text(base)}")
-    need(shape_of(base) == shape_of(to), f"a {type_text(to)} is taken from a {type_text(base)}")
+        raise Violation("VUID-StandaloneSpirv-Base-12469", f"the base of OpBitcastExtractEXT cannot be a {type_text(base)}")
+    need(shape_of(base) == shape_of(to), f"a {type_text(to)} cannot be taken from a {type_text(base)}")
     need(kind_of(offset) is TypeKind.INT, "the offset is not an integer")
 
 
@@ -84,26 +87,26 @@ def _float_to_float(translation: Translation, words: Words) -> None:
     _conversion(FLOAT, FLOAT)(translation, words)
     to = element_of(translation.types[words[0]])
     if isinstance(to, Number) and to.component.name in MICROSCALING_TYPES:
-        raise Violation("VUID-StandaloneSpirv-OpFConvert-12466", f"OpFConvert gives a {type_text(to)}")
+        raise Violation("VUID-StandaloneSpirv-OpFConvert-12466", f"OpFConvert cannot give a {type_text(to)}")
 
 
 def _to_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
-    need(is_physical(to) and kind_of(from_) is TypeKind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
+    need(is_physical(to) and kind_of(from_) is TypeKind.INT, f"a {type_text(from_)} cannot become a {type_text(to)}")
     if _bits(from_) != 64:
         raise Unsupported(f"an address of {_bits(from_)} bits")
 
 
 def _from_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
-    need(is_physical(from_) and kind_of(to) is TypeKind.INT, f"a {type_text(from_)} becomes a {type_text(to)}")
+    need(is_physical(from_) and kind_of(to) is TypeKind.INT, f"a {type_text(from_)} cannot become a {type_text(to)}")
     if _bits(to) != 64:
         raise Unsupported(f"an address of {_bits(to)} bits")
 
 
 def _any_all(translation: Translation, words: Words) -> None:
     operand = translation.type_of[words[2]]
-    need(isinstance(operand, Vector) and isinstance(operand.element, Bool), f"the operand is a {type_text(operand)}")
+    need(isinstance(operand, Vector) and isinstance(operand.element, Bool), f"the operand cannot be a {type_text(operand)}")
     need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
 
 
@@ -119,26 +122,26 @@ def _select(translation: Translation, words: Words) -> None:
 def _vector_times_scalar(translation: Translation, words: Words) -> None:
     type_, vector, scalar = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
     fits = isinstance(type_, Vector) and vector == type_ and scalar == type_.element and kind_of(scalar) is TypeKind.FLOAT
-    need(fits, f"a {type_text(vector)} times a {type_text(scalar)} is a {type_text(type_)}")
+    need(fits, f"a {type_text(vector)} times a {type_text(scalar)} cannot be a {type_text(type_)}")
 
 
 def _matrix_times_scalar(translation: Translation, words: Words) -> None:
     type_, matrix, scalar = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
     if isinstance(matrix, MatrixType):
         fits = type_ == matrix and isinstance(scalar, Number) and alike(scalar, matrix.number)
-        need(fits, f"a {type_text(matrix)} times a {type_text(scalar)} is a {type_text(type_)}")
+        need(fits, f"a {type_text(matrix)} times a {type_text(scalar)} cannot be a {type_text(type_)}")
 
 
 def _dot(translation: Translation, words: Words) -> None:
     type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
     fits = isinstance(a, Vector) and a == b and a.element == type_ and kind_of(type_) is TypeKind.FLOAT
-    need(fits, f"{type_text(a)} and {type_text(b)} have a dot product of {type_text(type_)}")
+    need(fits, f"{type_text(a)} and {type_text(b)} cannot have a dot product of {type_text(type_)}")
 
 
 def _two_results(translation: Translation, words: Words) -> None:
     type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
     fits = isinstance(type_, Struct) and type_.members == (a, a) and a == b and kind_of(element_of(a)) is TypeKind.INT
-    need(fits, f"{type_text(a)} and {type_text(b)} give a {type_text(type_)}")
+    need(fits, f"{type_text(a)} and {type_text(b)} cannot give a {type_text(type_)}")
     if isinstance(a, MatrixType):
         raise Malformed("the operands are cooperative matrices")
 
@@ -150,7 +153,7 @@ def _bit_field(values: int) -> Rule:
         fits = kind_of(element_of(type_)) is TypeKind.INT and not isinstance(type_, MatrixType)
         need(
             fits and all(translation.type_of[id_] == type_ for id_ in bases),
-            f"the base is not of the type of the result, a {type_text(type_)}",
+            f"the base does not have the result's type, {type_text(type_)}",
         )
         need(all(kind_of(translation.type_of[id_]) is TypeKind.INT for id_ in numbers), "offset and count are not integers")
 

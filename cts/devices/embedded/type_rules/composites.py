@@ -40,7 +40,7 @@ def _construct(translation: Translation, words: Words) -> None:
             fits = tuple(operands) == type_.members
         case _:
             fits = False
-    need(fits, f"a {type_text(type_)} is made of {len(operands)} parts that it does not have")
+    need(fits, f"a {type_text(type_)} cannot be made of the given parts ({len(operands)})")
 
 
 def _replicate(translation: Translation, words: Words) -> None:
@@ -54,7 +54,7 @@ def _replicate(translation: Translation, words: Words) -> None:
             fits = bool(type_.members) and all(member == operand for member in type_.members)
         case _:
             fits = False
-    need(fits, f"a {type_text(type_)} is made of copies of a {type_text(operand)}")
+    need(fits, f"a {type_text(type_)} cannot be made of copies of a {type_text(operand)}")
 
 
 def _extract(translation: Translation, words: Words) -> None:
@@ -67,17 +67,17 @@ def _extract(translation: Translation, words: Words) -> None:
 
 def _insert(translation: Translation, words: Words) -> None:
     type_, part = translation.types[words[0]], translation.type_of[words[2]]
-    need(translation.type_of[words[3]] == type_, "the composite is not of the type of the result")
+    need(translation.type_of[words[3]] == type_, "the composite does not have the result's type")
     found = type_
     for index in words[4:]:
         found = constituent_type(found, index)
-    need(found == part, f"a {type_text(part)} is put where a {type_text(found)} is")
+    need(found == part, f"a {type_text(part)} cannot be inserted where a {type_text(found)} belongs")
 
 
 def _shuffle(translation: Translation, words: Words) -> None:
     type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:4])
     vectors = isinstance(type_, Vector) and isinstance(a, Vector) and isinstance(b, Vector) and a.element == b.element == type_.element
-    need(vectors, f"{type_text(a)} and {type_text(b)} are shuffled to a {type_text(type_)}")
+    need(vectors, f"{type_text(a)} and {type_text(b)} cannot be shuffled to a {type_text(type_)}")
     assert isinstance(type_, Vector)
     assert isinstance(a, Vector)
     assert isinstance(b, Vector)
@@ -95,21 +95,23 @@ def _dynamic(vector: int, index: int, part: int) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         type_ = translation.type_of[words[vector]]
         component = translation.type_of[words[part]] if part else translation.types[words[0]]
-        need(isinstance(type_, Vector) and type_.element == component, f"a {type_text(component)} is a component of a {type_text(type_)}")
+        need(
+            isinstance(type_, Vector) and type_.element == component, f"a {type_text(component)} is not a component of a {type_text(type_)}"
+        )
         need(kind_of(translation.type_of[words[index]]) is TypeKind.INT, "the index is not an integer")
-        need(not part or type_ == translation.types[words[0]], "the result is not of the type of the vector")
+        need(not part or type_ == translation.types[words[0]], "the result does not have the vector's type")
 
     return rule
 
 
 def _copy(translation: Translation, words: Words) -> None:
     type_, operand = translation.types[words[0]], translation.type_of[words[2]]
-    need(type_ == operand, f"a {type_text(operand)} is copied to a {type_text(type_)}")
+    need(type_ == operand, f"a {type_text(operand)} cannot be copied to a {type_text(type_)}")
 
 
 def _copy_logical(translation: Translation, words: Words) -> None:
     type_, operand = translation.types[words[0]], translation.type_of[words[2]]
-    need(_logically_alike(type_, operand), f"a {type_text(operand)} is copied to a {type_text(type_)}")
+    need(_logically_alike(type_, operand), f"a {type_text(operand)} cannot be copied to a {type_text(type_)}")
 
 
 def _logically_alike(one: Type, other: Type) -> bool:

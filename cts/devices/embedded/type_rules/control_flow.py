@@ -17,14 +17,14 @@ def _call(translation: Translation, words: Words) -> None:
     arguments = tuple(translation.type_of[id_] for id_ in words[3:])
     need(
         arguments == type_.parameters,
-        f"{len(arguments)} arguments are not of the types of the function's {len(type_.parameters)} parameters",
+        f"{len(arguments)} arguments do not have the types of the function's {len(type_.parameters)} parameters",
     )
     need(translation.types[words[0]] == type_.result, "the result does not have the function's return type")
 
 
 def _phi(translation: Translation, words: Words) -> None:
     type_ = translation.types[words[0]]
-    need(all(translation.type_of[id_] == type_ for id_ in words[2::2]), f"a value is not of the type of the result, a {type_text(type_)}")
+    need(all(translation.type_of[id_] == type_ for id_ in words[2::2]), f"a value does not have the result's type, {type_text(type_)}")
     need(not isinstance(type_, Void), "void has no value")
 
 

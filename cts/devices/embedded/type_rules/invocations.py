@@ -55,13 +55,13 @@ def _ballot(translation: Translation, words: Words) -> None:
     _scope(translation, words)
     type_ = translation.types[words[0]]
     fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
-    need(fits, f"the result is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
+    need(fits, f"the result is a {type_text(type_)}, not a vector of four unsigned 32-bit integers")
     need(isinstance(translation.type_of[words[3]], Bool), "the predicate is not a boolean")
 
 
 def _is_ballot(type_: Type) -> None:
     fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
-    need(fits, f"the ballot is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
+    need(fits, f"the ballot is a {type_text(type_)}, not a vector of four unsigned 32-bit integers")
 
 
 def _partition(translation: Translation, words: Words) -> None:
@@ -86,14 +86,14 @@ def _of_ballot(translation: Translation, words: Words) -> None:
     _scope(translation, words)
     _is_ballot(translation.type_of[words[-1]])
     result = translation.types[words[0]]
-    need(isinstance(result, Number) and result.component.name == "u32", f"the result is a {type_text(result)}, and not a u32")
+    need(isinstance(result, Number) and result.component.name == "u32", f"the result is a {type_text(result)}, not a u32")
 
 
 def _group_arithmetic(kinds: frozenset[TypeKind]) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         _scope(translation, words)
         type_, operand = translation.types[words[0]], translation.type_of[words[4]]
-        need(type_ == operand and kind_of(element_of(operand)) in kinds, f"a {type_text(operand)} combines to a {type_text(type_)}")
+        need(type_ == operand and kind_of(element_of(operand)) in kinds, f"a {type_text(operand)} cannot combine to a {type_text(type_)}")
         if len(words) > 5 and words[3] == GroupOperation.ClusteredReduce:
             _cluster(translation, words[5])
         elif len(words) > 5:

@@ -101,7 +101,7 @@ def _copy_memory(translation: Translation, words: Words) -> None:
     typed = [id_ for id_ in words[:2] if not translation.is_untyped(id_)]
     need(bool(typed), "both pointers are untyped")
     to, from_ = _pointee(translation, typed[0]), _pointee(translation, typed[-1])
-    need(to == from_, f"a {type_text(from_)} is copied to where a {type_text(to)} is")
+    need(to == from_, f"a {type_text(from_)} cannot be copied to where a {type_text(to)} is")
     for id_ in words[:2]:
         _movable(_pointer(translation, id_).storage, to)
 
@@ -142,7 +142,7 @@ def _access_chain(elements: int, untyped: bool = False) -> Rule:
         fits = isinstance(result, PointerType) and result.storage == base.storage and result.is_untyped is untyped
         if not isinstance(result, PointerType) or not fits or (not untyped and translation.target(result) != type_):
             to = "an untyped pointer" if untyped else f"a pointer to a {type_text(type_)}"
-            raise Malformed(f"the result is a {type_text(result)}, and not {to} in {base.storage.name} storage")
+            raise Malformed(f"the result is a {type_text(result)}, not {to} in {base.storage.name} storage")
 
     return rule
 
@@ -156,7 +156,7 @@ def _check_base_type(translation: Translation, base_type: int, base: int) -> Non
         raise Violation("UP-CHN-01", f"the Base Type, a {type_text(type_)}, has no explicit layout")
     is_array = base in translation.descriptor_arrays
     if is_array and translation.contents_of(base) != base_type:
-        raise Violation("UP-CHN-02", "the Base Type of a chain from an array of blocks is another type")
+        raise Violation("UP-CHN-02", "the Base Type of a chain from an array of blocks is not the type of that array")
 
 
 def _array_length(translation: Translation, words: Words) -> None:
@@ -180,22 +180,22 @@ def _check_length(type_: Type, member: int, result: Type) -> None:
 def _variable(translation: Translation, words: Words) -> None:
     pointer = translation.types[words[0]]
     if not isinstance(pointer, PointerType) or pointer.storage != words[2]:
-        raise Malformed(f"the variable is a {type_text(pointer)}, and not a pointer to storage class {words[2]}")
+        raise Malformed(f"the variable is a {type_text(pointer)}, not a pointer to storage class {words[2]}")
     if len(words) > 3:
         initializer, contents = translation.type_of[words[3]], translation.target(pointer)
-        need(initializer == contents, f"a {type_text(contents)} begins as a {type_text(initializer)}")
+        need(initializer == contents, f"a {type_text(contents)} cannot be initialized with a {type_text(initializer)}")
     _movable(pointer.storage, Bool() if pointer.storage in SHARED_STORAGE else translation.target(pointer))
 
 
 def _untyped_variable(translation: Translation, words: Words) -> None:
     pointer = translation.types[words[0]]
     if not isinstance(pointer, PointerType) or not pointer.is_untyped or pointer.storage != words[2]:
-        raise Malformed(f"the variable is a {type_text(pointer)}, and not an untyped pointer to storage class {words[2]}")
+        raise Malformed(f"the variable is a {type_text(pointer)}, not an untyped pointer to storage class {words[2]}")
     if len(words) < 4:
         raise Violation("VUID-StandaloneSpirv-OpUntypedVariableKHR-11167", "an untyped variable without a Data Type")
     if len(words) > 4:
         initializer, contents = translation.type_of[words[4]], translation.types[words[3]]
-        need(initializer == contents, f"a {type_text(contents)} begins as a {type_text(initializer)}")
+        need(initializer == contents, f"a {type_text(contents)} cannot be initialized with a {type_text(initializer)}")
 
 
 def _atomic(kinds: frozenset[TypeKind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
@@ -209,8 +209,8 @@ def _atomic(kinds: frozenset[TypeKind], operands: Sequence[int], numbers: Sequen
         of_value = translation.types[words[0]] if pointer else translation.type_of[words[operands[0]]]
         pointee = of_value if is_untyped else _pointee(translation, words[pointer])
         need(kind_of(pointee) in kinds, f"an atomic access of a {type_text(pointee)}")
-        need(not pointer or translation.types[words[0]] == pointee, "the result is not of the pointee's type")
-        need(all(translation.type_of[words[o]] == pointee for o in operands), "an operand is not of the pointee's type")
+        need(not pointer or translation.types[words[0]] == pointee, "the result does not have the pointee's type")
+        need(all(translation.type_of[words[o]] == pointee for o in operands), "an operand does not have the pointee's type")
         for place in numbers:
             constant_integer(translation, words[place], "scope or semantics")
 

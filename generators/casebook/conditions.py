@@ -81,7 +81,7 @@ def compile_constraints(
 
 
 def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
-    """Return a constraint for each parameter that may not apply: a case to which the parameter does not apply has its default."""
+    """Return a constraint for each parameter that does not apply to every case: a case to which it does not apply has its default."""
 
     def constraint(one: Declaration, applies: Callable[[Any], bool]) -> ConstraintText:
         default = one.default_value

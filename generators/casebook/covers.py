@@ -165,7 +165,7 @@ def _cover(item: Element, ids: Collection[str], kind: _Kind, reader: ConditionRe
     fields = item.fields(("id",), ("when", "predicate"))
     id_ = _id(fields["id"], ids, kind)
     if len(fields) == 1:
-        raise item.error(f"key 'when' is missing, or 'predicate'; '{id_}' alone holds for every case")
+        raise item.error(f"key 'when' or 'predicate' is missing; if the entry holds for every case, write only '{id_}'")
     alternatives: list[tuple[ConstraintText, ...]] = [()]
     if "when" in fields:
         when = fields["when"]

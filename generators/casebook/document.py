@@ -23,14 +23,14 @@ else:
 
 
 _DEPTH = 100
-"""Maximum nesting depth. No document needs more, and libyaml's loader, which recurses in C, crashes the process at some tens of thousands
+"""Maximum nesting depth. No document needs more, and libyaml's loader, which recurses in C, crashes the process at a few tens of thousands
 of levels."""
 
 _SHOWN = 40
 """Number of characters of a wrong value that a message quotes."""
 
 _MOST_BYTES = 4 << 20
-"""Maximum size of a file. The longest document of the suite has 40 thousand."""
+"""Maximum size of a file. The longest document of the suite has 40 thousand bytes."""
 
 _MOST_NODES = 200_000
 """Maximum number of values in a document, counted once for each place where an alias puts them. One page of nested aliases can expand to
@@ -221,13 +221,13 @@ def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
     """
     if id(node) in counts:
         if not counts[id(node)]:
-            raise CasebookError(f"{path}:{_line(node)}: a value contains itself, by an alias")
+            raise CasebookError(f"{path}:{_line(node)}: a value contains itself through an alias")
         return counts[id(node)]
     counts[id(node)] = 0
     children = itertools.chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
     total = 1 + (0 if isinstance(node, yaml.ScalarNode) else sum(_count(child, path, counts) for child in children))
     if total > _MOST_NODES:
-        raise CasebookError(f"{path}:{_line(node)}: with its aliases, this stands for more than {_MOST_NODES:,} values")
+        raise CasebookError(f"{path}:{_line(node)}: with its aliases, this expands to more than {_MOST_NODES:,} values")
     counts[id(node)] = total
     return total
 

@@ -29,7 +29,7 @@ class Product:
     Attributes:
         name, why: for the reader.
         choices: for each parameter of the family the numbers of its labels, ascending.
-        whole: numbers of the parameters whose labels the product takes all, whatever they are.
+        whole: numbers of the parameters for which the product takes every label, whatever the labels are.
         smoke, nightly: strength of the covering arrays of these tiers.
         place: file and line, for messages.
     """
@@ -142,7 +142,11 @@ def _product(
     for name, item in entries.items():
         if name not in names:
             subcase = any(parameter.name == name for parameter in subcase_parameters)
-            hint = "parameters of subcases are always whole" if subcase else f"expected one of {', '.join(sorted(names))}"
+            hint = (
+                "a product always takes every label of the parameters of subcases"
+                if subcase
+                else f"expected one of {', '.join(sorted(names))}"
+            )
             raise item.error(f"cases have no parameter '{name}'; {hint}")
     choices: list[tuple[int, ...]] = []
     whole = set()

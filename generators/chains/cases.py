@@ -35,7 +35,7 @@ class ChainParameters(Scoped):
     row: PropertyRow = parameter("the property row", decode=parse_row)
     workgroups: int = parameter("workgroups of the dispatch", default=1)
     source: DecidingSource = parameter("where n comes from", default="push_constant")
-    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=layouts_of(4))
+    layouts: tuple[Layout, ...] = parameter("the layouts of A, B, C and Result", default="rrrr", decode=layouts_of(4))
 
     @property
     def n_decides(self) -> bool:

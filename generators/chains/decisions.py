@@ -59,7 +59,7 @@ class Decisions:
     def matrices(
         self, then: Callable[[], Sequence[Matrix]], otherwise: Callable[[], Sequence[Matrix]], condition: Condition | None = None
     ) -> list[Matrix]:
-        """Branch as ``choose`` does, for matrices alone."""
+        """Branch as ``choose`` does, for matrices only."""
         return [value for value in self.choose(then, otherwise, condition) if is_matrix(value)]
 
     def repeat(

@@ -140,7 +140,7 @@ def _vector(writer: CallbackWriter, order: int) -> Callback:
 
 
 def _small(writer: CallbackWriter, i: int) -> float:
-    """Return a number that 8-bit floats have, or an integer of the whole width."""
+    """Return a number that 8-bit floats can represent, or an integer of the whole width."""
     return (-1.25, 3.5, -0.75, 5.0)[i] if writer.component.is_float else writer.number(i)
 
 
@@ -298,9 +298,9 @@ class CallbackDesign:
 
     Attributes:
         make: writes it; the number chooses the order or the count of its operands.
-        orders: how many such numbers there are, from 0 up.
+        orders: how many such numbers there are, counted from 0.
         takes_scalars: whether its operands include scalars, which have a source.
-        takes_matrices: whether matrices are.
+        takes_matrices: whether its operands include matrices.
         reads_memory: whether it reads a table.
     """
 

@@ -50,7 +50,7 @@ class Parameters(Scoped):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices of arrays have", default="c")
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rr", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
     holder: Literal["array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested"] = parameter(
         "the type of the variables", default="array"
     )

@@ -24,7 +24,8 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import Layout
 
 _GROWTH = 3
-"""How many times larger an operation may make a float operand: a scalar and a factor are at most this, a sum is at most twice."""
+"""How many times larger an operation may make a float operand: scalars and factors are at most this large, and a sum is at most twice as
+large."""
 
 _SCALARS = (-3, 3, -2)
 _SCALAR, _DEFAULT = -3, 2

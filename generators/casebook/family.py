@@ -142,11 +142,7 @@ def _product(
     for name, item in entries.items():
         if name not in names:
             subcase = any(parameter.name == name for parameter in subcase_parameters)
-            hint = (
-                "a product always takes every label of the parameters of subcases"
-                if subcase
-                else f"expected one of {', '.join(sorted(names))}"
-            )
+            hint = "products take every label of a subcase parameter" if subcase else f"expected one of {', '.join(sorted(names))}"
             raise item.error(f"cases have no parameter '{name}'; {hint}")
     choices: list[tuple[int, ...]] = []
     whole = set()

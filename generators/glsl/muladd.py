@@ -40,7 +40,7 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     if operands & ~saturating != derived:
         raise NotExpressible(
             Lack.SIGNED_FLAGS,
-            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), and not 0x{int(operands & ~saturating):x}",
+            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), not 0x{int(operands & ~saturating):x}",
         )
     arguments = [shader.text(operation.a), shader.text(operation.b), shader.text(operation.c)]
     if saturating:

@@ -11,7 +11,7 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Use
 
 LARGEST = 31
-"""Largest magnitude of whole numbers a few of which add up exactly in the bits that a multiply-add must keep."""
+"""Largest magnitude of whole numbers for which a few add up exactly in the bits that a multiply-add must keep."""
 
 _LARGEST_ADDEND = 100_000
 """Largest magnitude of whole numbers that are added to sums of integers."""
@@ -37,7 +37,7 @@ def other_type(type_: MatrixType) -> MatrixType:
 
 
 def selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at a few places of each line. Each element of the other factor is
+    """Draw a matrix of ``other_type``, uint8, for each instance: 1 or -1 at a few places of each line. Each element of the other factor is
     taken once for each line of the result."""
     inner, free = (type_.shape[0], type_.shape[1]) if type_.use is Use.B else (type_.shape[1], type_.shape[0])
     lines = np.zeros((instances, inner, free))

@@ -101,7 +101,7 @@ def other_pointee(decoder: Decoder, pointees: Pointees, before: int) -> BlockTyp
             return BlockType(f"{block.name}Joined", (BlockMember(member.component, 0, length),), block.alignment)
         return replace(block, name=f"{block.name}Again")
     if decoder.decoding != "planes":
-        raise GeneratorError(Rule.PLANES, "the blocks of the vector function are elsewhere where they are planes")
+        raise GeneratorError(Rule.PLANES, "the vector function has separate blocks only if its blocks consist of planes")
     moved = tuple(replace(member, offset=member.offset + before) for member in block.members)
     return BlockType(f"{block.name}Apart", moved, block.alignment)
 

@@ -40,7 +40,7 @@ def parse_types(text: str) -> VectorTypes:
     """
     parts = text.split(".")
     if len(parts) != 5 or not {parts[0], parts[4]} <= set(COMPONENT_TYPES) or not set(parts[1:4]) <= set(INTERPRETATIONS):
-        raise NotARow("expected five types, such as f16.f16.f16.f16.f16: of input, its interpretation, matrix, bias and result")
+        raise NotARow("expected five types, such as f16.f16.f16.f16.f16: the types of input, its interpretation, matrix, bias and result")
     read, matrix, bias = (INTERPRETATIONS[name] for name in parts[1:4])
     return VectorTypes(COMPONENT_TYPES[parts[0]], read, matrix, bias, COMPONENT_TYPES[parts[4]])
 

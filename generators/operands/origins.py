@@ -129,7 +129,7 @@ def construct(
         return builder.null(name, type_)
     scalar = _scalar(builder, name, filling, origin.source) if shared is None else shared
     if origin.is_constant:
-        assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
+        assert isinstance(scalar, Operand), f"{name}: a constant matrix needs a constant scalar"
         return builder.constant(name, type_, scalar, origin.replicates, origin.specializes)
     return builder.splat(name, type_, scalar, origin.replicates)
 
@@ -139,7 +139,7 @@ def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: 
     if origin.is_null:
         return MatrixNull(Value(name, type_))
     scalar = _scalar(builder, name, filling, origin.source)
-    assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
+    assert isinstance(scalar, Operand), f"{name}: a constant matrix needs a constant scalar"
     return MatrixConstant(Value(name, type_), scalar, origin.replicates, origin.specializes)
 
 

@@ -105,7 +105,7 @@ def parameter(
         labels: label -> value.
         decode: label -> value; raises CtsError, ValueError or KeyError for a label that it does not accept.
     """
-    assert applies is None or default is not MISSING, "a parameter that need not apply has a default"
+    assert applies is None or default is not MISSING, "a parameter that does not apply to every case has a default"
     if default is MISSING:
         return dataclasses.field(metadata={_KEY: (means, None, applies, labels, decode)})
     value = labels[default] if labels is not None else decode(default) if decode is not None else default

@@ -168,13 +168,13 @@ class ProgramBuilder:
         return self.arithmetic(f"{name}_whole", "add", before, x)
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
-        """``left`` (operator) ``right``."""
+        """Compute ``left`` (operator) ``right``."""
         result = Value(name, left.type)
         self._operations.append(ScalarArithmetic(result, operator, left, right))
         return result
 
     def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
-        """``first`` + ``index`` * ``pitch``."""
+        """Compute ``first`` + ``index`` * ``pitch``."""
         scaled = self.arithmetic(f"{name}_scaled", "multiply", index, self.literal(pitch))
         return self.arithmetic(name, "add", scaled, first)
 
@@ -219,7 +219,7 @@ class ProgramBuilder:
         return result
 
     def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
-        """Element ``index`` of ``array``."""
+        """Read element ``index`` of ``array``."""
         pointee = array.pointee
         type_ = pointee.component if pointee.lanes == 1 else VectorType(pointee.component, pointee.lanes)
         result: Value[ComponentType | VectorType] = Value(name, type_)
@@ -227,7 +227,7 @@ class ProgramBuilder:
         return result
 
     def read_scalar(self, name: str, array: Array, index: ScalarValue) -> Scalar:
-        """Element ``index`` of ``array``, whose pointee is a scalar."""
+        """Read element ``index`` of ``array``, whose pointee is a scalar."""
         result = Value(name, array.pointee.component)
         self._operations.append(ArrayLoad(result, array, index))
         return result
@@ -256,25 +256,25 @@ class ProgramBuilder:
         return result
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
-        """``matrix`` converted to ``component``."""
+        """Convert ``matrix`` to ``component``."""
         result = Value(name, replace(matrix.type, component=component))
         self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
         return result
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
-        """-``operand``, element by element."""
+        """Compute -``operand``, element by element."""
         result = Value(name, operand.type)
         self._operations.append(MatrixNegate(result, operand))
         return result
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
-        """``left`` (operator) ``right``, element by element."""
+        """Compute ``left`` (operator) ``right``, element by element."""
         result = Value(name, left.type)
         self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
         return result
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
-        """``matrix`` * ``scalar``."""
+        """Compute ``matrix`` * ``scalar``."""
         result = Value(name, matrix.type)
         self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
         return result
@@ -300,13 +300,13 @@ class ProgramBuilder:
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """Load the matrix in ``variable`` that ``path`` leads to."""
         result = self.get(name, variable, *path)
-        assert is_matrix(result), f"{name}: the path leads to no matrix"
+        assert is_matrix(result), f"{name}: the path does not lead to a matrix"
         return result
 
     def get_scalar(self, name: str, variable: Variable, *path: int | ScalarValue) -> Scalar:
         """Load the scalar in ``variable`` that ``path`` leads to."""
         result = self.get(name, variable, *path)
-        assert is_scalar(result), f"{name}: the path leads to no scalar"
+        assert is_scalar(result), f"{name}: the path does not lead to a scalar"
         return result
 
     def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:

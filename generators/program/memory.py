@@ -114,7 +114,7 @@ class Array:
             is another Base Type for untyped pointers to the same variable. An alias is not among the arrays of a program.
         inner: the inner arrays that contain a buffer's elements; None for a plain array.
         descriptors: name of the array of descriptors to which the array's buffer belongs; empty if it has its own binding.
-        opaque: matrices that the array holds in a layout of the device's; None for bytes with a defined meaning.
+        opaque: matrices that the array holds in a layout that the device decides; None for bytes with a defined meaning.
         windows: the bytes of a large buffer that are held; None for all. Contents before and after a dispatch are only these bytes, and a
             program accesses no others.
     """

@@ -140,7 +140,7 @@ ERRORS = [
         "columns: [8, 3]",
         "pattern: all",
         32,
-        r"products\[1\]\.parameters\.pattern: cases have no parameter 'pattern'; parameters of subcases are always whole",
+        r"products\[1\]\.parameters\.pattern: cases have no parameter 'pattern'; products take every label of a subcase parameter",
     ),
     ("columns: [8, 3]", "rows: all", 32, r"products\[1\]\.parameters\.rows: cases have no parameter 'rows'; expected one of bytes"),
     ("smoke: 1", "smoke: 4", 28, r"products\[0\]\.smoke: expected an integer from 0 to 3, found '4'"),

@@ -62,7 +62,7 @@ class Parameters(Scoped):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     data: Literal["exact", "envelope", "wrap", "saturate"] = parameter(
-        "whether the data make sums exact or inexact, or make them wrap or saturate"
+        "whether sums are exact, are rounded and judged by the envelope, wrap, or saturate"
     )
     form: Form = parameter("how multiply-adds follow each other", default="single")
     trips: int = parameter("iterations of the loop", default=3, applies=_loops)

@@ -93,7 +93,9 @@ class Parameters(Scoped, OfEitherExtension):
         "where the trip count comes from, if there is a loop", default="none"
     )
     trips: int = parameter("iterations of the loop", default=1, applies=lambda parameters: parameters.trip_source != "none")
-    layouts: tuple[Layout, ...] = parameter("of Q and V, of K and the stored S, and of C, Z and O", default="rcr", decode=layouts_of(3))
+    layouts: tuple[Layout, ...] = parameter(
+        "the layouts of Q and V, of K and the stored S, and of C, Z and O", default="rcr", decode=layouts_of(3)
+    )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 
 

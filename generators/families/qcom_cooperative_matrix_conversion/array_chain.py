@@ -76,7 +76,7 @@ class Parameters:
 class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
-    run: int = parameter("number of the run, each with other numbers")
+    run: int = parameter("number of the run; each run has different numbers")
 
 
 def _goes_on(parameters: Parameters) -> bool:

@@ -167,8 +167,8 @@ class _LargeWriter:
         return builder.build()
 
     def number(self, name: str, value: int) -> ScalarValue:
-        """Return an operand from the case's source. It has 64 bits if it does not fit in a signed 32-bit integer, the type as which indices
-        count."""
+        """Return an operand from the case's source. It has 64 bits if it does not fit in a signed 32-bit integer, the type in which indices
+        are counted."""
         component = U32 if value < _SIGNED_LIMIT else _U64
         self.operands[name] = value
         return self.builder.operand(name, component, self.parameters.source, value)

@@ -39,7 +39,7 @@ from generators.types import ClampMode, StorageClass
 
 _CLAMP_VALUE = 0x5A3B6C4D
 _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "derived_dimension": "dimension", "derived_stride": "stride"})
-"""The setting that makes another view from the view, by the label for the place of views."""
+"""The setting that makes another view from the view, by the label of the parameter for the place of views."""
 
 _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16

@@ -29,10 +29,12 @@ class Parameters:
         "the type of the variables", default="array"
     )
     length: int = parameter("components of a vector", default=5)
-    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
     count: int = parameter("length of the array", default=3, applies=lambda parameters: parameters.holder not in ("vector", "struct"))
     count_from: Literal["literal", "specialization"] = parameter(
-        "where the array has its length from", default="literal", applies=lambda parameters: parameters.holder not in ("vector", "struct")
+        "where the length of the array comes from",
+        default="literal",
+        applies=lambda parameters: parameters.holder not in ("vector", "struct"),
     )
     storage: _Storage = parameter("storage class of the variable", default="function")
     other_storage: _Storage = parameter(

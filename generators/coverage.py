@@ -76,7 +76,7 @@ class Coverage:
 
     Attributes:
         requirements: every one, in the order of the specifications.
-        todo: of all families.
+        todo: the missing coverage of all families.
         unused: labels that are in no product.
         unmet: claims without a case in the nightly tier.
         unfinished: specification -> why its requirements may be open.

@@ -120,7 +120,7 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
 
     Args:
         root: the checkout.
-        name: of the family, in snake_case.
+        name: the name of the family, in snake_case.
         specification: its name, or the name of its folder below ``cases``.
 
     Returns:

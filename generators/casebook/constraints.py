@@ -103,10 +103,10 @@ class Predicate:
     runs once for each combination of the values that matter to it.
 
     Attributes:
-        name: for messages.
+        name: its name, for messages.
         function: gets the object that ``view`` makes of the values.
         numbers: parameter name -> number.
-        values: by parameter and label number.
+        values: the values by parameter and label number.
         place: file, line and key, for messages; may be empty.
         view: makes the function's argument from the values by name.
     """

@@ -22,7 +22,7 @@ class Cover:
     """A requirement and the cases that exercise it, or a position and the cases whose modules may be invalid without it.
 
     Attributes:
-        id: of the requirement or position.
+        id: the id of the requirement or position.
         when: alternatives, stated as constraints; a case must meet one of them. Every case meets a single empty alternative.
         place: file, line and key, for messages.
     """
@@ -48,7 +48,7 @@ class CompiledCover:
     """A cover whose parameters and labels are numbers.
 
     Attributes:
-        id: of the requirement or position.
+        id: the id of the requirement or position.
         when: alternatives, each a set of constraints that must all hold.
         place: file, line and key, for messages.
     """
@@ -61,7 +61,7 @@ class CompiledCover:
         """Tell whether the cover applies to some row that the rules allow and that completes ``assignment``.
 
         Args:
-            rules: of the family.
+            rules: the rules of the family.
             choices: the labels of each parameter that ``assignment`` leaves open. A case leaves the labels of its subcases open, since all
                 of them run.
             assignment: the known part of the row.

@@ -102,7 +102,7 @@ class Element:
         node: the parser's node, with its marks.
         path: the file.
         key: the path of keys from the top, for messages (``parameters.stride.tight``).
-        line: of the key, or of the value if there is no key; counted from 1.
+        line: the line of the key, or of the value if there is no key; counted from 1.
     """
 
     node: yaml.Node

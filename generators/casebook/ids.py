@@ -35,7 +35,7 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
     """Return a label for each parameter.
 
     Args:
-        parameters: of the cases of a family.
+        parameters: the parameters of the cases of a family.
         text: as ``named_labels`` writes it; the order is free, and defaults may be included.
 
     Raises:

@@ -37,7 +37,7 @@ class Requirement:
     """One normative statement.
 
     Attributes:
-        id: for example ``KHR-MAD-06``.
+        id: its id, for example ``KHR-MAD-06``.
         specification: the extension that states it.
         text: the statement, a sentence.
         place: name of the specification's section, with its number if it has one.

@@ -106,7 +106,7 @@ class Decider:
     Attributes:
         component: its type.
         value: its value, if the program has it as a literal or a specialization constant.
-        default: of the specialization constant, in the module.
+        default: the default of the specialization constant, in the module.
     """
 
     component: ComponentType = U32
@@ -119,7 +119,7 @@ class ChainCase:
     """A case whose program is under construction.
 
     Attributes:
-        builder: of the program.
+        builder: the builder of the program.
         writer: writes the chain.
         n: the deciding number.
     """

@@ -40,7 +40,7 @@ class Qualification:
 
     Attributes:
         qualifiers: memory qualifiers.
-        alignment: in bytes, for ``buffer_reference_align``.
+        alignment: the alignment in bytes, for ``buffer_reference_align``.
     """
 
     qualifiers: tuple[str, ...]

@@ -221,7 +221,7 @@ def set_scales(
     """Write the scales of ``blocks`` adjacent blocks starting at each byte in ``begins``, for exact results of ``component``.
 
     Args:
-        data: of the whole array, uint8.
+        data: the data of the whole array, uint8.
     """
     for member, largest in block_format.scales.items():
         wide = component.precision >= _LARGEST_WIDE.bit_length() * 2

@@ -83,7 +83,7 @@ def factor_or_addend(
     """Draw the array ``other`` or ``addend`` of a multiply with a matrix of ``type_``; uint8.
 
     Args:
-        component, count: of the array.
+        component, count: the component type and the length of the array.
         instances: scope instances; each has a matrix in the array.
     """
     if not type_.component.is_float:

@@ -79,8 +79,8 @@ class Filling:
     """The value of a matrix made from one scalar.
 
     Attributes:
-        component: of the matrix.
-        bits: in each scope instance; all equal unless the origin is an element.
+        component: the component type of the matrix.
+        bits: the bits of the scalar in each scope instance; all equal unless the origin is an element.
     """
 
     component: ComponentType
@@ -119,8 +119,8 @@ def construct(
 
     Args:
         builder: gets the operations.
-        name: of the matrix and of its scalar's source.
-        type_: of the matrix.
+        name: the name of the matrix and of its scalar's source.
+        type_: the type of the matrix.
         filling: its value. An element has one value for each scope instance.
         origin: its origin.
         shared: the scalar of another matrix, to use again; None for its own scalar.

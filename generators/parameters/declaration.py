@@ -34,9 +34,9 @@ class Declaration:
     """A declared parameter.
 
     Attributes:
-        name: in ids and in YAML.
+        name: its name in ids and in YAML.
         attribute: name of the field: ``name``, followed by an underscore if it is a Python keyword.
-        type: of its values.
+        type: the type of its values.
         means: its meaning, in words.
         default: label of the value in cases that do not name the parameter; None if every case names it.
         applies: whether a case with these parameters has it at all; None if every case does. Other cases have the default.

@@ -57,7 +57,7 @@ class ProgramBuilder:
 
     Args:
         scope, subgroups, shape, float_controls, maintenance1, wide_indexing: see Program.
-        workgroups: in x, or in x, y and z.
+        workgroups: the number of workgroups in x, or in x, y and z.
         first_constant: SpecId of the first specialization constant.
     """
 

@@ -149,7 +149,7 @@ def element_function(name: str, parameters: tuple[Parameter, ...], result: Expre
 
     Args:
         name: unique in the program.
-        parameters: of the function.
+        parameters: the parameters of the function.
         result: its return value. Equal expressions are computed once, and operands before their users.
         control: Inline for ``for``, DontInline for ``against``.
     """

@@ -55,8 +55,8 @@ class OpaqueMatrices:
     device converts them to its layout before a dispatch and back after it.
 
     Attributes:
-        component: of the elements.
-        rows, columns: of each matrix, as it is stored (before any transposition).
+        component: the component type of the elements.
+        rows, columns: the size of each matrix, as it is stored (before any transposition).
         layout: an optimal layout.
         count: number of matrices.
         pitch: an operand (u32, from push constants) that gets the distance in bytes from one matrix to the next: a multiple of 64, which
@@ -83,7 +83,7 @@ class Inner:
     """How an array of arrays is declared: it contains the elements of inner arrays, one after another.
 
     Attributes:
-        length: of an inner array.
+        length: the length of an inner array.
         head: 0 for an array of arrays. Otherwise inner arrays are members of structs, each after another member with the size of ``head``
             elements; element indices count these too.
     """

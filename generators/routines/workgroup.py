@@ -61,7 +61,7 @@ def copy_part(
     """Copy ``count`` elements in each subgroup, as PartCopied describes: invocation i takes elements i, i + SubgroupSize …
 
     Args:
-        builder: of the program.
+        builder: the builder of the program.
         target, source: the array, and the first element.
         count: elements of each subgroup.
         backwards: whether an invocation reads an element that another invocation wrote.

@@ -198,7 +198,7 @@ class Module:
         """End an entry point: the code collected so far is its body, from its first label to its terminator. Another one may follow.
 
         Args:
-            name: of the entry point.
+            name: the name of the entry point.
             local_size: ids of the constants of the local size in x, y, z (LocalSizeId).
             literals: they are the numbers themselves (LocalSize).
         """

@@ -91,7 +91,7 @@ class _Holder:
     """A variable with the matrix that is updated.
 
     Attributes:
-        path: of that matrix.
+        path: the path to that matrix.
         beside: paths of further matrices, which must not change.
     """
 

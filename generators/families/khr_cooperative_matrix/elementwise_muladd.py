@@ -85,7 +85,7 @@ class _ElementwiseMuladdWriter:
     """Writes the program of one case.
 
     Attributes:
-        types, arrays: by name of the array.
+        types, arrays: the matrix types and the arrays, by name of the array.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -137,9 +137,9 @@ class _Shares:
     """The largest magnitudes of whole numbers whose sums are all exact in the bits that must be kept.
 
     Attributes:
-        products: of all products of an element together.
-        c: of an element of C.
-        other: of an element of the other operand.
+        products: the magnitude of all products of an element together.
+        c: the magnitude of an element of C.
+        other: the magnitude of an element of the other operand.
     """
 
     products: int

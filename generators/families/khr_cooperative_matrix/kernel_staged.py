@@ -62,9 +62,9 @@ class _Sizes:
     """The sizes of a product.
 
     Attributes:
-        rows, columns: of the part that a workgroup computes.
+        rows, columns: the size of the part that a workgroup computes.
         depth: the part of K that one iteration covers.
-        m, n, k: of the whole product.
+        m, n, k: the sizes of the whole product.
     """
 
     rows: int

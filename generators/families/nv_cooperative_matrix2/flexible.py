@@ -59,7 +59,7 @@ class OneSide:
 
     Attributes:
         name: the name of the different size.
-        size: in elements.
+        size: that size, in elements.
     """
 
     name: Literal["m", "n", "k"]

@@ -58,8 +58,8 @@ class _Sizes:
     """The sizes of a product.
 
     Attributes:
-        columns: of the part that a scope instance computes.
-        m, n, k: of the tensors, which need not be multiples of the tiles' sizes.
+        columns: the number of columns of the part that a scope instance computes.
+        m, n, k: the sizes of the tensors, which need not be multiples of the tiles' sizes.
     """
 
     columns: int
@@ -87,8 +87,8 @@ class _Factor:
     """A factor in memory.
 
     Attributes:
-        tensor: in its stored order.
-        layout: of the whole tensor.
+        tensor: the tensor, in its stored order.
+        layout: the layout of the whole tensor.
         view: transposes it if it is stored by columns.
     """
 

@@ -34,10 +34,10 @@ class ChainTypes:
     """The component types of a chain.
 
     Attributes:
-        factor: of Q and K.
-        first: of C and S.
-        converted: of P and V.
-        second: of Z and O.
+        factor: the type of Q and K.
+        first: the type of C and S.
+        converted: the type of P and V.
+        second: the type of Z and O.
     """
 
     factor: ComponentType

@@ -130,7 +130,7 @@ def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, hal
     """Return bits of ``component`` through which cases cycle.
 
     Args:
-        component: of the given matrix.
+        component: the component type of the given matrix.
         narrowest: the chain's type with the fewest values.
         data: the kind of data.
         halved: whether to return only numbers that every type can double.

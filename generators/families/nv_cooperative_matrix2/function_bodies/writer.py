@@ -50,11 +50,11 @@ class FunctionWriter:
 
     Args:
         builder: its open arm is the body of the function.
-        name: of the function.
+        name: the name of the function.
 
     Attributes:
-        builder, name: as given.
-        variables: of Function storage, of the function.
+        builder, name: the arguments, as given.
+        variables: the variables of the function, in Function storage.
     """
 
     def __init__(self, builder: ProgramBuilder, name: str) -> None:

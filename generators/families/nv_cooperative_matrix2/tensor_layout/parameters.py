@@ -41,7 +41,7 @@ class MemoryUse:
     """The memory operands of an access.
 
     Attributes:
-        mask: of all accesses.
+        mask: the mask of all accesses.
         coherent: whether a load also makes memory visible, and a store makes it available.
     """
 

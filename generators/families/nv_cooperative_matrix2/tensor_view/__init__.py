@@ -52,8 +52,8 @@ class Geometry:
     """The tensor, its slice and the view of a case.
 
     Attributes:
-        sizes, tensor_strides, offsets, spans: of the tensor and its slice, for each dimension of the layout.
-        dimensions: of the view; None if it has none of its own.
+        sizes, tensor_strides, offsets, spans: the numbers of the tensor and its slice, for each dimension of the layout.
+        dimensions: the dimensions of the view; None if it has none of its own.
         strides: the strides that the view sets; None if it sets none.
         clip: the window; None if the view sets none.
     """

@@ -14,7 +14,7 @@ class CasebookError(CtsError):
 
 
 class Rule(enum.StrEnum):
-    """Ids of rules that programs and their data obey and no requirement or position states."""
+    """Ids of rules that programs and their data must obey but that no requirement or position states."""
 
     # Integers: operations whose result is undefined.
     DIVISION_BY_ZERO = "division_by_zero"

@@ -86,7 +86,7 @@ class Specialization:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compute pipeline, or a graphics pipeline one stage of which is the kernel.
+    """A compute pipeline, or a graphics pipeline with the kernel as one of its stages.
 
     Attributes:
         spirv: the module, little-endian words.

@@ -155,7 +155,7 @@ def _assigned(family: Family, labels: Sequence[str]) -> tuple[Family, Assignment
 
 
 def violated(case: Case) -> str:
-    """Why the constraints forbid ``case``; empty if they do not."""
+    """Tell why the constraints forbid ``case``; empty if they do not."""
     family, assignment = _assigned(case.definition, case.labels)
     count = len(case.definition.parameters)
     for rule in family.rules:
@@ -200,7 +200,7 @@ def full_rows(family: Family) -> list[Row]:
         if not chosen:
             raise CasebookError(f"{product.place}: the constraints leave no case of the product '{product.name}'")
         found += chosen
-    # Each product's rows are in order, so sorting them with their duplicates takes hardly longer than reading them
+    # Each product's rows are in order, so sorting them with their duplicates takes hardly any longer than reading them
     return list(dict.fromkeys(sorted(found)))
 
 
@@ -229,7 +229,7 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None,
 
 
 def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]:
-    """Yield the ids of the full tier, in its order. Some families have a million, so this makes no Case objects.
+    """Yield the ids of the full tier, in its order. Some families have a million cases, so this makes no Case objects.
 
     Args:
         family: the family.

@@ -76,7 +76,7 @@ def cases_folder(root: Path) -> Path:
 
 
 def folder_name(specification: str) -> str:
-    """Name of the folder below ``cases`` for ``SPV_KHR_cooperative_matrix`` and the like."""
+    """Return the name of the folder below ``cases`` for ``SPV_KHR_cooperative_matrix`` and the like."""
     return specification.removeprefix("SPV_").lower()
 
 

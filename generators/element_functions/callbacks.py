@@ -51,7 +51,7 @@ def _place(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _position(writer: CallbackWriter, _: int) -> Callback:
-    """Return the place alone, independent of the element."""
+    """Return only the place, independent of the element."""
     result = writer.arithmetic.weighted(writer.place_terms())
     return Callback(writer.function("position", result), (), True, writer.place_most)
 
@@ -213,7 +213,7 @@ def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> 
 
 
 def _bias(writer: CallbackWriter, _: int) -> Callback:
-    """Add x and an element of a table by the column."""
+    """Add x and the element of a table that the column selects."""
     total = _Sum(writer)
     read, parameter, begin = _read(writer, "bias", writer.shape[1], writer.unsigned(writer.column))
     total.add(read, None)
@@ -231,7 +231,7 @@ def _table(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _scale(writer: CallbackWriter, _: int) -> Callback:
-    """Multiply x by an element of a table by the row."""
+    """Multiply x by the element of a table that the row selects."""
     read, parameter, begin = _read(writer, "factors", writer.shape[0], writer.unsigned(writer.row))
     result = Binary("multiply", writer.arithmetic.raised(writer.x), writer.arithmetic.raised(read))
     return Callback(writer.function("scale", result, parameter), (begin,))

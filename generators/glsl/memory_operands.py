@@ -48,7 +48,7 @@ class Qualification:
 
 
 def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
-    """Return the loads and stores of matrices and cooperative vectors in ``array``, those in loops and branches included."""
+    """Return the loads and stores of matrices and cooperative vectors in ``array``, including accesses in loops and branches."""
     for operation in flattened(operations):
         if isinstance(operation, Access) and operation.array == array:
             yield operation

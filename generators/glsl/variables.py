@@ -71,12 +71,12 @@ def member_name(index: int) -> str:
 
 
 def declare_variables(shader: Shader) -> None:
-    """Declare the variables: in ``main`` those with Function storage, before it the others."""
+    """Declare the variables: with Function storage in ``main``, all others before it."""
     declare(shader, shader.program.variables)
 
 
 def declare(shader: Shader, variables: Sequence[Variable]) -> None:
-    """Declare variables: here those with Function storage, before all functions the others."""
+    """Declare variables: with Function storage here, all others before the functions."""
     for variable in variables:
         start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
         declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"

@@ -207,7 +207,7 @@ class MatrixArray(Target):
         return self.builder.offset(name, begin, self.builder.instance_index(), self.tiles.own_pitch)
 
     def product(self, index: Scalar | None = None) -> ScalarValue:
-        """Return the same element as ``first``, computed by products alone, without a sum whose first term is 0; ``index`` is the index of
+        """Return the same element as ``first``, computed only by products, without a sum whose first term is 0; ``index`` is the index of
         the matrix."""
         builder, tiles = self.builder, self.tiles
         terms: list[ScalarValue] = []

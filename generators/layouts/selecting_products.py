@@ -11,7 +11,7 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Use
 
 LARGEST = 31
-"""Largest magnitude of whole numbers for which a few add up exactly in the bits that a multiply-add must keep."""
+"""Largest magnitude at which a few whole numbers add up exactly in the bits that a multiply-add must keep."""
 
 _LARGEST_ADDEND = 100_000
 """Largest magnitude of whole numbers that are added to sums of integers."""

@@ -85,7 +85,7 @@ class Module:
         self._capabilities.update(capabilities)
 
     def instruction_set(self, name: str) -> int:
-        """Return the one import of an extended instruction set."""
+        """Return the id of an extended instruction set, which is imported once."""
 
         def declare() -> int:
             result = self.new_id()

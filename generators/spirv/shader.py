@@ -175,7 +175,7 @@ class Shader:
         return total
 
     def emit(self, operations: tuple[Operation, ...]) -> None:
-        """Emit operations in order into the current block and those that they open."""
+        """Emit operations in order into the current block and the blocks that they open."""
         for operation in operations:
             self._emit(self, operation)
 

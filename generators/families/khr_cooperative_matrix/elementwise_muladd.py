@@ -148,7 +148,7 @@ class _Shares:
 
 
 def _shares(parameters: Parameters) -> _Shares:
-    """Share the bits of a float multiply-add, however a compiler combines the operation with it (facts.md C5, C31)."""
+    """Divide the bits of a float multiply-add among its terms, however a compiler combines the operation with it (facts.md C5, C31)."""
     operation, place, budget_ = parameters.operation, parameters.place, budget(parameters.row)
     scales = operation in ("multiply", "times_scalar")
     growth = _GROWTH if scales else 1

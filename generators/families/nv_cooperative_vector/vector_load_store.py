@@ -135,7 +135,7 @@ class _VectorLoadStoreWriter:
         return builder.arithmetic(name, "add", scaled, first)
 
     def _slot(self, me: Scalar) -> ScalarValue:
-        """Which vector an invocation loads."""
+        """Return the slot of the vector that an invocation loads."""
         builder, last = self.builder, self.lanes - 1
         match self.parameters.order:
             case "backward":

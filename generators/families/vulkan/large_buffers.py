@@ -194,7 +194,7 @@ class _LargeWriter:
             self.builder.add(TensorStore(matrix, large, self._first(), self._tensor()))
 
     def _tensor(self) -> TensorLayout:
-        """Return the layout of a two-dimensional tensor of which the matrix is a slice."""
+        """Return the layout of a two-dimensional tensor that contains the matrix as a slice."""
         size, (rows, columns) = self.parameters.component.bytes, self.parameters.shape
         begin = self.at.first // self.at.stride
         steps: list[LayoutStep] = [

@@ -173,7 +173,7 @@ def _loop_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _extended(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Unsigned: a sum that saturates. Signed: the greater magnitude. Floats: a sum modulo 64."""
+    """Combine unsigned numbers by a sum that saturates, signed numbers by the greater magnitude, and floats by a sum modulo 64."""
     type_, first, second = pair.first.type, pair.first, pair.second
 
     def constant(number: float) -> ScalarValue:

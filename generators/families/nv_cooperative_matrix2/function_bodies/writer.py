@@ -87,7 +87,7 @@ class FunctionWriter:
         for factor, term in terms:
             product = term if factor == 1 else self.do("multiply", term, word(factor))
             total = product if total is None else self.do("add", total, product)
-        assert isinstance(total, Value), "a sum has terms, and a literal alone is none"
+        assert isinstance(total, Value), "a sum needs terms, and a single literal is not enough"
         return total
 
     def extended(self, which: ExtendedName, *operands: ScalarValue) -> Scalar:

@@ -107,7 +107,7 @@ class _Attention:
         # If no key is missing, the mask hides the last ones, so a mask always has an effect.
         self.counted = self.keys - (3 if parameters.mask == "keys" and tail not in ("keys", "both") else 0)
         self.queries = self.queries_tile - (3 if tail in ("queries", "both") else 0)
-        # A causal mask cuts the last block for about half of the queries, and leaves every query the first key.
+        # A causal mask cuts the last block for about half of the queries, and leaves the first key to every query.
         self.first = max(0, self.keys - self.queries_tile // 2)
         self.heads, self.group = parameters.heads, parameters.group
         self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups)

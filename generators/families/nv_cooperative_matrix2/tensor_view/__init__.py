@@ -213,7 +213,7 @@ def _derived_numbers(setting: ViewSetting, shape: Geometry, matrix: tuple[int, i
         return window.operands
     if shape.dimensions is None:
         raise GeneratorError(
-            Rule.CONSTRAINT, "tensor_view: a constraint must exclude views without dimensions from which others are made by dimensions"
+            Rule.CONSTRAINT, "tensor_view: a constraint must exclude setting the dimensions of a view that has none to make another view"
         )
     return shape.dimensions[::-1] if setting == "dimension" else tuple(row_major(shape.dimensions[::-1])[::-1])
 

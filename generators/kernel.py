@@ -52,7 +52,7 @@ class BufferSlot:
         windows: the bytes of a large buffer that a dispatch supplies and returns; None for all. The other bytes are unknown.
         descriptor_set: the descriptor set of the binding.
         is_uniform: whether the descriptor is of a uniform buffer; it is of a storage buffer otherwise.
-        image: the image whose texels the bytes are; None for a buffer.
+        image: the image whose texels are these bytes; None for a buffer.
         addresses: byte offsets in this buffer where a device writes the address of another buffer, each with that buffer's name.
     """
 

@@ -29,7 +29,7 @@ class Casebook:
         requirements: the requirements by id.
         positions: the positions by id.
         unfinished: specification -> why its requirements may be open.
-        provisional: specification -> why its requirements may not say what its own text says.
+        provisional: specification -> why its requirements may differ from its own text.
     """
 
     root: Path

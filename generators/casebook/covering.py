@@ -4,7 +4,7 @@ The package covertable computes the array. It gets one constraint: every partial
 and drops only combinations that no allowed row contains. Its order depends on its own hash, not on Python's, so it is the same on every
 machine.
 
-A run never computes an array: only ``cts golden --update`` does, and needs covertable.
+A run never computes an array: only ``cts golden --update`` does, and it needs covertable.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def bracket(values: np.ndarray, rest: np.ndarray | float, bits: int) -> tuple[np
 
 def _next(component: ComponentType, values: np.ndarray, direction: float) -> np.ndarray:
     """Return the neighbour of nonzero values of ``component``."""
-    # The neighbour of a power of two towards zero is nearer: on that side, the step is the step of the lower binade.
+    # The neighbour of a power of two towards zero is nearer: on that side, the step of the lower binade applies.
     return np.asarray(values + np.copysign(ulp(component, np.nextafter(values, direction)), direction))
 
 

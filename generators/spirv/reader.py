@@ -44,7 +44,7 @@ class UnknownInstruction(GeneratorError):
         name = f"opcode {opcode}"
         super().__init__(
             Rule.INSTRUCTION,
-            f"SPIR-V word {word}: {name} is not in the grammar; write that with generators.spirv.registry from a newer registry",
+            f"SPIR-V word {word}: {name} is not in the grammar; update the grammar with generators.spirv.registry from a newer registry",
         )
         self.word = word
         self.name = name

@@ -31,8 +31,8 @@ from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAcces
 
 _ROUNDS = 23
 """Number of times that matrices are passed on in the form ``relay``, minus the number of the run. In the first run it is a multiple of
-every subgroup count, so each matrix returns to its place, and stale contents of other places in a cache are wrong. In the second run it is
-not, so a matrix that never moves is wrong."""
+every subgroup count, so each matrix returns to its place, and stale contents of other places in a cache give wrong results. In the second
+run it is not, so a matrix that never moves gives wrong results."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _REACH: Mapping[str, MemoryScope] = MappingProxyType(

@@ -98,7 +98,8 @@ def _constituents_fit(parameters: Parameters) -> bool:
 
 
 def _control_fits(parameters: Parameters) -> bool:
-    """Return whether the arms of the control flow give different results; an arm of a switch, and a variable at first, gives zeros."""
+    """Return whether the arms of the control flow give different results; one arm of a switch gives zeros, and a variable holds zeros at
+    first."""
     if parameters.form == "null":
         return parameters.control in _WITHOUT_ZEROS
     own = parameters.form not in _MADE and (parameters.form not in _SPLATS or parameters.source == "invocation")

@@ -236,7 +236,7 @@ def _access(
     layout: TensorLayout,
     view: TensorView,
 ) -> None:
-    """Load by the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store by the view."""
+    """Load through the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store through the view."""
     begin = tensor.begin(first)
     if parameters.access == "load":
         match parameters.object:

@@ -47,8 +47,9 @@ class Parameters(OneTensor):
     )
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES)
     place: Literal["value", "clip_first", "variable", "derived", "derived_dimension", "derived_stride", "instance"] = parameter(
-        "how the access gets its view: straight from the instructions; with the clip window set first; from a variable; used after "
-        "another view was made from it by a window, dimensions or strides; or with a different window for each scope instance",
+        "how the access gets its view: straight from the instructions; with the clip window set first; from a "
+        "variable; after another view was made from it by a window, dimensions or strides; or with a "
+        "different window for each scope instance",
         default="value",
     )
     constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal")

@@ -88,7 +88,7 @@ class Shader:
 
     @contextmanager
     def apart(self) -> Iterator[list[str]]:
-        """Collect the lines written inside separately, at depth 0, and not in ``main``."""
+        """Collect the lines written in the ``with`` block separately, at depth 0, and not in ``main``."""
         outside = self.lines, self._depth
         self.lines, self._depth = [], 0
         yield self.lines

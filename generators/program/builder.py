@@ -355,8 +355,8 @@ class ProgramBuilder:
         start: ScalarValue | None = None,
         step: ScalarValue | None = None,
     ) -> Iterator[None]:
-        """Make the operations added inside the body of a loop; ``carried`` is complete when the block ends. The default start is 0, and the
-        default step is 1."""
+        """Make the operations added in the ``with`` block the body of a loop; ``carried`` is complete when the block ends. The default
+        start is 0, and the default step is 1."""
         with self.arm() as body:
             yield
         steps = start or self.literal(0), step or self.literal(1)
@@ -364,14 +364,14 @@ class ProgramBuilder:
 
     @contextmanager
     def stated(self, effect: Effect) -> Iterator[None]:
-        """Make the operations added inside code that has ``effect``."""
+        """Make the operations added in the ``with`` block code that has ``effect``."""
         with self.arm() as body:
             yield
         self._operations.append(Stated(effect, tuple(body)))
 
     @contextmanager
     def arm(self) -> Iterator[list[Operation]]:
-        """Collect the operations added inside in the list: an arm of a branch or switch, or the operations before an exit."""
+        """Collect the operations added in the ``with`` block in a list: an arm of a branch or switch, or the operations before an exit."""
         body: list[Operation] = []
         outer, self._operations = self._operations, body
         yield body
@@ -406,9 +406,9 @@ class ProgramBuilder:
 
     @contextmanager
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
-        """Run the operations added inside in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch. The
-        ``size`` invocations of a scope instance are adjacent, in the order of SubgroupLocalInvocationId at subgroup scope and of
-        LocalInvocationIndex at workgroup scope. The invocations of a draw have the draw's order."""
+        """Run the operations added in the ``with`` block in each invocation separately. ``index`` (u32) numbers the invocations of the
+        dispatch. The ``size`` invocations of a scope instance are adjacent, in the order of SubgroupLocalInvocationId at subgroup scope and
+        of LocalInvocationIndex at workgroup scope. The invocations of a draw have the draw's order."""
         own: BuiltInName = "subgroup_invocation" if self._scope is Scope.SUBGROUP else "local_invocation"
         with self.arm() as body:
             if self._shape.draw is not None:

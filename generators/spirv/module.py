@@ -181,7 +181,7 @@ class Module:
 
     @contextmanager
     def function(self, result_type: int, type_: int, name: str, control: FunctionControl) -> Iterator[int]:
-        """Add a further function from the code added inside, from its parameters to its last terminator; yield its id."""
+        """Add a further function from the code added in the ``with`` block, from its parameters to its last terminator; yield its id."""
         outer, self._code = self._code, []
         result = self.new_id(name)
         self._code += (5 << 16 | Op.Function, result_type, result, control, type_)

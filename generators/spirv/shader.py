@@ -144,7 +144,7 @@ class Shader:
         self._connect()
 
     def end_entry_point(self, name: str) -> None:
-        """End the function, which is the entry point ``name``."""
+        """End the function of the entry point ``name``."""
         self.module.instruction(Op.Return)
         draw = self.program.shape.draw
         if draw is None:

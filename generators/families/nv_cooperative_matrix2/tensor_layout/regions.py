@@ -52,7 +52,7 @@ _MARGIN = (3, 5, 2, 4, 1)
 _INSET = (2, 3, 1, 2, 1)
 """The offset of a slice inside the tensor; it differs from the offset of a slice at the end, unless there is no other."""
 _LONG = 1 << 16
-"""The amounts by which a dimension beyond 16 bits is longer than others and its slice begins later."""
+"""The amounts by which a dimension beyond 16 bits is longer than other dimensions, and by which its slice begins later."""
 _WIDE = 1 << 9
 """The additional width of the last dimension in a tensor with more elements than 24 bits can count."""
 _BLOCK = (2, 3, 5, 2, 3)

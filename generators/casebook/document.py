@@ -149,7 +149,7 @@ class Element:
             if len(key) > _MOST_KEY:
                 raise self._child(key_node, _short(key), key_node).error(f"the key is longer than {_MOST_KEY} characters")
             if key in entries:
-                raise self._child(key_node, key, value_node).error(f"duplicate key; it was already given in line {entries[key].line}")
+                raise self._child(key_node, key, value_node).error(f"duplicate key; it was already given on line {entries[key].line}")
             entries[key] = self._child(key_node, key, value_node)
         return entries
 

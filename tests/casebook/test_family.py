@@ -102,7 +102,7 @@ ERRORS = [
         12,
         r"parameters\.Use: the builder declares no parameter 'Use'; it declares bytes, columns, use, stride",
     ),
-    ("use: [a, b]", "bytes: [a, b]", 12, r"parameters\.bytes: duplicate key; it was already given in line 10"),
+    ("use: [a, b]", "bytes: [a, b]", 12, r"parameters\.bytes: duplicate key; it was already given on line 10"),
     ("tight: 0,", "tight: !!int x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is not a valid int"),
     ("tight: 0,", "tight: !!float x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is not a valid float"),
     ("tight: 0,", "tight: !!bool x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is not a valid bool"),

@@ -41,8 +41,8 @@ class Parameters:
         "storage class of the variable that is a copy", default="function", applies=lambda parameters: parameters.copy != "none"
     )
     start: Literal["none", "null", "constant"] = parameter("what the variable begins with", default="none")
-    write: Index = parameter("the indices by which parts are written", default="constant")
-    read: Index = parameter("the indices by which parts are read", default="constant")
+    write: Index = parameter("the indices used to write parts", default="constant")
+    read: Index = parameter("the indices used to read parts", default="constant")
     source: SOURCE_NAMES = parameter("where indices that are operands come from", default="push_constant")
     copy: Literal["none", "load_store", "copy_memory", "copy_object", "construct", "insert", "parts"] = parameter(
         "how the whole is copied", default="none"

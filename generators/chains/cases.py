@@ -53,7 +53,7 @@ class NumberParameters:
     """The parameters of a subcase that supplies n."""
 
     number: int = parameter(
-        "n, where it comes at run time", default=3, applies=lambda parameters: parameters.n_decides and parameters.n_comes_at_run_time
+        "n, if it is supplied at run time", default=3, applies=lambda parameters: parameters.n_decides and parameters.n_comes_at_run_time
     )
 
 

@@ -1,1 +1,1 @@
-"""From a case to something that can run: casebook, programs, GLSL, SPIR-V, input data."""
+"""Everything between a case and something that can run: casebook, programs, GLSL, SPIR-V, input data."""

@@ -48,7 +48,9 @@ def load_bug_classes(casebook: Casebook) -> tuple[BugClass, ...]:
         CasebookError: the file is malformed, or names a family, parameter, specification or test that does not exist.
     """
     document = read_document(casebook.root / FILE)
-    return tuple(_bug_class(name, element, casebook) for name, element in document.entries("a mapping from class to what it is").items())
+    return tuple(
+        _bug_class(name, element, casebook) for name, element in document.entries("a mapping from class to its description").items()
+    )
 
 
 def _bug_class(name: str, element: Element, casebook: Casebook) -> BugClass:
@@ -56,7 +58,7 @@ def _bug_class(name: str, element: Element, casebook: Casebook) -> BugClass:
         raise element.error(f"'{name}' cannot name a class; expected capitals")
     fields = element.fields(("bugs", "drivers", "what"), ("families", "specifications", "tests", "note"))
     if not fields.keys() & {"families", "specifications", "tests"}:
-        raise element.error("expected families that show it, specifications that bring them, or tests of the suite itself")
+        raise element.error("expected families that show it, specifications that will add them, or tests of the suite itself")
     return BugClass(
         name=name,
         bugs=fields["bugs"].integer(1, _MOST),

@@ -76,7 +76,7 @@ class Coverage:
 
     Attributes:
         requirements: every one, in the order of the specifications.
-        todo: of all families.
+        todo: the missing coverage of all families.
         unused: labels that are in no product.
         unmet: claims without a case in the nightly tier.
         unfinished: specification -> why its requirements may be open.
@@ -118,13 +118,15 @@ class Coverage:
                     f"{requirement.id} is open: let a family cover it; if nothing can test it, say so in its 'test' and why in its 'note'"
                 )
             elif entry.status is Status.NOT_TESTABLE and not requirement.note:
-                faults.append(f"{requirement.id} cannot be tested, and does not say why: write its 'note'")
+                faults.append(f"{requirement.id} cannot be tested, and nothing says why: write its 'note'")
         open_ = {entry.requirement.specification for entry in self.open}
         here = {entry.requirement.specification for entry in self.requirements}
-        faults += [f"{name} is called unfinished, and has nothing open: remove the key" for name in self.unfinished if name in here - open_]
+        faults += [
+            f"{name} is called unfinished but has no open requirement: remove the key" for name in self.unfinished if name in here - open_
+        ]
         faults += [f"no product of {label.family} takes '{label.label}' of '{label.parameter}': use or remove it" for label in self.unused]
         faults += [
-            f"no case of the nightly tier of {claim.family} exercises {claim.requirement}: take a product into that tier, or the claim back"
+            f"no case of the nightly tier of {claim.family} exercises {claim.requirement}: add a product to that tier, or remove the claim"
             for claim in self.unmet
         ]
         return tuple(faults)

@@ -20,10 +20,10 @@ class Refusal:
     """A reason why GLSL cannot express some cases of a family.
 
     Attributes:
-        reason: with `…` for the parts that differ from case to case.
+        reason: the reason, with `…` for the parts that differ from case to case.
         cases: their number.
         example: the first case.
-        types: the component types behind the only `…`, if they are the difference; otherwise empty.
+        types: the component types that the only `…` replaces, if they are the difference; otherwise empty.
     """
 
     reason: str

@@ -47,7 +47,7 @@ class ImageSlot:
     """An image in a descriptor, with one level and one sample; the bytes of its slot are its texels, row by row.
 
     Attributes:
-        format: of a texel.
+        format: the format of a texel.
         size: texels in x, y and z; layers of an array are the last size that is not 1.
         filter, address: how it is sampled, if the descriptor has a sampler.
     """

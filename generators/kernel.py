@@ -19,7 +19,7 @@ class OpaqueSlot:
     one after another.
 
     Attributes:
-        component, rows, columns: of each matrix.
+        component, rows, columns: the type and the size of each matrix.
         layout: an optimal layout.
         count: the number of matrices.
         pitch_offset: byte offset in the push constants where the device writes the distance in bytes from one matrix to the next (u32), a
@@ -52,7 +52,7 @@ class BufferSlot:
         windows: the bytes of a large buffer that a dispatch supplies and returns; None for all. The other bytes are unknown.
         descriptor_set: the descriptor set of the binding.
         is_uniform: whether the descriptor is of a uniform buffer; it is of a storage buffer otherwise.
-        image: the image whose texels the bytes are; None for a buffer.
+        image: the image whose texels are these bytes; None for a buffer.
         addresses: byte offsets in this buffer where a device writes the address of another buffer, each with that buffer's name.
     """
 
@@ -86,7 +86,7 @@ class Specialization:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compute pipeline, or a graphics pipeline one stage of which is the kernel.
+    """A compute pipeline, or a graphics pipeline with the kernel as one of its stages.
 
     Attributes:
         spirv: the module, little-endian words.
@@ -95,7 +95,7 @@ class Kernel:
             module or ``specialization`` has the local size.
         subgroups: subgroups side by side along x.
         push_constant_bytes: size of the push-constant range, 0 if none.
-        buffers: in the order of ``Dispatch.contents``.
+        buffers: the buffers, in the order of ``Dispatch.contents``.
         entry_point: name of the entry point.
         maintenance1: whether it is only for devices with VK_EXT_cooperative_matrix_maintenance1.
         required_subgroup_size: the size that the pipeline requires, which also determines x; None for the device's own.
@@ -159,7 +159,7 @@ class StrayWrite:
     Attributes:
         buffer: name of the buffer that contains them or is nearest to them.
         where: see Where.
-        offset: of the first such byte, from the start of the range (negative before it).
+        offset: the offset of the first such byte, from the start of the range (negative before it).
         count: number of bytes.
     """
 

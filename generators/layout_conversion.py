@@ -78,8 +78,8 @@ class LayoutConversion:
     """A case: matrices that are converted from form to form, at least twice. The host can read the last form.
 
     Attributes:
-        rows, columns: of each matrix.
-        forms: of the given matrices, and after each conversion. The first and the last are row-major or column-major.
+        rows, columns: the size of each matrix.
+        forms: the forms of the given matrices and of the results of each conversion. The first and the last are row-major or column-major.
         commands: the command of each conversion.
         data: bits of the elements of the given matrices, unsigned, (matrices, rows, columns). One device command converts all of them; a
             host command converts one.

@@ -65,7 +65,8 @@ def _check(text: str) -> None:
     for part in _REGULAR_EXPRESSION:
         if part in text:
             raise NotAPattern(
-                f"`says`: '{text}' has '{part}', and is not a regular expression: write literal text, '{BETWEEN}' for anything between, "
+                f"`says`: '{text}' has '{part}', but a text is not a regular expression: write literal text, "
+                f"'{BETWEEN}' for anything between, "
                 "and a list for alternatives"
             )
 

@@ -47,7 +47,8 @@ class MatrixInfo:
     Attributes:
         varying: whether the subgroup size may vary (0), or is the device's own.
         saturating: whether multiply-adds saturate.
-        scope: of the matrices. For workgroup scope, the query covers each number of invocations for which a device must list properties.
+        scope: the scope of the matrices. For workgroup scope, the query covers each number of invocations for which a device must list its
+            properties.
     """
 
     varying: bool = False

@@ -20,8 +20,8 @@ builder: $name  # generators/families/$folder/$name.py
 # only some cases would.
 covers: []
 plan: |
-  What is tested, and why with these parameters. Someone who reads only the plans must be able to judge whether the suite is complete.
-# Missing coverage, a line each; 'cts coverage' lists it.
+  What is tested, and why it has these parameters. Someone who reads only the plans must be able to judge whether the suite is complete.
+# Missing coverage, one line each; 'cts coverage' lists it.
 todo:
   - write the plan, the parameters and the builder, and name what is covered
 # Each combination of labels is a case. The labels, in this order, make its id. The builder's class Parameters declares each parameter
@@ -93,7 +93,7 @@ def _stride_is_whole(parameters: Parameters) -> bool:
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"stride_is_whole": _stride_is_whole}
-"""A predicate must depend on nothing except the parameters that it reads, some of which may be unknown still."""
+"""A predicate must depend on nothing except the parameters that it reads, some of which may still be unknown."""
 
 
 def build(parameters: Parameters) -> Built:
@@ -123,7 +123,7 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, ...]:
 
     Args:
         root: the checkout.
-        name: of the family, in snake_case.
+        name: the name of the family, in snake_case.
         specification: its name, or the name of its folder below ``cases``.
 
     Returns:

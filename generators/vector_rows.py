@@ -69,7 +69,10 @@ def parse_vector_row(text: str) -> VectorTypes:
     types = text.removesuffix(".t")
     names = types.split(".")
     if len(names) != 5 or {names[0], names[4]} - COMPONENT_TYPES.keys() or set(names[1:4]) - INTERPRETATIONS.keys():
-        raise NotARow("expected five types, such as f32.s8.s8.s32.s32: of input, as input, matrix and bias are read, and of the result")
+        raise NotARow(
+            "expected five types, such as f32.s8.s8.s32.s32: types of the input, of the interpretations of input, "
+            "matrix and bias, and of the result"
+        )
     interpretation, matrix, bias = (INTERPRETATIONS[name] for name in names[1:4])
     transposes = types in _TRANSPOSING or types != text
     return VectorTypes(COMPONENT_TYPES[names[0]], interpretation, matrix, bias, COMPONENT_TYPES[names[4]], transposes)

@@ -49,8 +49,8 @@ class Windows:
             if part.bytes <= 0 or part.first % ALIGNMENT or part.bytes % ALIGNMENT or part.first <= end or part.end > self.span:
                 raise GeneratorError(
                     Rule.WINDOWS,
-                    f"the window of {part.bytes:,} bytes from byte {part.first:,} on of a buffer of {self.span:,} bytes: windows are in "
-                    f"ascending order inside of the buffer, do not touch, and begin and end at multiples of {ALIGNMENT} bytes",
+                    f"the window of {part.bytes:,} bytes at byte {part.first:,} of a buffer of {self.span:,} bytes: windows are in "
+                    f"ascending order inside the buffer, do not touch, and begin and end at multiples of {ALIGNMENT} bytes",
                 )
             end = part.end
 

@@ -35,7 +35,7 @@ class Block:
 
     Attributes:
         family: its name.
-        labels: of the first parameters, as ``name:label``; empty for the whole family.
+        labels: the labels of the first parameters, as ``name:label``; empty for the whole family.
         count: number of its cases.
         row: a property row that only a device lists; the block then has all cases on that row, and no other labels.
     """

@@ -26,10 +26,10 @@ class Casebook:
     Attributes:
         root: the folder of cases.
         families: families by name, in the order of their files.
-        requirements: by id.
-        positions: by id.
+        requirements: the requirements by id.
+        positions: the positions by id.
         unfinished: specification -> why its requirements may be open.
-        provisional: specification -> why its requirements may not say what its own text says.
+        provisional: specification -> why its requirements may differ from its own text.
     """
 
     root: Path

@@ -129,7 +129,7 @@ class DeclaredTypes:
 
     Attributes:
         case: the parameters of a case.
-        subcase: those, and the parameters of a subcase; the same class if there are none.
+        subcase: the parameters of a case and of a subcase; the same class if subcases have none.
     """
 
     case: type

@@ -40,7 +40,7 @@ class Case:
     """One shader: a label for every parameter of its family.
 
     Attributes:
-        definition: the family that it is a case of.
+        definition: the family to which it belongs.
         labels: one for each of the family's parameters.
     """
 
@@ -145,8 +145,8 @@ def _with_row(family: Family, label: str) -> Family:
 
 
 def _assigned(family: Family, labels: Sequence[str]) -> tuple[Family, Assignment]:
-    """Return the family and ``labels`` as an assignment of its parameters. If ``labels`` contain a row that a device added, the family has
-    it."""
+    """Return the family and ``labels`` as an assignment of its parameters. If ``labels`` contain a row that a device added, the returned
+    family has it too."""
     row = family.row_parameter
     if row is not None and labels[row] not in family.parameters[row].values:
         family = _with_row(family, labels[row])
@@ -155,7 +155,7 @@ def _assigned(family: Family, labels: Sequence[str]) -> tuple[Family, Assignment
 
 
 def violated(case: Case) -> str:
-    """Why the constraints forbid ``case``; empty if they do not."""
+    """Tell why the constraints forbid ``case``; empty if they do not."""
     family, assignment = _assigned(case.definition, case.labels)
     count = len(case.definition.parameters)
     for rule in family.rules:
@@ -166,7 +166,7 @@ def violated(case: Case) -> str:
 
 
 def product_choices(family: Family, product: Product) -> list[Sequence[int]]:
-    """For each parameter of the family, the numbers of the product's labels; none for the parameters of subcases."""
+    """Return the numbers of the product's labels for each parameter of the family; none for the parameters of subcases."""
     return [*product.choices, *(() for _ in family.subcase_parameters)]
 
 
@@ -183,7 +183,7 @@ def check_covers(family: Family) -> None:
         if never(claim, family.rules, products):
             raise CasebookError(
                 f"{claim.place}: no case of '{family.name}' exercises '{claim.id}': "
-                "widen its 'when', add cases to a product, or take the entry away"
+                "widen its 'when', add cases to a product, or remove the entry"
             )
 
 
@@ -200,7 +200,7 @@ def full_rows(family: Family) -> list[Row]:
         if not chosen:
             raise CasebookError(f"{product.place}: the constraints leave no case of the product '{product.name}'")
         found += chosen
-    # Each product's rows are in order, so sorting them with their duplicates takes hardly longer than reading them
+    # Each product's rows are in order, so sorting them with their duplicates takes hardly any longer than reading them
     return list(dict.fromkeys(sorted(found)))
 
 
@@ -229,7 +229,7 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None,
 
 
 def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]:
-    """Yield the ids of the full tier, in its order. Some families have a million, so this makes no Case objects.
+    """Yield the ids of the full tier, in its order. Some families have a million cases, so this makes no Case objects.
 
     Args:
         family: the family.
@@ -278,8 +278,8 @@ def added_rows(family: Family, extra: Sequence[str]) -> list[str]:
 
 def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ...]]:
     """Return the cases of a row that only a device lists. The full tier has all such cases of the products that take all rows. The other
-    tiers take the pinned cases of one listed row and replace the row: of the rows with pinned cases, the first of those most like this
-    one."""
+    tiers take the pinned cases of one listed row and replace the row. Of the rows with pinned cases, they take the one most like this one,
+    or the first if there are several."""
     place = family.row_parameter
     assert place is not None
     products = [product for product in family.products if place in product.whole]
@@ -306,7 +306,7 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
 def _moved(
     family: Family, products: Sequence[Product], place: int, model: str, label: str, pinned: Iterable[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Return the pinned cases of the row ``model``, a label of parameter ``place``, with ``label`` instead.
+    """Return the pinned cases of the row ``model``, a label of parameter ``place``, with that label replaced by ``label``.
 
     Every returned case is in a product, and the constraints allow it.
     """

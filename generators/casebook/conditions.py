@@ -57,9 +57,9 @@ def compile_constraints(
     """Compile constraints, replacing names of parameters and labels by numbers.
 
     Args:
-        constraints: as the family states them.
+        constraints: the constraints as the family states them.
         parameters: the parameters of its cases, then the parameters of subcases.
-        view: makes the object that predicates are given.
+        view: makes the object that predicates get.
     """
     numbers = MappingProxyType({parameter.name: number for number, parameter in enumerate(parameters)})
     values = tuple(tuple(parameter.values.values()) for parameter in parameters)
@@ -81,7 +81,7 @@ def compile_constraints(
 
 
 def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
-    """Return a constraint for each parameter that may not apply: a case to which the parameter does not apply has its default."""
+    """Return a constraint for each parameter that does not apply to every case: a case to which it does not apply has its default."""
 
     def constraint(one: Declaration, applies: Callable[[Any], bool]) -> ConstraintText:
         default = one.default_value

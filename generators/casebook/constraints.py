@@ -37,7 +37,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Forbids the cases that have, on every parameter named, one of the labels named.
+    """Forbids the cases that have one of the named labels on every named parameter.
 
     Attributes:
         labels: (parameter, labels), both by number.
@@ -65,7 +65,7 @@ class _Needed(BaseException):
 
 
 class _Observed(Mapping[str, Any]):
-    """The values of an assignment, which notes the parameters that are read, in order."""
+    """The values of an assignment. It records which parameters are read, in order."""
 
     def __init__(self, predicate: Predicate, assignment: Assignment) -> None:
         self._predicate = predicate
@@ -103,10 +103,10 @@ class Predicate:
     runs once for each combination of the values that matter to it.
 
     Attributes:
-        name: for messages.
+        name: its name, for messages.
         function: gets the object that ``view`` makes of the values.
         numbers: parameter name -> number.
-        values: by parameter and label number.
+        values: the values by parameter and label number.
         place: file, line and key, for messages; may be empty.
         view: makes the function's argument from the values by name.
     """
@@ -121,7 +121,7 @@ class Predicate:
     _root: dict[int, _Question | bool] = field(default_factory=dict)
 
     def afresh(self) -> Predicate:
-        """Return the predicate with an empty decision tree of its own."""
+        """Return a copy of the predicate with its own empty decision tree."""
         return replace(self, _root={})
 
     def decide(self, assignment: Assignment) -> int:
@@ -152,7 +152,7 @@ class Predicate:
             )
             problem = f"{type(error).__name__}: {error}"
             place = f"{self.place}: " if self.place else ""
-            raise CasebookError(f"{place}predicate '{self.name}' cannot judge {values}: {problem}; it may read parameters alone") from error
+            raise CasebookError(f"{place}predicate '{self.name}' cannot judge {values}: {problem}; it may read only parameters") from error
         answers, answer = self._root, 0
         for parameter in observed.read:
             node = answers.setdefault(answer, _Question(parameter))
@@ -163,7 +163,8 @@ class Predicate:
 
 
 def for_one_case(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Return copies of the constraints for questions about one case: the originals keep no decision tree of each case that is judged."""
+    """Return copies of the constraints for questions about one case: the decision trees of the originals do not grow with each judged
+    case."""
     return [rule.afresh() if isinstance(rule, Predicate) else rule for rule in constraints]
 
 
@@ -236,8 +237,7 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
 
 
 def _is_idle(constraint: Constraint, choices: Choices) -> bool:
-    """Tell whether the constraint forbids nothing because, for one of its parameters, the choices contain none of the labels that it
-    names."""
+    """Tell whether the constraint forbids nothing because it names, for one of its parameters, only labels that the choices lack."""
     return isinstance(constraint, Exclusion) and any(
         choices[parameter] and labels.isdisjoint(choices[parameter]) for parameter, labels in constraint.labels
     )

@@ -1,10 +1,10 @@
 """Covering arrays: few rows in which every allowed combination of ``strength`` labels occurs.
 
-The package covertable computes the array. It gets one constraint: a partial row must be possible to complete. So it never reaches a dead
-end, and drops only combinations that no allowed row contains. Its order depends on its own hash, not on Python's, and is the same on every
+The package covertable computes the array. It gets one constraint: every partial row must have a completion. So it never reaches a dead end,
+and drops only combinations that no allowed row contains. Its order depends on its own hash, not on Python's, so it is the same on every
 machine.
 
-A run never computes an array: only ``cts golden --update`` does, and needs covertable.
+A run never computes an array: only ``cts golden --update`` does, and it needs covertable.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
         import covertable
     except ImportError:
         raise CasebookError(
-            "choosing the cases of a tier needs covertable: install the tools for work on the suite, pip install -e '.[dev]'"
+            "choosing the cases of a tier needs covertable: install the suite's development tools with pip install -e '.[dev]'"
         ) from None
     chosen = covertable.make(
         [list(narrowed[parameter]) for parameter in free],

@@ -22,7 +22,7 @@ class Cover:
     """A requirement and the cases that exercise it, or a position and the cases whose modules may be invalid without it.
 
     Attributes:
-        id: of the requirement or position.
+        id: the id of the requirement or position.
         when: alternatives, stated as constraints; a case must meet one of them. Every case meets a single empty alternative.
         place: file, line and key, for messages.
     """
@@ -48,7 +48,7 @@ class CompiledCover:
     """A cover whose parameters and labels are numbers.
 
     Attributes:
-        id: of the requirement or position.
+        id: the id of the requirement or position.
         when: alternatives, each a set of constraints that must all hold.
         place: file, line and key, for messages.
     """
@@ -61,7 +61,7 @@ class CompiledCover:
         """Tell whether the cover applies to some row that the rules allow and that completes ``assignment``.
 
         Args:
-            rules: of the family.
+            rules: the rules of the family.
             choices: the labels of each parameter that ``assignment`` leaves open. A case leaves the labels of its subcases open, since all
                 of them run.
             assignment: the known part of the row.
@@ -165,7 +165,7 @@ def _cover(item: Element, ids: Collection[str], kind: _Kind, reader: ConditionRe
     fields = item.fields(("id",), ("when", "predicate"))
     id_ = _id(fields["id"], ids, kind)
     if len(fields) == 1:
-        raise item.error(f"key 'when' is missing, or 'predicate'; '{id_}' alone holds for every case")
+        raise item.error(f"key 'when' or 'predicate' is missing; if the entry holds for every case, write only '{id_}'")
     alternatives: list[tuple[ConstraintText, ...]] = [()]
     if "when" in fields:
         when = fields["when"]

@@ -23,14 +23,14 @@ else:
 
 
 _DEPTH = 100
-"""Maximum nesting depth. No document needs more, and libyaml's loader, which recurses in C, crashes the process at some tens of thousands
+"""Maximum nesting depth. No document needs more, and libyaml's loader, which recurses in C, crashes the process at a few tens of thousands
 of levels."""
 
 _SHOWN = 40
 """Number of characters of a wrong value that a message quotes."""
 
 _MOST_BYTES = 4 << 20
-"""Maximum size of a file. The longest document of the suite has 40 thousand."""
+"""Maximum size of a file. The longest document of the suite has 40 thousand bytes."""
 
 _MOST_NODES = 200_000
 """Maximum number of values in a document, counted once for each place where an alias puts them. One page of nested aliases can expand to
@@ -102,7 +102,7 @@ class Element:
         node: the parser's node, with its marks.
         path: the file.
         key: the path of keys from the top, for messages (``parameters.stride.tight``).
-        line: of the key, or of the value if there is no key; counted from 1.
+        line: the line of the key, or of the value if there is no key; counted from 1.
     """
 
     node: yaml.Node
@@ -149,7 +149,7 @@ class Element:
             if len(key) > _MOST_KEY:
                 raise self._child(key_node, _short(key), key_node).error(f"the key is longer than {_MOST_KEY} characters")
             if key in entries:
-                raise self._child(key_node, key, value_node).error(f"duplicate key; it was already given in line {entries[key].line}")
+                raise self._child(key_node, key, value_node).error(f"duplicate key; it was already given on line {entries[key].line}")
             entries[key] = self._child(key_node, key, value_node)
         return entries
 
@@ -221,13 +221,13 @@ def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
     """
     if id(node) in counts:
         if not counts[id(node)]:
-            raise CasebookError(f"{path}:{_line(node)}: a value contains itself, by an alias")
+            raise CasebookError(f"{path}:{_line(node)}: a value contains itself through an alias")
         return counts[id(node)]
     counts[id(node)] = 0
     children = itertools.chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
     total = 1 + (0 if isinstance(node, yaml.ScalarNode) else sum(_count(child, path, counts) for child in children))
     if total > _MOST_NODES:
-        raise CasebookError(f"{path}:{_line(node)}: with its aliases, this stands for more than {_MOST_NODES:,} values")
+        raise CasebookError(f"{path}:{_line(node)}: with its aliases, this expands to more than {_MOST_NODES:,} values")
     counts[id(node)] = total
     return total
 

@@ -27,9 +27,9 @@ class Product:
     """A set of cases: every allowed combination of some labels of each parameter.
 
     Attributes:
-        name, why: for the reader.
-        choices: for each parameter of the family the numbers of its labels, ascending.
-        whole: numbers of the parameters whose labels the product takes all, whatever they are.
+        name, why: its name and its purpose, for the reader.
+        choices: for each parameter of the family, the numbers of its labels, ascending.
+        whole: numbers of the parameters for which the product takes every label, whatever the labels are.
         smoke, nightly: strength of the covering arrays of these tiers.
         place: file and line, for messages.
     """
@@ -48,8 +48,8 @@ class Statements:
     """The requirements and positions that the casebook's ids name.
 
     Attributes:
-        requirements: by id.
-        positions: by id.
+        requirements: the requirements by id.
+        positions: the positions by id.
     """
 
     requirements: Mapping[str, Requirement]
@@ -62,15 +62,15 @@ class Family:
 
     Attributes:
         name: also the name of its file, and the start of each case's id.
-        specification: for example ``SPV_KHR_cooperative_matrix``.
+        specification: its specification, for example ``SPV_KHR_cooperative_matrix``.
         path: the YAML file.
         builder: the module that builds the cases.
         covers: requirements, with the cases that exercise each.
         plan: prose that says what the family tests and why it has these parameters.
         todo: missing coverage, one line each.
         positions: ids of the suite's positions that verdicts of the family depend on.
-        parameters: of the cases, in the order of the labels in an id.
-        subcase_parameters: of the dispatches of each case.
+        parameters: the parameters of the cases, in the order of the labels in an id.
+        subcase_parameters: the parameters of the dispatches of each case.
         constraints: on all these parameters.
         products: sets of cases; their union is the full tier.
         statements: the requirements and positions that ids name.
@@ -142,7 +142,7 @@ def _product(
     for name, item in entries.items():
         if name not in names:
             subcase = any(parameter.name == name for parameter in subcase_parameters)
-            hint = "parameters of subcases are always whole" if subcase else f"expected one of {', '.join(sorted(names))}"
+            hint = "products take every label of a subcase parameter" if subcase else f"expected one of {', '.join(sorted(names))}"
             raise item.error(f"cases have no parameter '{name}'; {hint}")
     choices: list[tuple[int, ...]] = []
     whole = set()

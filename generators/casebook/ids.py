@@ -35,7 +35,7 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
     """Return a label for each parameter.
 
     Args:
-        parameters: of the cases of a family.
+        parameters: the parameters of the cases of a family.
         text: as ``named_labels`` writes it; the order is free, and defaults may be included.
 
     Raises:
@@ -46,7 +46,7 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
         if not label:
             raise CasebookError(f"expected name:label, found '{name}'")
         if name in given:
-            raise CasebookError(f"parameter '{name}' is there twice")
+            raise CasebookError(f"parameter '{name}' is given twice")
         given[name] = label
     names = [parameter.name for parameter in parameters]
     unknown = [name for name in given if name not in names]
@@ -57,7 +57,7 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
 
 def _label(parameter: Parameter, label: str | None) -> str:
     if label is None:
-        raise CasebookError(f"parameter '{parameter.name}' is missing, which has no default")
+        raise CasebookError(f"parameter '{parameter.name}' is missing and has no default")
     if label not in parameter.values:
         if parameter.rows is None:
             raise CasebookError(f"parameter '{parameter.name}' has no label '{label}'; expected one of {', '.join(parameter.labels)}")

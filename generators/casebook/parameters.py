@@ -107,7 +107,7 @@ def _parameter(name: str, element: Element, declaration: Declaration) -> Paramet
         raise element.error("expected at least one value")
     parameter = Parameter(name, MappingProxyType(values), declaration, rows)
     if declaration.applies is not None and declaration.default not in values:
-        raise element.error(f"'{name}' need not apply to a case, so its default, {declaration.default}, must be among its values")
+        raise element.error(f"'{name}' does not apply to every case, so its default, {declaration.default}, must be among its values")
     return parameter
 
 

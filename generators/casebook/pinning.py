@@ -161,7 +161,7 @@ def uncovered(family: Family, part: Product, strength: int, rows: Sequence[Row])
         family: the family.
         part: one of its products.
         strength: 0 asks for nothing; the number of free parameters, or more, asks for every allowed row.
-        rows: of the product.
+        rows: the rows of the product.
 
     Yields:
         Name -> label of the free parameters.

@@ -21,7 +21,7 @@ class Position:
     """The suite's answer to a question that the specifications leave open or answer unclearly.
 
     Attributes:
-        id: for example ``F-KHR-3``.
+        id: its id, for example ``F-KHR-3``.
         question: the question that the specifications leave open.
         position: this suite's answer.
         because: the reason; a verdict that depends on the position is disputed here.

@@ -37,7 +37,7 @@ class Requirement:
     """One normative statement.
 
     Attributes:
-        id: for example ``KHR-MAD-06``.
+        id: its id, for example ``KHR-MAD-06``.
         specification: the extension that states it.
         text: the statement, a sentence.
         place: name of the specification's section, with its number if it has one.
@@ -76,7 +76,7 @@ def cases_folder(root: Path) -> Path:
 
 
 def folder_name(specification: str) -> str:
-    """Name of the folder below ``cases`` for ``SPV_KHR_cooperative_matrix`` and the like."""
+    """Return the name of the folder below ``cases`` for ``SPV_KHR_cooperative_matrix`` and the like."""
     return specification.removeprefix("SPV_").lower()
 
 

@@ -40,8 +40,8 @@ class PinnedCase:
 
     Attributes:
         tier: the first that has the case, smoke or nightly.
-        id: of the case.
-        digests: of its SPIR-V, its inputs and its expected results; empty until they are computed.
+        id: the id of the case.
+        digests: the digests of its SPIR-V, its inputs and its expected results; empty until they are computed.
     """
 
     tier: Tier
@@ -144,7 +144,7 @@ class PinnedLabels:
     """The pinned cases of a family: the parameter labels of each.
 
     Attributes:
-        nightly: in the order of the full tier.
+        nightly: the cases of the nightly tier, in the order of the full tier.
         smoke: the cases that are also in the smoke tier.
     """
 

@@ -35,7 +35,7 @@ class ChainParameters(Scoped):
     row: PropertyRow = parameter("the property row", decode=parse_row)
     workgroups: int = parameter("workgroups of the dispatch", default=1)
     source: DecidingSource = parameter("where n comes from", default="push_constant")
-    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=layouts_of(4))
+    layouts: tuple[Layout, ...] = parameter("the layouts of A, B, C and Result", default="rrrr", decode=layouts_of(4))
 
     @property
     def n_decides(self) -> bool:
@@ -53,7 +53,7 @@ class NumberParameters:
     """The parameters of a subcase that supplies n."""
 
     number: int = parameter(
-        "n, where it comes at run time", default=3, applies=lambda parameters: parameters.n_decides and parameters.n_comes_at_run_time
+        "n, if it is supplied at run time", default=3, applies=lambda parameters: parameters.n_decides and parameters.n_comes_at_run_time
     )
 
 
@@ -106,7 +106,7 @@ class Decider:
     Attributes:
         component: its type.
         value: its value, if the program has it as a literal or a specialization constant.
-        default: of the specialization constant, in the module.
+        default: the default of the specialization constant, in the module.
     """
 
     component: ComponentType = U32
@@ -119,7 +119,7 @@ class ChainCase:
     """A case whose program is under construction.
 
     Attributes:
-        builder: of the program.
+        builder: the builder of the program.
         writer: writes the chain.
         n: the deciding number.
     """

@@ -20,10 +20,10 @@ class Decisions:
     """Branches and loops over the number ``n``.
 
     Attributes:
-        writer: of the program.
+        writer: the writer of the program.
         n: the deciding number.
         relation: how ``condition`` compares it.
-        hint: of branches and loops.
+        hint: the hint of branches and loops.
     """
 
     def __init__(self, writer: ChainWriter, n: ScalarValue, relation: Relation, hint: Hint) -> None:
@@ -59,7 +59,7 @@ class Decisions:
     def matrices(
         self, then: Callable[[], Sequence[Matrix]], otherwise: Callable[[], Sequence[Matrix]], condition: Condition | None = None
     ) -> list[Matrix]:
-        """Branch as ``choose`` does, for matrices alone."""
+        """Branch as ``choose`` does, for matrices only."""
         return [value for value in self.choose(then, otherwise, condition) if is_matrix(value)]
 
     def repeat(

@@ -16,7 +16,7 @@ class FunctionWriter:
     """Writes functions with the function control of the case, and calls to them.
 
     Attributes:
-        writer, decisions: of the program.
+        writer, decisions: the program's writer and decisions.
         control: the function control of its functions.
     """
 

@@ -20,7 +20,7 @@ class PointerWriter(FunctionWriter):
     """Writes functions, and variables.
 
     Attributes:
-        storage: of the variables that pointers point to.
+        storage: the storage class of the variables that pointers point to.
     """
 
     def __init__(self, writer: ChainWriter, decisions: Decisions, control: Hint, storage: Storage) -> None:

@@ -46,12 +46,12 @@ class ChainWriter:
     """Writes programs over these operands.
 
     Attributes:
-        builder: of the program.
+        builder: the builder of the program.
         row: types and sizes of the matrices.
-        scope: of the matrices.
-        layouts: by operand: a, b, c, d.
-        tiles: by operand.
-        arrays: by operand, and ``d0`` and ``d1``.
+        scope: the scope of the matrices.
+        layouts: the layouts of the operands a, b, c and d.
+        tiles: the tiles of each operand.
+        arrays: the array of each operand, and the arrays ``d0`` and ``d1``.
     """
 
     def __init__(

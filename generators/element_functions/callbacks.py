@@ -51,7 +51,7 @@ def _place(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _position(writer: CallbackWriter, _: int) -> Callback:
-    """Return the place alone, independent of the element."""
+    """Return only the place, independent of the element."""
     result = writer.arithmetic.weighted(writer.place_terms())
     return Callback(writer.function("position", result), (), True, writer.place_most)
 
@@ -140,7 +140,7 @@ def _vector(writer: CallbackWriter, order: int) -> Callback:
 
 
 def _small(writer: CallbackWriter, i: int) -> float:
-    """Return a number that 8-bit floats have, or an integer of the whole width."""
+    """Return a number that 8-bit floats can represent, or an integer of the whole width."""
     return (-1.25, 3.5, -0.75, 5.0)[i] if writer.component.is_float else writer.number(i)
 
 
@@ -213,7 +213,7 @@ def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> 
 
 
 def _bias(writer: CallbackWriter, _: int) -> Callback:
-    """Add x and an element of a table by the column."""
+    """Add x and the element of a table that the column selects."""
     total = _Sum(writer)
     read, parameter, begin = _read(writer, "bias", writer.shape[1], writer.unsigned(writer.column))
     total.add(read, None)
@@ -231,7 +231,7 @@ def _table(writer: CallbackWriter, _: int) -> Callback:
 
 
 def _scale(writer: CallbackWriter, _: int) -> Callback:
-    """Multiply x by an element of a table by the row."""
+    """Multiply x by the element of a table that the row selects."""
     read, parameter, begin = _read(writer, "factors", writer.shape[0], writer.unsigned(writer.row))
     result = Binary("multiply", writer.arithmetic.raised(writer.x), writer.arithmetic.raised(read))
     return Callback(writer.function("scale", result, parameter), (begin,))
@@ -298,9 +298,9 @@ class CallbackDesign:
 
     Attributes:
         make: writes it; the number chooses the order or the count of its operands.
-        orders: how many such numbers there are, from 0 up.
+        orders: how many such numbers there are, counted from 0.
         takes_scalars: whether its operands include scalars, which have a source.
-        takes_matrices: whether matrices are.
+        takes_matrices: whether its operands include matrices.
         reads_memory: whether it reads a table.
     """
 

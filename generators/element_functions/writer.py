@@ -35,7 +35,7 @@ class CallbackWriter:
     """Writes one function: its parameters row, column and x, and more.
 
     Attributes:
-        around: gives operands. ``arithmetic``: of the elements.
+        around: gives access to the operands, matrices and arrays of the program.
         row, column, x: the first three parameters.
     """
 

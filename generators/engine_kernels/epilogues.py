@@ -42,10 +42,10 @@ class Epilogue:
     """Applies an epilogue to each tile.
 
     Args:
-        writer: of the kernel.
-        kind: which epilogue.
-        component: of the sums.
-        rows, columns: of the whole result.
+        writer: the writer of the kernel.
+        kind: the epilogue to apply.
+        component: the component type of the sums.
+        rows, columns: the size of the whole result.
     """
 
     def __init__(self, writer: KernelWriter, kind: EpilogueKind, component: ComponentType, rows: int, columns: int) -> None:

@@ -46,9 +46,9 @@ class LoopParameters:
     """The parameters of a kernel that accumulates in a loop."""
 
     source: Source = parameter("where the numbers of the kernel come from", default="literal")
-    carry: Carry = parameter("what brings matrices from one iteration to the next", default="phi")
+    carry: Carry = parameter("how matrices get from one iteration to the next", default="phi")
     hint: Hint = parameter(
-        "whether the loop asks for unrolling, or against it", default="none", applies=lambda parameters: parameters.carry != "unrolled"
+        "the loop's hint, for or against unrolling", default="none", applies=lambda parameters: parameters.carry != "unrolled"
     )
 
 

@@ -35,8 +35,8 @@ class ArrayConversion:
     """One drawn conversion.
 
     Attributes:
-        component, use, lines, width: of the matrix; ``width`` is the components of a line.
-        subgroup_size, subgroups: of the workgroup.
+        component, use, lines, width: the component type, the use and the sizes of the matrix; ``width`` is the components of a line.
+        subgroup_size, subgroups: the size and the number of the subgroups in the workgroup.
         before: type of the elements in memory, which are cast if the arrays of the matrix have another one.
         given, taken: element types of the arrays from which the matrix is made and which it becomes.
         after: type to which elements are cast.

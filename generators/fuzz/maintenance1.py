@@ -84,11 +84,11 @@ class Chain:
     """One drawn chain.
 
     Attributes:
-        component, rows, columns, use: of the first matrix.
+        component, rows, columns, use: the type of the first matrix.
         numbers: the range of its elements.
         steps: the operations, in order.
-        layouts: of the load and of the store.
-        scope, subgroups: of the matrices, and of the workgroup.
+        layouts: the layouts of the load and of the store.
+        scope, subgroups: the scope of the matrices, and the number of subgroups in the workgroup.
         number: decides the data.
     """
 

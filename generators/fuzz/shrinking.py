@@ -153,7 +153,8 @@ def _smaller(addressing: Addressing) -> Iterator[Addressing]:
 
 
 def _less(number: int, least: int) -> Iterator[int]:
-    """Yield numbers nearer to 0, but not nearer than ``least``: the nearest round ones, half of it, and one less."""
+    """Yield numbers nearer to 0, but not nearer than ``least``: 0, 1, half the number, and the number less one; or the positive number
+    instead of a negative one."""
     sign = -1 if number < 0 else 1
     amount = abs(number)
     seen = {amount}

@@ -56,14 +56,14 @@ class Addressing:
     """One drawn addressing.
 
     Attributes:
-        component, rows, columns, use: of the matrix, at subgroup scope.
+        component, rows, columns, use: the type of the matrix, at subgroup scope.
         access: ``load`` or ``store``.
-        rank, mode: of the layout's type.
+        rank, mode: the rank and the clamp mode of the layout's type.
         steps: the layout's settings with their operands in order; negative offsets are negative here.
         view: None for none.
         first: the start of the tensor, in units of the pointer's alignment.
         source: the run-time source of all numbers in the shader.
-        storage: of the array that contains the tensor.
+        storage: the storage class of the array that contains the tensor.
         groups: the decode functions of a load; None for none.
     """
 

@@ -55,4 +55,4 @@ def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
 
 def _refuse_replication(replicated: bool) -> None:
     if replicated:
-        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang replicates no composite that is a coopmat")
+        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes no replicated composite of a coopmat")

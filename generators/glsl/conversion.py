@@ -28,7 +28,9 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
         return
     if is_float8(source):
-        raise NotExpressible(Lack.SATURATION_TYPE, f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
+        raise NotExpressible(
+            Lack.SATURATION_TYPE, f"saturatedConvertEXT does not take 8-bit floats, but '{convert.matrix.name}' has components of {source}"
+        )
     if use_changes:
         # glslang 16.6 accepts it but declares no capability for it.
         raise NotExpressible(Lack.SATURATION_USE, "saturatedConvertEXT leaves the use of a matrix as it is")

@@ -50,7 +50,7 @@ def emit_vector_arithmetic(shader: Shader, operation: CooperativeVectorArithmeti
     """Write a binary operator.
 
     Raises:
-        NotExpressible: a division of the other signedness than the type's, which alone decides in GLSL.
+        NotExpressible: a division has a different signedness than its type, and in GLSL the type alone decides.
     """
     component = operation.result.type.component
     if operation.operator in ("signed_divide", "unsigned_divide"):
@@ -63,7 +63,7 @@ def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
     """Write a bit operator or a shift.
 
     Raises:
-        NotExpressible: a right shift of the other signedness than the type's.
+        NotExpressible: a right shift has a different signedness than its type.
     """
     if operation.operator.startswith("shift_right"):
         _check_signed(operation.result.type.component, operation.operator == "shift_right_arithmetic")
@@ -95,11 +95,11 @@ def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -
     """Write a call.
 
     Raises:
-        NotExpressible: GLSL has no such function of these components.
+        NotExpressible: GLSL has no such function for these components.
     """
     name, component = _FUNCTIONS.get(operation.function), operation.result.type.component
     if name is None:
-        raise NotExpressible(Lack.FUNCTION, f"GLSL has no function that is {operation.function}")
+        raise NotExpressible(Lack.FUNCTION, f"GLSL has no equivalent of {operation.function}")
     if operation.function[0] in "US" and operation.function != "Step":
         _check_signed(component, operation.function[0] == "S")
     _assign(shader, operation.result, f"{name}({', '.join(shader.text(argument) for argument in operation.arguments)})")
@@ -111,4 +111,4 @@ def _assign(shader: Shader, result: CooperativeVector, expression: str, no_contr
 
 def _check_signed(component: ComponentType, signed: bool) -> None:
     if component.is_signed != signed:
-        raise NotExpressible(Lack.SIGNEDNESS, f"GLSL treats {component} by its own signedness")
+        raise NotExpressible(Lack.SIGNEDNESS, f"GLSL always treats {component} according to the type's signedness")

@@ -78,7 +78,7 @@ def stride(shader: Shader, value: ScalarValue | None) -> str:
         NotExpressible: it is left out.
     """
     if value is None:
-        raise NotExpressible(Lack.STRIDE, "GLSL leaves no stride out")
+        raise NotExpressible(Lack.STRIDE, "GLSL cannot leave out the stride")
     return uint(shader, value, "stride")
 
 
@@ -88,5 +88,5 @@ def _boolean(shader: Shader, value: bool | Operand) -> str:
 
 def _constant(shader: Shader, operand: Operand) -> str:
     if operand.source not in ("literal", "specialization"):
-        raise NotExpressible(Lack.CONSTANT, f"'{operand.name}' is to be a constant, and comes from a {operand.source}")
+        raise NotExpressible(Lack.CONSTANT, f"'{operand.name}' must be a constant, but comes from a {operand.source}")
     return shader.text(operand) if operand.type.name == "s32" else f"int({shader.text(operand)})"

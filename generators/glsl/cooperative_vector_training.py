@@ -40,5 +40,5 @@ def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
 
 def _scalars(shader: Shader, array: Array) -> str:
     if array.pointee.lanes > 1:
-        raise NotExpressible(Lack.POINTEE, "GLSL accumulates in arrays of scalars alone")
+        raise NotExpressible(Lack.POINTEE, "GLSL accumulates only in arrays of scalars")
     return shader.elements(array)

@@ -49,7 +49,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """
     component = store.vector.type.component
     if not component.has_arithmetic:
-        raise NotExpressible(Lack.COMPONENT_TYPE, f"glslang has no coopVecStoreNV of {component}")
+        raise NotExpressible(Lack.COMPONENT_TYPE, f"glslang has no coopVecStoreNV for {component}")
     offset = uint(shader, store.offset, "offset")
     shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array)}, {offset});")
 
@@ -61,7 +61,7 @@ def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
         NotExpressible: the module must have a constituent for each component, but glslang replicates.
     """
     if not splat.replicated:
-        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes a replicated composite of a cooperative vector of one scalar")
+        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes a replicated composite if one scalar fills a cooperative vector")
     shader.line(f"{declared(shader, splat.result)} = {shader.vector_type(splat.result.type)}({shader.text(splat.value)});")
 
 

@@ -78,8 +78,8 @@ def _local_size(program: Program) -> str:
     """Return the qualifiers of the local size.
 
     Raises:
-        NotExpressible: glslang states the size in another way for the module's version: it writes constants as LocalSizeId from SPIR-V 1.6
-            on, and as a built-in in earlier versions.
+        NotExpressible: glslang states the size differently for the module's version: it writes constants as LocalSizeId from SPIR-V 1.6 on,
+            and as a built-in in earlier versions.
     """
     shape = program.shape
     if shape.local_size != "literals" and (shape.local_size == "built_in") is not (shape.version < LATEST):
@@ -128,7 +128,8 @@ def _elements(shader: Shader, array: Array, name: str) -> str:
     """Return the array as the member of a block."""
     if array.other_stride is not None:
         raise NotExpressible(
-            Lack.ARRAY_STRIDE, f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}"
+            Lack.ARRAY_STRIDE,
+            f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have a stride of {array.array_stride}",
         )
     if array.pointer_stride is not None:
         raise NotExpressible(Lack.POINTER_STRIDE, "GLSL has no pointers whose elements have a stride of their own")
@@ -176,7 +177,8 @@ def _shared_block(shader: Shader, array: Array) -> Block:
     shader.require("GL_EXT_shared_memory_block")
     if array.other_stride is not None:
         raise NotExpressible(
-            Lack.ARRAY_STRIDE, f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have {array.array_stride}"
+            Lack.ARRAY_STRIDE,
+            f"GLSL gives arrays the stride of their elements, so '{array.name}' cannot have a stride of {array.array_stride}",
         )
     qualify(array, shader.program.operations)
     member = f"{shader.pointee_type(array.pointee)} {REFERENCE_MEMBER}[{shader.extent(array.length)}];"

@@ -18,7 +18,8 @@ _OPERATORS: Mapping[str, str] = MappingProxyType(
 def _assign(shader: Shader, result: Matrix, expression: str, no_contraction: bool = False) -> None:
     if no_contraction and result.name in shader.variables:
         raise NotExpressible(
-            Lack.NO_CONTRACTION, f"'{result.name}' lives in another's variable, whose declaration cannot be precise for it alone"
+            Lack.NO_CONTRACTION,
+            f"'{result.name}' is stored in the variable of another value, whose declaration cannot be precise for this value alone",
         )
     shader.line(f"{'precise ' if no_contraction else ''}{shader.assignee(result)} = {expression};")
 
@@ -32,11 +33,11 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     """Write a binary operator.
 
     Raises:
-        NotExpressible: a division of the other signedness than the type's, which alone decides in GLSL.
+        NotExpressible: a division has a different signedness than its type, and in GLSL the type alone decides.
     """
     component = operation.result.type.component
     if operation.operator in ("signed_divide", "unsigned_divide") and component.is_signed != (operation.operator == "signed_divide"):
-        raise NotExpressible(Lack.SIGNEDNESS, f"GLSL divides {component} by its own signedness")
+        raise NotExpressible(Lack.SIGNEDNESS, f"GLSL always divides {component} according to the type's signedness")
     expression = f"{shader.text(operation.left)} {_OPERATORS[operation.operator]} {shader.text(operation.right)}"
     _assign(shader, operation.result, expression, operation.no_contraction)
 

@@ -29,7 +29,7 @@ def execution_modes(shader: Shader) -> tuple[str, ...]:
     modes = [control.mode for control in shader.program.float_controls]
     for control in shader.program.float_controls:
         if modes.count(control.mode) > 1:
-            raise NotExpressible(Lack.MODE_WIDTHS, "glslang keeps one width of an execution mode")
+            raise NotExpressible(Lack.MODE_WIDTHS, "glslang keeps only one width of an execution mode")
         shader.extensions.add("GL_EXT_spirv_intrinsics")
         capability, mode = _NUMBERS[control.mode]
         found.append(f"spirv_execution_mode(capabilities = [{capability}], {mode}, {control.width});")

@@ -74,7 +74,7 @@ def _type(shader: Shader, value: AnyValue | None) -> str:
 
 def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
     if function.control != "none":
-        raise NotExpressible(Lack.FUNCTION_CONTROL, "GLSL has no words for a function control (Inline, DontInline)")
+        raise NotExpressible(Lack.FUNCTION_CONTROL, "GLSL has no syntax for a function control (Inline, DontInline)")
     parameters = ", ".join(_parameter(shader, parameter) for parameter in function.parameters)
     names, shader.variables = shader.variables, {}
     with shader.apart() as lines, shader.braces(f"{_type(shader, function.returned)} {identifier(function.name)}({parameters})"):

@@ -31,7 +31,7 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
 def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
     if array.pointee.component.name == "u64":
         # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; it accepts int64_t.
-        raise NotExpressible(Lack.POINTEE, f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
+        raise NotExpressible(Lack.POINTEE, f"glslang has no matrix access to arrays of uint64_t such as '{array.name}'")
     return call_arguments(shader, matrix, shader.elements(array), first, stride, layout, array.inner)
 
 
@@ -78,6 +78,6 @@ def _layout(shader: Shader, layout: MemoryLayout) -> str:
     if isinstance(layout, Layout):
         return LAYOUTS[layout]
     if layout.source not in ("literal", "specialization"):
-        raise NotExpressible(Lack.CONSTANT, f"the layout is a constant, and '{layout.name}' is none")
+        raise NotExpressible(Lack.CONSTANT, f"the layout must be a constant, but '{layout.name}' is not one")
     expression = shader.text(layout)
     return expression if layout.type.name == "s32" else f"int({expression})"

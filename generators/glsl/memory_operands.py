@@ -40,7 +40,7 @@ class Qualification:
 
     Attributes:
         qualifiers: memory qualifiers.
-        alignment: in bytes, for ``buffer_reference_align``.
+        alignment: the alignment in bytes, for ``buffer_reference_align``.
     """
 
     qualifiers: tuple[str, ...]
@@ -48,7 +48,7 @@ class Qualification:
 
 
 def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
-    """Return the loads and stores of matrices and cooperative vectors in ``array``, those in loops and branches included."""
+    """Return the loads and stores of matrices and cooperative vectors in ``array``, including accesses in loops and branches."""
     for operation in flattened(operations):
         if isinstance(operation, Access) and operation.array == array:
             yield operation
@@ -65,14 +65,14 @@ def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
     wanted = {unstated if access.memory is None else _qualifiers(array, access) for access in found}
     if len(wanted) > 1:
         raise NotExpressible(
-            Lack.ACCESS_OPERANDS, f"GLSL qualifies arrays, not accesses, and those of '{array.name}' differ in memory operands"
+            Lack.ACCESS_OPERANDS, f"GLSL qualifies arrays, not accesses, and the accesses to '{array.name}' differ in memory operands"
         )
     return Qualification(wanted.pop() if wanted else (), _alignment(array, found))
 
 
 def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_accesses: int) -> bool:
-    """Tell whether one invocation may write a buffer that another reads, with a barrier between. Accesses to single elements alone do not
-    count: each element always belongs to the same invocation."""
+    """Tell whether one invocation may write a buffer that another reads, with a barrier between them. Accesses to single elements alone do
+    not count: each element always belongs to the same invocation."""
     if array.storage is StorageClass.WORKGROUP or array.role == "input" or not matrix_accesses:
         return False
     everything = list(flattened(operations))
@@ -115,7 +115,7 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
     if MemoryAccess.ALIGNED in mask and array.storage is StorageClass.STORAGE_BUFFER:
         raise NotExpressible(Lack.ALIGNED, "GLSL states no alignment for accesses to a storage buffer (Aligned)")
     if MemoryAccess.VOLATILE in mask:
-        raise NotExpressible(Lack.VOLATILE, "GLSL's volatile is Volatile and coherent over the queue family at once")
+        raise NotExpressible(Lack.VOLATILE, "GLSL's volatile always means both Volatile and coherent across the queue family")
     nontemporal = ("nontemporal",) if MemoryAccess.NONTEMPORAL in mask else ()
     rest = mask & ~(MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL)
     if rest == MemoryAccess.NONE:
@@ -147,7 +147,7 @@ def _alignment(array: Array, found: Sequence[Access]) -> int:
     unstated = [access for access in found if access.memory is None or access.memory.alignment is None]
     if stated or any(_guaranteed_alignment(array, access) != alignment for access in unstated):
         raise NotExpressible(
-            Lack.ACCESS_ALIGNMENT, f"GLSL aligns references, not accesses, and those of '{array.name}' differ in alignment"
+            Lack.ACCESS_ALIGNMENT, f"GLSL aligns references, not accesses, and the accesses to '{array.name}' differ in alignment"
         )
     if alignment & (alignment - 1):
         raise NotExpressible(Lack.ALIGNMENT, f"GLSL aligns references to powers of two, not to {alignment} bytes")

@@ -32,7 +32,8 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     if (a.rows, b.columns, a.columns) != (c.rows, c.columns, b.rows):
         # glslang 16.6: "cannot multiply coop matrices with incompatible sizes", although they are equal once specialized.
         raise NotExpressible(
-            Lack.SIZES, "glslang asks for sizes that are the same literals or the same specialization constants, not of equal value"
+            Lack.SIZES,
+            "glslang asks for sizes that are the same literals or the same specialization constants; equal values are not enough",
         )
     operands = MatrixOperands.NONE if operation.operands is None else operation.operands
     saturating = operands & MatrixOperands.SATURATING_ACCUMULATION
@@ -40,7 +41,7 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     if operands & ~saturating != derived:
         raise NotExpressible(
             Lack.SIGNED_FLAGS,
-            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), and not 0x{int(operands & ~saturating):x}",
+            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), not 0x{int(operands & ~saturating):x}",
         )
     arguments = [shader.text(operation.a), shader.text(operation.b), shader.text(operation.c)]
     if saturating:

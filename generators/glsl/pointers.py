@@ -29,7 +29,7 @@ def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
     Raises:
         NotExpressible: always.
     """
-    raise NotExpressible(Lack.POINTER, f"GLSL has no pointers, which {operation.result.name} is")
+    raise NotExpressible(Lack.POINTER, f"GLSL has no pointers such as '{operation.result.name}'")
 
 
 def emit_pointer_load(shader: Shader, load: PointerLoad) -> None:

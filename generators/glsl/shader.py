@@ -88,7 +88,7 @@ class Shader:
 
     @contextmanager
     def apart(self) -> Iterator[list[str]]:
-        """Collect the lines written inside separately, at depth 0, and not in ``main``."""
+        """Collect the lines written in the ``with`` block separately, at depth 0, and not in ``main``."""
         outside = self.lines, self._depth
         self.lines, self._depth = [], 0
         yield self.lines
@@ -108,7 +108,7 @@ class Shader:
         """Return the type of an array's elements.
 
         Raises:
-            NotExpressible: it is a struct that GLSL lays out in another way.
+            NotExpressible: it is a struct that GLSL lays out differently.
         """
         if pointee.block is not None:
             return self._struct(pointee.block)
@@ -126,13 +126,13 @@ class Shader:
         for i, member in enumerate(block.members):
             if member.offset != -(-end // member.component.bytes) * member.component.bytes:
                 raise NotExpressible(
-                    Lack.MEMBER_OFFSET, f"GLSL puts member {i} of a struct where the one before it ends, not at byte {member.offset}"
+                    Lack.MEMBER_OFFSET, f"GLSL puts member {i} of a struct where the previous one ends, not at byte {member.offset}"
                 )
             end = member.end
             length = "" if member.length is None else f"[{member.length}]"
             lines.append(f"    {self.scalar_type(member.component)} member{i}{length};")
         if block.bytes % alignment:
-            raise NotExpressible(Lack.STRUCT_SIZE, f"GLSL gives structs a multiple of {alignment} bytes, not {block.bytes}")
+            raise NotExpressible(Lack.STRUCT_SIZE, f"GLSL rounds structs up to a multiple of {alignment} bytes, so none has {block.bytes}")
         self.require("GL_EXT_scalar_block_layout")
         self.element_structs.setdefault(name, (f"struct {name} {{", *lines, "};"))
         return name
@@ -173,7 +173,9 @@ class Shader:
         if isinstance(value, Selected):
             return f"({self.extent(value.flag)} != 0u ? {value.chosen}u : {value.otherwise}u)"
         if value.source not in ("literal", "specialization"):
-            raise NotExpressible(Lack.CONSTANT, f"what types and arrays are made of are constants in GLSL, and '{value.name}' is none")
+            raise NotExpressible(
+                Lack.CONSTANT, f"the operands of types and the lengths of arrays must be constants in GLSL, but '{value.name}' is not one"
+            )
         return self.text(value)
 
     def text(self, value: AnyValue | Operand | Selected) -> str:
@@ -197,7 +199,7 @@ class Shader:
             NotExpressible: the pointers to them are untyped.
         """
         if array.is_untyped:
-            raise NotExpressible(Lack.POINTER, f"GLSL has no untyped pointers, which lead to '{array.name}'")
+            raise NotExpressible(Lack.POINTER, f"GLSL has no untyped pointers, such as the pointers to '{array.name}'")
         name = identifier(array.name)
         if array.block is not None:
             self.shared_blocks[name] = array

@@ -71,12 +71,12 @@ def member_name(index: int) -> str:
 
 
 def declare_variables(shader: Shader) -> None:
-    """Declare the variables: in ``main`` those with Function storage, before it the others."""
+    """Declare the variables: with Function storage in ``main``, all others before it."""
     declare(shader, shader.program.variables)
 
 
 def declare(shader: Shader, variables: Sequence[Variable]) -> None:
-    """Declare variables: here those with Function storage, before all functions the others."""
+    """Declare variables: with Function storage here, all others before the functions."""
     for variable in variables:
         start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
         declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"
@@ -104,7 +104,7 @@ def steps(shader: Shader, type_: ValueType, path: Path) -> str:
     text = ""
     for place, index in enumerate(path):
         if isinstance(part_type(type_, path[:place]), StructType):
-            assert isinstance(index, int), "a path into a struct has an int"
+            assert isinstance(index, int), "a path into a struct has an int there"
             text += f".{member_name(index)}"
         else:
             text += f"[{index}]" if isinstance(index, int) else f"[{shader.text(index)}]"
@@ -124,7 +124,7 @@ def _is_sized_by_a_constant(type_: ValueType) -> bool:
 
 
 def check_movable(type_: ValueType) -> None:
-    """Raise NotExpressible if nothing may be assigned or initialized as a whole of this type."""
+    """Raise NotExpressible if no value of this type may be assigned or initialized as a whole."""
     if _is_sized_by_a_constant(type_):
         raise NotExpressible(
             Lack.WHOLE_ARRAY, "GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them"

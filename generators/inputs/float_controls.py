@@ -180,14 +180,14 @@ def operands(component: ComponentType, operation: str, pattern: str, part: int, 
     """Return both operands of an operation as bits; the second is a single number for ``times_scalar``.
 
     Args:
-        component: of operands and result.
+        component: the component type of operands and result.
         operation: ``add``, ``subtract``, ``multiply``, ``divide``, ``negate``, ``times_scalar`` or ``move``, ``negate`` and ``move`` use
             only the first operand.
         pattern: ``between``: exact results are ties and other fractions between neighbours. ``random``: full significands.
             ``denormals``: denormal operands and results. ``overflow``: results from half a step to a binade beyond the largest number.
             ``special``: zeros, infinities, NaN. ``nan``: patterns of NaN.
         part: the index of the part, for ``nan`` and for patterns with a scalar.
-        shape: of the matrices.
+        shape: the shape of the matrices.
         rng: draws them.
     """
     if pattern == "nan":
@@ -212,7 +212,7 @@ def arguments(component: ComponentType, function: str, pattern: str, shape: Shap
     are in order, except NaN.
 
     Args:
-        function: by its name in GLSL.std.450.
+        function: the name of the function in GLSL.std.450.
         pattern: ``denormals``: denormal arguments beside others of both signs; for Fma, denormal results that do not round.
             ``special``: zeros and infinities of both signs, NaN if the function's result for it is defined, and ordinary numbers.
     """

@@ -45,7 +45,7 @@ def any_whole(shape: tuple[int, ...], component: ComponentType, rng: np.random.G
 
 
 def addends(shape: tuple[int, ...], component: ComponentType, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the numbers that are added to sums, int64: for floats, whole numbers near ``most`` of either sign; any integers."""
+    """Draw the numbers that are added to sums, int64: for floats, whole numbers near ``most`` of either sign; otherwise any integers."""
     if not component.is_float:
         return any_whole(shape, component, rng)
     return near(max(1, min(most, 1 << component.precision)), shape, rng)

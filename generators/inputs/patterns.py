@@ -78,7 +78,8 @@ def random_bits(component: ComponentType, count: int, rng: np.random.Generator) 
 
 
 def nonzero_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw bits like random_bits, with 1 instead of zeros: when code makes a zero from components, its sign is free. Shape (count,)."""
+    """Draw bits like random_bits, with 1 instead of zeros: when code makes a zero from components, its sign is unspecified. Shape
+    (count,)."""
     bits = random_bits(component, count, rng)
     return np.where(bits == 0, component.bits_dtype.type(1), bits)
 

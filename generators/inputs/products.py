@@ -136,7 +136,7 @@ def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
 
 
 def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = False) -> Operands:
-    """Draw operands of which one has a single 1 (or, permuted, plus or minus 1) in each row or column, so the other operand appears in the
+    """Draw operands, one of which has a single 1 (or, permuted, plus or minus 1) in each row or column, so the other operand appears in the
     result.
 
     ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed permutation

@@ -27,7 +27,7 @@ class UseChain:
     Attributes:
         first: the row of S = Q x K + C.
         second: the row of O = P x V + Z.
-        enters: whether P is A or B of it.
+        enters: whether P is the A or the B of that row.
         trips: number of iterations, each with its own K, C and V; their sums add up in O.
         growth: the factor by which S grows before it is converted.
     """

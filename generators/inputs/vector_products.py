@@ -90,12 +90,12 @@ def floats(pattern: FloatPattern, multiplies: Multiplies, rng: np.random.Generat
 
 
 def _rounded(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
-    """Draw inputs, few terms of which their interpretation rounds: sums of rounded inputs are exact, and so are sums of unrounded inputs.
-    No float is half way between two numbers, since either would be equally accurate (F-CV-17)."""
+    """Draw inputs of which the interpretation rounds only a few terms: sums of rounded inputs are exact, and so are sums of unrounded
+    inputs. No float is halfway between two numbers, since either would be equally accurate (F-CV-17)."""
     types, rows, columns = multiplies.types, multiplies.rows, multiplies.columns
     shape = multiplies.invocations, columns
     if types.input.is_float:
-        # 6 bits, while 8-bit floats have 4 or 3; odd numbers are never half way.
+        # 6 bits, while 8-bit floats have 4 or 3; odd numbers are never halfway.
         kept, numbers = min(4, columns), any_signs(rng.integers(32, 64, shape) | 1, rng)
     else:
         precision = types.interpretation.component.precision

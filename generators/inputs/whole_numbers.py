@@ -55,7 +55,7 @@ def wide_factors(
     column of B has a single nonzero element, which is wide; the other lines have no zeros. Wide elements are multiplied by 1 or -1.
 
     Args:
-        shapes: of A and B.
+        shapes: the shapes of A and B.
         most: as above; at least K.
         limits: the largest magnitudes that the types of A and B hold, with all smaller ones.
         rng: draws them.

@@ -64,12 +64,12 @@ class Decoder:
 
     Attributes:
         decoding: the kind of its result.
-        component: of the result.
+        component: the component type of the result.
         block: the size of a block in each dimension.
         coordinates: the type of coordinates, u32 or s32.
         calls: its functions.
-        control: of all these functions.
-        table: of numbers, for formats that have one.
+        control: the function control of all these functions.
+        table: the table of numbers, for formats that have one.
         result: ``value`` for elements; ``code`` for the numbers that the format stores for them, or the hash of coordinates.
         mark: the index, 0 or 1, of this function among two with different results: the lowest bit of a hash, or the plane; None for
             functions that agree.

@@ -20,7 +20,7 @@ from generators.types import COMPONENT_TYPES, ComponentType
 F16, F32, S8, U8, S16, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s16", "u16", "s32", "u32"))
 
 _QUANTUM = -4
-"""Exponent of the power of two of which every scale is a multiple. Products are also multiples of it, and none is denormal in f16."""
+"""Exponent of a power of two that divides every scale. It also divides every product, and no product is denormal in f16."""
 
 _LARGEST_WIDE = (1 << F16.precision) - 1
 """Scales for results of 24 bits use all bits of f16, so a product kept in f16 is noticed."""
@@ -221,7 +221,7 @@ def set_scales(
     """Write the scales of ``blocks`` adjacent blocks starting at each byte in ``begins``, for exact results of ``component``.
 
     Args:
-        data: of the whole array, uint8.
+        data: the data of the whole array, uint8.
     """
     for member, largest in block_format.scales.items():
         wide = component.precision >= _LARGEST_WIDE.bit_length() * 2

@@ -54,8 +54,8 @@ class BlockedTensor:
 
     Attributes:
         block: the size of a block in each dimension.
-        sizes, offsets, spans: in elements.
-        strides: in blocks, after the layout's steps.
+        sizes, offsets, spans: the numbers of the tensor and of the slice, in elements.
+        strides: the strides in blocks, after the layout's steps.
         setting: how the layout gets its block size.
         steps: the steps that set up the layout, except its slice.
     """

@@ -21,8 +21,8 @@ class ByteTiles:
     """Equal matrices in an array, one after another.
 
     Attributes:
-        type: of each matrix.
-        layout: of each matrix. A line is a row, or a column if the matrix is column-major.
+        type: the type of each matrix.
+        layout: the layout of each matrix. A line is a row, or a column if the matrix is column-major.
         padding: padding after each line, in units of the minimum alignment.
         instances: scope instances that have matrices.
         steps: matrices of each instance.

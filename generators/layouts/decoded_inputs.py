@@ -27,7 +27,7 @@ def decoded_inputs(
         source: the bytes of the tensor.
         program: its array ``before`` has the matrix's contents before the load, ``table`` the table of a format; ``other`` and ``addend``
             are the operands of a multiply-add with the loaded matrix.
-        type_: of the loaded matrix.
+        type_: the type of the loaded matrix.
         instances: scope instances.
         rng: draws the operands.
     """

@@ -19,7 +19,7 @@ class InvocationArrays:
     """Arrays of one type in a buffer, one after another.
 
     Attributes:
-        builder: of the program.
+        builder: the builder of the program.
         array: the buffer.
         element: type of the elements.
         length: elements of an array.
@@ -82,7 +82,7 @@ def packed(lines: np.ndarray, element: ComponentType, component: ComponentType, 
     Args:
         lines: bits of the components, (matrices, lines, components of a line).
         element: type of the elements; each has the bits of one or more components, with the lower index in the lower bits.
-        component: of the matrices.
+        component: the component type of the matrices.
         slots: invocations of a matrix.
     """
     matrices, count, line = lines.shape

@@ -42,8 +42,8 @@ class Tiles:
     """Equal matrices in an array, one after another, counted in the array's pointee.
 
     Attributes:
-        type: of each matrix.
-        layout: of each matrix. A line is a row, or a column if the matrix is column-major.
+        type: the type of each matrix.
+        layout: the layout of each matrix. A line is a row, or a column if the matrix is column-major.
         stride: distance from one line to the next.
         pitch: distance from one matrix to the next.
         instances: scope instances that have matrices.
@@ -142,8 +142,8 @@ def tiled(
     """Lay out matrices with aligned lines.
 
     Args:
-        type_: of each matrix.
-        layout: of each matrix.
+        type_: the type of each matrix.
+        layout: the layout of each matrix.
         padding: granules after each line and each matrix.
         count: number of scope instances, and of matrices of each.
         granule: the alignment of lines in components; None for the minimum of KHR-ALIGN-01.
@@ -174,8 +174,8 @@ class MatrixArray(Target):
     """An array of matrices in a program.
 
     Attributes:
-        builder: of the program.
-        name: of the input or output; names of computed addresses begin with it.
+        builder: the builder of the program.
+        name: the name of the input or output; names of computed addresses begin with it.
         tiles: the placement of the matrices.
         label: names of computed addresses end with it.
     """
@@ -207,7 +207,7 @@ class MatrixArray(Target):
         return self.builder.offset(name, begin, self.builder.instance_index(), self.tiles.own_pitch)
 
     def product(self, index: Scalar | None = None) -> ScalarValue:
-        """Return the same element as ``first``, computed by products alone, without a sum whose first term is 0; ``index`` is the index of
+        """Return the same element as ``first``, computed only by products, without a sum whose first term is 0; ``index`` is the index of
         the matrix."""
         builder, tiles = self.builder, self.tiles
         terms: list[ScalarValue] = []
@@ -318,7 +318,7 @@ def matrix_contents(type_: MatrixType, values: np.ndarray) -> np.ndarray:
     """Return contents of an input of ``matrix_in`` with the matrices ``values``: uint8.
 
     Args:
-        type_: of the matrices.
+        type_: the type of the matrices.
         values: the component's dtype, (instances, rows, columns). The bits between the rows identify their positions.
     """
     return _own_array(type_, len(values)).contents(values, None)

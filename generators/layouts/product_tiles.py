@@ -80,8 +80,8 @@ def product_tiles(
 
     Args:
         row: the property row.
-        scope: of the matrices.
-        layouts: of A, B, C and Result.
+        scope: the scope of the matrices.
+        layouts: the layouts of A, B, C and Result.
         padded: whether padding follows each line.
         count: scope instances.
         form, declared: see their types.

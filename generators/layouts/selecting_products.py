@@ -11,7 +11,7 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Use
 
 LARGEST = 31
-"""Largest magnitude of whole numbers a few of which add up exactly in the bits that a multiply-add must keep."""
+"""Largest magnitude at which a few whole numbers add up exactly in the bits that a multiply-add must keep."""
 
 _LARGEST_ADDEND = 100_000
 """Largest magnitude of whole numbers that are added to sums of integers."""
@@ -37,7 +37,7 @@ def other_type(type_: MatrixType) -> MatrixType:
 
 
 def selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at a few places of each line. Each element of the other factor is
+    """Draw a matrix of ``other_type``, uint8, for each instance: 1 or -1 at a few places of each line. Each element of the other factor is
     taken once for each line of the result."""
     inner, free = (type_.shape[0], type_.shape[1]) if type_.use is Use.B else (type_.shape[1], type_.shape[0])
     lines = np.zeros((instances, inner, free))
@@ -83,7 +83,7 @@ def factor_or_addend(
     """Draw the array ``other`` or ``addend`` of a multiply with a matrix of ``type_``; uint8.
 
     Args:
-        component, count: of the array.
+        component, count: the component type and the length of the array.
         instances: scope instances; each has a matrix in the array.
     """
     if not type_.component.is_float:

@@ -22,8 +22,8 @@ class DispatchNumber:
     """A number that differs in some dispatches of the pipeline.
 
     Attributes:
-        usual: in most dispatches; the only value if operands do not come at run time.
-        other: in the other dispatches.
+        usual: the number in most dispatches; the only number if operands do not come at run time.
+        other: the number in the other dispatches.
     """
 
     usual: int

@@ -26,11 +26,11 @@ class Tensor(Target):
     """A tensor in an array: one for each scope instance, with gaps between them, or one for all.
 
     Attributes:
-        builder: of the program.
-        component: of its elements.
+        builder: the builder of the program.
+        component: the component type of its elements.
         first: index of the first tensor's first element in the array, counted in its pointee.
         pitch: distance from one instance's tensor to the next, in the same unit.
-        sizes: of the dimensions of a tensor that all instances share.
+        sizes: the sizes of the dimensions of a tensor that all instances share.
         strides: between elements of each of its dimensions, in elements; the last one is 1.
     """
 
@@ -95,7 +95,7 @@ def row_major(sizes: Sequence[int], padded: bool = False, inner: int = 1, gap: i
     """Return row-major strides.
 
     Args:
-        sizes: of the dimensions.
+        sizes: the sizes of the dimensions.
         padded: whether there are gaps between lines, which grow from dimension to dimension.
         inner: the innermost stride.
         gap: elements after each line of the innermost dimension, if there are no other gaps.

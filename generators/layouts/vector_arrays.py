@@ -19,7 +19,7 @@ class VectorArray:
     """Vectors of one type in an array, each in its own slot: first the vector, then bytes that no access touches.
 
     Attributes:
-        type: of the vectors.
+        type: the type of the vectors.
         slots: number of slots.
         first: bytes before the first slot, a multiple of 16.
         guard: the minimum number of bytes after each vector; a slot is a multiple of 16 bytes.

@@ -53,7 +53,7 @@ class PackedFormat(BlockFormat):
     """A format with adjacent codes, starting with the first element in the lowest bits of the first byte.
 
     Attributes:
-        bits: of a code: 1, 2, 4 or 8.
+        bits: the number of bits of a code: 1, 2, 4 or 8.
         words: the block as a scale and a minimum in one array, and 32-bit words.
     """
 
@@ -82,7 +82,7 @@ def other_pointee(decoder: Decoder, pointees: Pointees, before: int) -> BlockTyp
     """Return the pointee of the vector function.
 
     Args:
-        decoder: of the scalar function.
+        decoder: the decoder of the scalar function.
         before: bytes before the copy of a block, for ``apart``.
 
     Raises:
@@ -101,7 +101,7 @@ def other_pointee(decoder: Decoder, pointees: Pointees, before: int) -> BlockTyp
             return BlockType(f"{block.name}Joined", (BlockMember(member.component, 0, length),), block.alignment)
         return replace(block, name=f"{block.name}Again")
     if decoder.decoding != "planes":
-        raise GeneratorError(Rule.PLANES, "the blocks of the vector function are elsewhere where they are planes")
+        raise GeneratorError(Rule.PLANES, "the vector function has separate blocks only if its blocks consist of planes")
     moved = tuple(replace(member, offset=member.offset + before) for member in block.members)
     return BlockType(f"{block.name}Apart", moved, block.alignment)
 
@@ -212,7 +212,7 @@ def copy_blocks(data: np.ndarray, begins: Sequence[int], blocks: int, source: Bl
     """Copy adjacent blocks of ``source``, starting at each byte in ``begins``, to the places of the separate blocks of ``target``.
 
     Args:
-        data: of the whole array, uint8.
+        data: the data of the whole array, uint8.
     """
     gap = target.members[0].offset
     for begin in begins:

@@ -21,7 +21,7 @@ class VectorMatrices:
     Attributes:
         component: type of their elements.
         rows, columns: M and K in the multiplication.
-        layout: of all matrices.
+        layout: the layout of all matrices.
         count: number of matrices.
         transpose: whether they are stored as K x M; only in an optimal layout.
         first: bytes before the first matrix, a multiple of 64; 0 in an optimal layout.

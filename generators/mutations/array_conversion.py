@@ -43,7 +43,7 @@ def array_base(row: PropertyRow) -> BaseModule:
 
 def _module(row: PropertyRow) -> bytes:
     if row.k * row.a.bytes != _WORDS * U32.bytes or row.c != row.result:
-        raise GeneratorError(Rule.ROW, f"{row}: rows of A have 32 bytes, and C and Result one type")
+        raise GeneratorError(Rule.ROW, f"{row}: rows of A must have 32 bytes, and C and Result must have one type")
     builder = ProgramBuilder(Scope.SUBGROUP, shape=WorkgroupShape(subgroup_size=row.m))
     first = builder.literal(0)
     shapes = {"a": (row.a, row.m, row.k, Use.A), "b": (row.b, row.k, row.n, Use.B), "c": (row.c, row.m, row.n, Use.ACCUMULATOR)}

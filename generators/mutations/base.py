@@ -37,7 +37,7 @@ def base_module(row: PropertyRow, operands: MatrixOperands | None = None) -> Bas
 
     Args:
         row: sizes and component types.
-        operands: of the multiply-add; by default the operands that the row asks for.
+        operands: the operands of the multiply-add; by default the operands that the row asks for.
 
     Raises:
         GeneratorError: C and Result have different types.

@@ -46,7 +46,7 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
     """Return the module with all edits, in order: replacements, then additions.
 
     Args:
-        lines: of the module, one instruction each.
+        lines: the lines of the module, one instruction each.
         edits: the edits; they may name ids by alias.
         aliases: names that are the same for every base module -> the ids in this module.
 

@@ -56,7 +56,7 @@ def hull(
     ``proof``, in any direction, order and grouping; float64, (..., M, N).
 
     A term takes part in a rounding of each factor, one of their product, and at most one for each further term that is not zero: with n
-    such terms it changes by no more than (1 + u)**(n + 3) - 1 of itself, u = 2**(1 - p). One ULP of the result's type and the loss from
+    such terms it changes by no more than (1 + u)**(n + 3) - 1 times itself, u = 2**(1 - p). One ULP of the result's type and the loss from
     flushing denormals are added.
 
     Args:
@@ -77,8 +77,8 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
     bounds do.
 
     An exact bound is a multiple of half a step away from the quotient. A number of p bits is on the bound only if x / y has p + 1 bits;
-    otherwise its distance from the bound is at least 2**-(2p + 1) of it. Up to 24 bits that distance exceeds the error of float64, with one
-    step outward for numbers on the bound. Beyond 24 bits, rational numbers decide.
+    otherwise its relative distance from the bound is at least 2**-(2p + 1). Up to 24 bits that distance exceeds the error of float64, with
+    one step outward for numbers on the bound. Beyond 24 bits, rational numbers decide.
     """
     quotient = x / y
     step = least_distance(component, quotient)

@@ -132,7 +132,7 @@ def exactness(
     Args:
         a, b, c: finite values.
         types: component types of A, B, C and Result, all floats.
-        history: of a ``c`` that is itself the sum of earlier products, so the proof holds for the whole chain; its magnitude is
+        history: the history of a ``c`` that is itself the sum of earlier products, so the proof holds for the whole chain; its magnitude is
             at least |c|, its quantum divides c.
         precision: bits of the accumulation; by default the bits of the narrowest plausible accumulation.
 

@@ -53,7 +53,7 @@ def bracket(values: np.ndarray, rest: np.ndarray | float, bits: int) -> tuple[np
 
 def _next(component: ComponentType, values: np.ndarray, direction: float) -> np.ndarray:
     """Return the neighbour of nonzero values of ``component``."""
-    # The neighbour of a power of two towards zero is nearer: the step is the binade's on that side.
+    # The neighbour of a power of two towards zero is nearer: on that side, the step of the lower binade applies.
     return np.asarray(values + np.copysign(ulp(component, np.nextafter(values, direction)), direction))
 
 
@@ -94,7 +94,7 @@ def rounded_by_bfloat16(low: np.ndarray, high: np.ndarray, singles: Sequence[np.
 
 
 def by_magnitude(numbers: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the neighbours ``low`` and ``high`` of ``numbers`` as the one nearer to zero and the other."""
+    """Return the neighbours ``low`` and ``high`` of ``numbers`` in order of magnitude: the one nearer to zero first."""
     negative = np.signbit(numbers)
     return np.where(negative, high, low), np.where(negative, low, high)
 

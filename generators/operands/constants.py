@@ -26,7 +26,7 @@ class Varying(Generic[T]):
     """The values of a parameter in the pipelines of one module.
 
     Attributes:
-        values: in order; a module with more pipelines repeats them.
+        values: the values, in order; a module with more pipelines repeats them.
         words: their names in the YAML.
     """
 
@@ -104,7 +104,7 @@ class Constants:
     """Supplies the literals and specialization constants of a program's types and instructions.
 
     Attributes:
-        builder: of the program.
+        builder: the builder of the program.
     """
 
     builder: ProgramBuilder

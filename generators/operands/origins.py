@@ -79,8 +79,8 @@ class Filling:
     """The value of a matrix made from one scalar.
 
     Attributes:
-        component: of the matrix.
-        bits: in each scope instance; all equal unless the origin is an element.
+        component: the component type of the matrix.
+        bits: the bits of the scalar in each scope instance; all equal unless the origin is an element.
     """
 
     component: ComponentType
@@ -119,8 +119,8 @@ def construct(
 
     Args:
         builder: gets the operations.
-        name: of the matrix and of its scalar's source.
-        type_: of the matrix.
+        name: the name of the matrix and of its scalar's source.
+        type_: the type of the matrix.
         filling: its value. An element has one value for each scope instance.
         origin: its origin.
         shared: the scalar of another matrix, to use again; None for its own scalar.
@@ -129,7 +129,7 @@ def construct(
         return builder.null(name, type_)
     scalar = _scalar(builder, name, filling, origin.source) if shared is None else shared
     if origin.is_constant:
-        assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
+        assert isinstance(scalar, Operand), f"{name}: a constant matrix needs a constant scalar"
         return builder.constant(name, type_, scalar, origin.replicates, origin.specializes)
     return builder.splat(name, type_, scalar, origin.replicates)
 
@@ -139,7 +139,7 @@ def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: 
     if origin.is_null:
         return MatrixNull(Value(name, type_))
     scalar = _scalar(builder, name, filling, origin.source)
-    assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
+    assert isinstance(scalar, Operand), f"{name}: a constant matrix needs a constant scalar"
     return MatrixConstant(Value(name, type_), scalar, origin.replicates, origin.specializes)
 
 

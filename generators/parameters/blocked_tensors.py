@@ -46,8 +46,9 @@ class BlockedTensorLoad(OneTensor):
     block: tuple[int, ...] = parameter("sizes of a block in the last dimensions; 1 in the others", decode=parse_block)
     last: Last = parameter("the last block of each dimension: it has all elements, lacks one, or has one", default="whole")
     place: Place = parameter(
-        "where the slice is: from the middle of a block, from the beginning of one, at the end of the tensor, after more blocks than 8 "
-        "bits (far) or 16 bits (deep) count, over the edges, over several periods of the tensor, or from the last element of a block",
+        "where the slice is: from the middle of a block, from the beginning of one, at the end of the tensor, "
+        "after more blocks than 8 bits (far) or 16 bits (deep) can count, across the edges, across several "
+        "periods of the tensor, or from the last element of a block",
         default="straddle",
     )
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES, applies=_goes_out)

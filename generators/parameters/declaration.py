@@ -34,9 +34,9 @@ class Declaration:
     """A declared parameter.
 
     Attributes:
-        name: in ids and in YAML.
+        name: its name in ids and in YAML.
         attribute: name of the field: ``name``, followed by an underscore if it is a Python keyword.
-        type: of its values.
+        type: the type of its values.
         means: its meaning, in words.
         default: label of the value in cases that do not name the parameter; None if every case names it.
         applies: whether a case with these parameters has it at all; None if every case does. Other cases have the default.
@@ -105,7 +105,7 @@ def parameter(
         labels: label -> value.
         decode: label -> value; raises CtsError, ValueError or KeyError for a label that it does not accept.
     """
-    assert applies is None or default is not MISSING, "a parameter that need not apply has a default"
+    assert applies is None or default is not MISSING, "a parameter that does not apply to every case has a default"
     if default is MISSING:
         return dataclasses.field(metadata={_KEY: (means, None, applies, labels, decode)})
     value = labels[default] if labels is not None else decode(default) if decode is not None else default

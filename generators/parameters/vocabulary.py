@@ -35,7 +35,7 @@ CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
 class Scoped:
     """The parameters of a case whose matrices belong to a scope."""
 
-    scope: Scope = parameter("who holds a matrix together", default="subgroup", labels=SCOPES)
+    scope: Scope = parameter("the scope whose invocations hold a matrix together", default="subgroup", labels=SCOPES)
     subgroups: int = parameter("subgroups of the workgroup", default=1)
 
     @property
@@ -50,7 +50,7 @@ class OfEitherExtension:
     SPV_EXT_cooperative_matrix_maintenance1."""
 
     maintenance1: bool = parameter(
-        "whether it is about SPV_EXT_cooperative_matrix_maintenance1, which declares what SPV_NV_cooperative_matrix2 has too",
+        "whether the instructions are those of SPV_EXT_cooperative_matrix_maintenance1 or the same ones of SPV_NV_cooperative_matrix2",
         default="no",
         labels={"no": False, "yes": True},
     )

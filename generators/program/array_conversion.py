@@ -14,7 +14,7 @@ from generators.program.values import ArrayValue, Matrix, ScalarValue
 @dataclass(frozen=True)
 class BitCastArray(Operation):
     """OpBitCastArrayQCOM: ``result`` has the bytes of ``source``, in the order that they would have in memory (QC-BC-03, F-QC-3). Both have
-    the same number of bytes. Each invocation does it for itself."""
+    the same number of bytes. Each invocation executes it for itself."""
 
     result: ArrayValue
     source: ArrayValue
@@ -25,7 +25,7 @@ class ConstructCoopMat(Operation):
     """OpCompositeConstructCoopMatQCOM: ``source`` of invocation i is row i of ``result``, or column i if its use is B (QC-CC-04, QC-CC-05).
 
     Arrays of invocations beyond the rows are ignored. If the component type is not u32, a u32 element has the bits of one or more
-    components (QC-CC-14). The subgroup does it together.
+    components (QC-CC-14). The subgroup executes it together.
     """
 
     result: Matrix
@@ -36,7 +36,7 @@ class ConstructCoopMat(Operation):
 class ExtractCoopMat(Operation):
     """OpCompositeExtractCoopMatQCOM: ``result`` of invocation i is row i of ``matrix``, or column i if its use is B (QC-CX-02).
 
-    In invocations beyond the rows it is undefined. Elements of u32 are as in ``ConstructCoopMat``. The subgroup does it together.
+    In invocations beyond the rows it is undefined. Elements of u32 are as in ``ConstructCoopMat``. The subgroup executes it together.
     """
 
     result: ArrayValue
@@ -45,8 +45,8 @@ class ExtractCoopMat(Operation):
 
 @dataclass(frozen=True)
 class ExtractSubArray(Operation):
-    """OpExtractSubArrayQCOM: element i of ``result`` is element ``start`` (s32) + i of ``source`` (QC-SA-04). Each invocation does it for
-    itself."""
+    """OpExtractSubArrayQCOM: element i of ``result`` is element ``start`` (s32) + i of ``source`` (QC-SA-04). Each invocation executes it
+    for itself."""
 
     result: ArrayValue
     source: ArrayValue

@@ -57,7 +57,7 @@ class ProgramBuilder:
 
     Args:
         scope, subgroups, shape, float_controls, maintenance1, wide_indexing: see Program.
-        workgroups: in x, or in x, y and z.
+        workgroups: the number of workgroups in x, or in x, y and z.
         first_constant: SpecId of the first specialization constant.
     """
 
@@ -168,13 +168,13 @@ class ProgramBuilder:
         return self.arithmetic(f"{name}_whole", "add", before, x)
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
-        """``left`` (operator) ``right``."""
+        """Compute ``left`` (operator) ``right``."""
         result = Value(name, left.type)
         self._operations.append(ScalarArithmetic(result, operator, left, right))
         return result
 
     def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
-        """``first`` + ``index`` * ``pitch``."""
+        """Compute ``first`` + ``index`` * ``pitch``."""
         scaled = self.arithmetic(f"{name}_scaled", "multiply", index, self.literal(pitch))
         return self.arithmetic(name, "add", scaled, first)
 
@@ -219,7 +219,7 @@ class ProgramBuilder:
         return result
 
     def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
-        """Element ``index`` of ``array``."""
+        """Read element ``index`` of ``array``."""
         pointee = array.pointee
         type_ = pointee.component if pointee.lanes == 1 else VectorType(pointee.component, pointee.lanes)
         result: Value[ComponentType | VectorType] = Value(name, type_)
@@ -227,7 +227,7 @@ class ProgramBuilder:
         return result
 
     def read_scalar(self, name: str, array: Array, index: ScalarValue) -> Scalar:
-        """Element ``index`` of ``array``, whose pointee is a scalar."""
+        """Read element ``index`` of ``array``, whose pointee is a scalar."""
         result = Value(name, array.pointee.component)
         self._operations.append(ArrayLoad(result, array, index))
         return result
@@ -256,25 +256,25 @@ class ProgramBuilder:
         return result
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
-        """``matrix`` converted to ``component``."""
+        """Convert ``matrix`` to ``component``."""
         result = Value(name, replace(matrix.type, component=component))
         self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
         return result
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
-        """-``operand``, element by element."""
+        """Compute -``operand``, element by element."""
         result = Value(name, operand.type)
         self._operations.append(MatrixNegate(result, operand))
         return result
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
-        """``left`` (operator) ``right``, element by element."""
+        """Compute ``left`` (operator) ``right``, element by element."""
         result = Value(name, left.type)
         self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
         return result
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
-        """``matrix`` * ``scalar``."""
+        """Compute ``matrix`` * ``scalar``."""
         result = Value(name, matrix.type)
         self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
         return result
@@ -300,13 +300,13 @@ class ProgramBuilder:
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """Load the matrix in ``variable`` that ``path`` leads to."""
         result = self.get(name, variable, *path)
-        assert is_matrix(result), f"{name}: the path leads to no matrix"
+        assert is_matrix(result), f"{name}: the path does not lead to a matrix"
         return result
 
     def get_scalar(self, name: str, variable: Variable, *path: int | ScalarValue) -> Scalar:
         """Load the scalar in ``variable`` that ``path`` leads to."""
         result = self.get(name, variable, *path)
-        assert is_scalar(result), f"{name}: the path leads to no scalar"
+        assert is_scalar(result), f"{name}: the path does not lead to a scalar"
         return result
 
     def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:
@@ -355,8 +355,8 @@ class ProgramBuilder:
         start: ScalarValue | None = None,
         step: ScalarValue | None = None,
     ) -> Iterator[None]:
-        """Make the operations added inside the body of a loop; ``carried`` is complete when the block ends. The default start is 0, and the
-        default step is 1."""
+        """Make the operations added in the ``with`` block the body of a loop; ``carried`` is complete when the block ends. The default
+        start is 0, and the default step is 1."""
         with self.arm() as body:
             yield
         steps = start or self.literal(0), step or self.literal(1)
@@ -364,14 +364,14 @@ class ProgramBuilder:
 
     @contextmanager
     def stated(self, effect: Effect) -> Iterator[None]:
-        """Make the operations added inside code that has ``effect``."""
+        """Make the operations added in the ``with`` block code that has ``effect``."""
         with self.arm() as body:
             yield
         self._operations.append(Stated(effect, tuple(body)))
 
     @contextmanager
     def arm(self) -> Iterator[list[Operation]]:
-        """Collect the operations added inside in the list: an arm of a branch or switch, or the operations before an exit."""
+        """Collect the operations added in the ``with`` block in a list: an arm of a branch or switch, or the operations before an exit."""
         body: list[Operation] = []
         outer, self._operations = self._operations, body
         yield body
@@ -406,9 +406,9 @@ class ProgramBuilder:
 
     @contextmanager
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
-        """Run the operations added inside in each invocation for itself. ``index`` (u32) numbers the invocations of the dispatch. The
-        ``size`` invocations of a scope instance are adjacent, in the order of SubgroupLocalInvocationId at subgroup scope and of
-        LocalInvocationIndex at workgroup scope. The invocations of a draw have the draw's order."""
+        """Run the operations added in the ``with`` block in each invocation separately. ``index`` (u32) numbers the invocations of the
+        dispatch. The ``size`` invocations of a scope instance are adjacent, in the order of SubgroupLocalInvocationId at subgroup scope and
+        of LocalInvocationIndex at workgroup scope. The invocations of a draw have the draw's order."""
         own: BuiltInName = "subgroup_invocation" if self._scope is Scope.SUBGROUP else "local_invocation"
         with self.arm() as body:
             if self._shape.draw is not None:

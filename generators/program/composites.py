@@ -20,8 +20,8 @@ class CompositeConstruct(Operation):
 
 @dataclass(frozen=True)
 class CompositeExtract(Operation):
-    """``result`` is the part of ``composite``, an aggregate, a matrix or a cooperative vector, that ``path`` leads to; at least one step. A
-    part of a matrix is a component of the invocation."""
+    """``result`` is the part of ``composite``, an aggregate, a matrix or a cooperative vector, that ``path`` leads to; ``path`` has at
+    least one step. A part of a matrix is a component of the invocation."""
 
     result: AnyValue
     composite: AnyValue

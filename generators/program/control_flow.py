@@ -69,7 +69,7 @@ class Select(Operation):
 @dataclass(frozen=True)
 class Carried:
     """A matrix, cooperative vector, array, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current``
-    inside the body, ``next`` computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    inside the body, ``next`` computed by the body; after the loop ``current`` has the final value (``initial`` after zero iterations)."""
 
     initial: FlowingSource
     current: Flowing

@@ -95,7 +95,7 @@ def vector_layout_value(layout: VectorMatrixLayoutOperand) -> VectorMatrixLayout
     """Return the layout in this case."""
     if isinstance(layout, VectorMatrixLayout):
         return layout
-    assert layout.value is not None, f"{layout.name}: a layout has its value in the case"
+    assert layout.value is not None, f"{layout.name}: a layout has a value in each case"
     return VectorMatrixLayout(layout.value)
 
 

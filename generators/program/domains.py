@@ -159,7 +159,7 @@ class _Checker:
     def _step(self, operation: Operation, around: Domain) -> None:
         match operation:
             case PerInvocation():
-                self._demand(operation, around, "run in every invocation")
+                self._demand(operation, around, "run")
                 self.alone = True
                 self.run(operation.body, around)
                 self.alone = False
@@ -167,7 +167,8 @@ class _Checker:
                 if not self.alone:
                     raise GeneratorError(
                         "CV-CTRL-01",
-                        f"{type(operation).__name__} is done by single invocations: put it into ProgramBuilder.per_invocation (CV-CTRL-01)",
+                        f"{type(operation).__name__} is executed by single invocations: put it inside "
+                        "ProgramBuilder.per_invocation (CV-CTRL-01)",
                     )
                 self._define(operation, max(around, self.of(names_read(operation)), self._memory(operation)))
             case VariableLoad() | VariableStore() if leads_to_component(operation.variable.type, operation.path):
@@ -175,10 +176,10 @@ class _Checker:
             case VariableLoad() | VariableStore() | CopyMemory() if self.alone and not holds_matrix(_target(operation).type):
                 self._variable(operation, around)
             case CompositeExtract() if is_matrix(operation.composite):
-                self._demand(operation, around, "take a matrix")
+                self._demand(operation, around, "take the same matrix")
                 self._define(operation, Domain.INVOCATION)
             case CompositeInsert() if is_matrix(operation.composite):
-                self._demand(operation, around, "make a matrix")
+                self._demand(operation, around, "make the same matrix")
                 self._define(operation, self.scope)
             case ConstructCoopMat() | ExtractCoopMat():
                 self._convert(operation, around)
@@ -202,17 +203,17 @@ class _Checker:
             case _ if isinstance(operation, _SCALAR):
                 self._define(operation, max(around, self.of(names_read(operation)), self._memory(operation)))
             case _:
-                self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "take what is the same")
+                self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "have equal operands")
                 self._define(operation, self.scope)
                 self._inside(operation, around)
 
     def _convert(self, operation: ConstructCoopMat | ExtractCoopMat, around: Domain) -> None:
-        """Derive the domain of a conversion between arrays of single invocations and a matrix, which the subgroup does together
+        """Derive the domain of a conversion between arrays of single invocations and a matrix, which the subgroup executes together
         (QC-UNI-01)."""
         if self.alone:
             raise GeneratorError(
                 "QC-UNI-01",
-                f"{type(operation).__name__} is done by a whole subgroup: put it outside of ProgramBuilder.per_invocation (QC-UNI-01)",
+                f"{type(operation).__name__} is executed by a whole subgroup: put it outside ProgramBuilder.per_invocation (QC-UNI-01)",
             )
         self._demand(operation, around, "run")
         self._define(operation, self.scope if isinstance(operation, ConstructCoopMat) else Domain.INVOCATION)
@@ -249,8 +250,8 @@ class _Checker:
         if found > self.scope:
             raise GeneratorError(
                 "KHR-UNI-01",
-                f"{type(operation).__name__} must {what} among the invocations of its scope instance, and depends on values of single "
-                "invocations (KHR-UNI-01)",
+                f"{type(operation).__name__} must {what} in all invocations of its scope instance, but depends on "
+                "values of single invocations (KHR-UNI-01)",
             )
 
     def _decide(self, operation: Branch | Switch | Exit, around: Domain) -> None:
@@ -263,7 +264,7 @@ class _Checker:
             sources = self.of(source.name for source in one.sources)
             self.domains[one.result.name] = max(domain, sources)
             if is_matrix(one.result):
-                self._demand(operation, domain, "choose a matrix that is the same")
+                self._demand(operation, domain, "choose the same matrix")
 
     def _loop(self, loop: Loop, around: Domain) -> None:
         domain = max(around, self.of(_names((loop.limit, loop.start, loop.step))))

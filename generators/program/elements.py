@@ -20,7 +20,7 @@ LeadingForm = Literal["pointer", "composite"]
 
 @dataclass(frozen=True)
 class MatrixLength(Operation):
-    """OpCooperativeMatrixLengthKHR: ``result`` (u32) is the number of components that an invocation has of a matrix of ``type``. The suite
+    """OpCooperativeMatrixLengthKHR: ``result`` (u32) is the number of components of a matrix of ``type`` that an invocation has. The suite
     assumes the same number in all invocations of the scope, as on all known devices."""
 
     result: Scalar

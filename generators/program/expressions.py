@@ -149,7 +149,7 @@ def element_function(name: str, parameters: tuple[Parameter, ...], result: Expre
 
     Args:
         name: unique in the program.
-        parameters: of the function.
+        parameters: the parameters of the function.
         result: its return value. Equal expressions are computed once, and operands before their users.
         control: Inline for ``for``, DontInline for ``against``.
     """
@@ -255,7 +255,7 @@ class _Body:
                 return self.add(lambda result: ScalarConvert(result, value), expression.type)
             case Choose():
                 relation = cast(Relation, expression.condition.operator)
-                assert relation in ("equal", "less"), "a choice is by a comparison"
+                assert relation in ("equal", "less"), "a choice needs a comparison"
                 condition = Condition(self.value(expression.condition.left), relation, self.value(expression.condition.right))
                 then, otherwise = self.value(expression.then), self.value(expression.otherwise)
                 return self.add(lambda result: Select(result, condition, then, otherwise), expression.type)

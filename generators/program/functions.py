@@ -87,7 +87,7 @@ def check_call(call: Call) -> None:
 
 
 def passed_type(value: Parameter | Argument) -> object:
-    """Return the type of a value, or the storage and type behind a pointer to a variable. A parameter and its valid arguments have equal
-    results."""
+    """Return the type of a value, or the storage and type of the variable that a pointer leads to. A parameter and its valid arguments have
+    equal results."""
     variable = value.variable if isinstance(value, PointerParameter) else value
     return (variable.storage, variable.type) if isinstance(variable, Variable) else variable.type

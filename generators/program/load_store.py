@@ -62,8 +62,8 @@ def layout_value(layout: MemoryLayout) -> Layout:
 def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
     """Return the alignment in bytes, a power of two, of an access to a matrix of ``type_`` in every valid program.
 
-    RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
-    pointer to an element is aligned to its scalar as well.
+    RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the smaller of 16 and the size in bytes of a row (row major) or column; a pointer
+    to an element is aligned to its scalar as well.
     """
     rows, columns = type_.shape
     line = (columns if layout is Layout.ROW_MAJOR else rows) * type_.component.bytes

@@ -55,8 +55,8 @@ class OpaqueMatrices:
     device converts them to its layout before a dispatch and back after it.
 
     Attributes:
-        component: of the elements.
-        rows, columns: of each matrix, as it is stored (before any transposition).
+        component: the component type of the elements.
+        rows, columns: the size of each matrix, as it is stored (before any transposition).
         layout: an optimal layout.
         count: number of matrices.
         pitch: an operand (u32, from push constants) that gets the distance in bytes from one matrix to the next: a multiple of 64, which
@@ -83,7 +83,7 @@ class Inner:
     """How an array of arrays is declared: it contains the elements of inner arrays, one after another.
 
     Attributes:
-        length: of an inner array.
+        length: the length of an inner array.
         head: 0 for an array of arrays. Otherwise inner arrays are members of structs, each after another member with the size of ``head``
             elements; element indices count these too.
     """
@@ -114,7 +114,7 @@ class Array:
             is another Base Type for untyped pointers to the same variable. An alias is not among the arrays of a program.
         inner: the inner arrays that contain a buffer's elements; None for a plain array.
         descriptors: name of the array of descriptors to which the array's buffer belongs; empty if it has its own binding.
-        opaque: matrices that the array holds in a layout of the device's; None for bytes with a defined meaning.
+        opaque: matrices that the array holds in a layout that the device decides; None for bytes with a defined meaning.
         windows: the bytes of a large buffer that are held; None for all. Contents before and after a dispatch are only these bytes, and a
             program accesses no others.
     """

@@ -11,8 +11,8 @@ from generators.errors import GeneratorError, Rule
 @dataclass(frozen=True)
 class Operation:
     """An operation: a frozen dataclass. The field ``result`` is the value that it computes. The values in other fields are its inputs,
-    including the values in conditions and those that loops and branches pass on. Fields with operations are the code that runs inside it
-    (generators.program.walking)."""
+    including the values in conditions and the values that loops and branches pass on. Fields with operations are the code that runs inside
+    it (generators.program.walking)."""
 
 
 class NoEntry(GeneratorError):

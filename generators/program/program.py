@@ -37,7 +37,7 @@ class FurtherEntryPoint:
     """An entry point of the module that no pipeline of the case runs.
 
     Attributes:
-        name: of the entry point.
+        name: the name of the entry point.
         program: its code. Its specialization constants have their own ids.
         local_size: invocations in x, y and z, which are literals in the module.
         is_first: whether it comes before the program's own entry point in the module.
@@ -56,7 +56,7 @@ class Program:
     Attributes:
         arrays: every array, in the order of their bindings.
         operands: every scalar from outside that is not a literal, in the order of their places.
-        operations: in order. Values are defined before use; each name once.
+        operations: the operations, in order. Values are defined before use, and each name only once.
         scope: the scope of the program's matrices, whose instances InstanceIndex counts.
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched in x, y and z.

@@ -67,7 +67,8 @@ class WorkgroupShape:
             )
         if self.invocations is not None and (self.full_subgroups or self.local_size not in ("x_constant", "literals")):
             raise GeneratorError(
-                Rule.WORKGROUP_SHAPE, "invocations whose number no subgroup decides need a local size of one number, without full_subgroups"
+                Rule.WORKGROUP_SHAPE,
+                "a number of invocations that is independent of subgroups needs a one-dimensional local size, without full_subgroups",
             )
         if self.stage != "compute" and (self.invocations is None or self.subgroup_size or self.y * self.z > 1):
             raise GeneratorError(

@@ -14,8 +14,8 @@ class Effect(Operation):
 
 @dataclass(frozen=True)
 class Stated(Operation):
-    """``body``, operations that have ``effect`` together. Emitters write the body, and the reference model performs the effect: running the
-    body on a device tests whether the stated effect is right."""
+    """The operations of ``body``, which together have ``effect``. Emitters write the body, and the reference model performs the effect:
+    running the body on a device tests whether the stated effect is right."""
 
     effect: Effect
     body: tuple[Operation, ...]

@@ -101,7 +101,7 @@ class SubgroupBroadcast(Operation):
 @dataclass(frozen=True)
 class SubgroupShuffle(Operation):
     """``result`` is the ``value`` of the invocation ``index`` (u32), which is active. With ``exclusive_or`` it is the value of the
-    invocation whose index is the own index xor ``index``; ``index`` is then uniform in the subgroup."""
+    invocation whose index is its own index xor ``index``; ``index`` is then uniform in the subgroup."""
 
     result: Scalar
     value: ScalarValue

@@ -20,7 +20,7 @@ class TensorLoad(Operation):
 
     Attributes:
         before: the matrix whose elements remain outside the view's clip window.
-        layout, view: the placement of the elements; without a view, the layout alone.
+        layout, view: the placement of the elements; without a view, only the layout.
         decode: computes each element from a pointer to its block, the block's coordinates and the coordinates in the block (CM2-DEC-*).
         decode_vector: computes a group of elements, whose last coordinates in the block are consecutive, from the same arguments for the
             first of them; a device may call it instead of ``decode`` (SPV_NV_cooperative_matrix_decode_vector).

@@ -15,9 +15,9 @@ class Window:
     """The place of a tile in an array of lines.
 
     Attributes:
-        array: of scalars.
+        array: an array of scalars.
         stride: elements from one line to the next, u32.
-        row, column: of the tile's first element, u32.
+        row, column: the position of the tile's first element, u32.
         limits: number of existing rows and columns, u32; None if the whole tile exists.
     """
 

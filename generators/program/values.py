@@ -157,7 +157,7 @@ class TensorViewType:
     """OpTypeTensorViewNV.
 
     Attributes:
-        permutation: of the dimensions; as many as the view has, 1 to 5.
+        permutation: the permutation of the view's dimensions, 1 to 5 of them.
         has_dimensions: whether it has its own dimensions and strides; an operand is a u32 specialization constant that is nonzero for true.
         rank: the Dim operand if it is a specialization constant; None for a literal.
     """
@@ -207,7 +207,7 @@ class PointerType:
 
     Attributes:
         component, lanes: the pointee, a scalar or a vector. For an untyped pointer, the type with which its chain accesses the memory.
-        storage: of the array.
+        storage: the storage class of the array.
         untyped: whether it is an OpTypeUntypedPointerKHR.
         strided: whether the type has the ArrayStride of the elements, which pointers need for OpPtrAccessChain.
     """

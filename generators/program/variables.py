@@ -119,9 +119,9 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
             type_ = type_.component
             continue
         if not isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType):
-            raise GeneratorError(Rule.PATH_END, f"a path goes on into a {type(type_).__name__}; end it there")
+            raise GeneratorError(Rule.PATH_END, f"a path continues into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):
-            raise GeneratorError(Rule.INDEX, f"index {index} of {length(type_)} parts; give one that is there")
+            raise GeneratorError(Rule.INDEX, f"index {index} of {length(type_)} parts; give one that exists")
         if isinstance(type_, ArrayType):
             type_ = type_.element
         elif isinstance(type_, VectorType | CooperativeVectorType):

@@ -75,13 +75,13 @@ class VectorBuilder:
             GeneratorError: the layout is not optimal, or the size of the elements is not a multiple of the pointee.
         """
         if not layout.is_optimal or storage is StorageClass.WORKGROUP:
-            raise GeneratorError(Rule.OPAQUE, f"array {name}: matrices of a device's own layout are in buffers, and in an optimal layout")
+            raise GeneratorError(Rule.OPAQUE, f"array {name}: opaque matrices must be in a buffer and have an optimal layout")
         pitch = self._builder.operand(f"{name}_pitch", U32, "push_constant") if count > 1 else None
         opaque = OpaqueMatrices(component, rows, columns, layout, count, pitch, command)
         element = Pointee(component if component.has_arithmetic else COMPONENT_TYPES["u8"]) if pointee is None else pointee
         length, rest = divmod(count * opaque.bytes, element.bytes)
         if rest:
-            raise GeneratorError(Rule.DATA_SIZE, f"array {name}: {count * opaque.bytes} bytes are not whole elements of {element}")
+            raise GeneratorError(Rule.DATA_SIZE, f"array {name}: {count * opaque.bytes} bytes are not a whole number of {element} elements")
         return self._builder.array(name, element, length, storage, role, opaque=opaque)
 
     def matrix_offset(self, name: str, array: Array, index: ScalarValue) -> ScalarValue:
@@ -134,7 +134,7 @@ class VectorBuilder:
         return result
 
     def extract(self, name: str, vector: CooperativeVector, index: int | ScalarValue) -> Scalar:
-        """Component ``index``: OpCompositeExtract for an int, OpVectorExtractDynamic for a scalar (u32)."""
+        """Return component ``index``: OpCompositeExtract for an int, OpVectorExtractDynamic for a scalar (u32)."""
         result = Value(name, vector.type.component)
         if isinstance(index, int):
             self._builder.add(CompositeExtract(result, vector, (index,)))
@@ -143,7 +143,8 @@ class VectorBuilder:
         return result
 
     def insert(self, name: str, vector: CooperativeVector, part: ScalarValue, index: int | ScalarValue) -> CooperativeVector:
-        """``vector`` with ``part`` as component ``index``: OpCompositeInsert for an int, OpVectorInsertDynamic for a scalar (u32)."""
+        """Return ``vector`` with ``part`` as component ``index``: OpCompositeInsert for an int, OpVectorInsertDynamic for a scalar
+        (u32)."""
         result = Value(name, vector.type)
         if isinstance(index, int):
             self._builder.add(CompositeInsert(result, part, vector, (index,)))
@@ -158,19 +159,19 @@ class VectorBuilder:
         return result
 
     def copy(self, name: str, vector: CooperativeVector) -> CooperativeVector:
-        """OpCopyObject of ``vector``."""
+        """Return an OpCopyObject of ``vector``."""
         result = Value(name, vector.type)
         self._builder.add(CopyObject(result, vector))
         return result
 
     def negate(self, name: str, operand: CooperativeVector) -> CooperativeVector:
-        """-``operand``."""
+        """Compute -``operand``."""
         result = Value(name, operand.type)
         self._builder.add(CooperativeVectorNegate(result, operand))
         return result
 
     def invert(self, name: str, operand: CooperativeVector) -> CooperativeVector:
-        """OpNot of ``operand``."""
+        """Compute OpNot of ``operand``."""
         result = Value(name, operand.type)
         self._builder.add(CooperativeVectorNot(result, operand))
         return result
@@ -178,19 +179,19 @@ class VectorBuilder:
     def arithmetic(
         self, name: str, operator: Operator, left: CooperativeVector, right: CooperativeVector, no_contraction: bool = False
     ) -> CooperativeVector:
-        """``left`` (operator) ``right``."""
+        """Compute ``left`` (operator) ``right``."""
         result = Value(name, left.type)
         self._builder.add(CooperativeVectorArithmetic(result, operator, left, right, no_contraction))
         return result
 
     def bits(self, name: str, operator: BitOperator, left: CooperativeVector, right: CooperativeVector) -> CooperativeVector:
-        """``left`` (operator) ``right``, bit by bit, or shifted."""
+        """Compute ``left`` (operator) ``right``, bit by bit, or shifted."""
         result = Value(name, left.type)
         self._builder.add(CooperativeVectorBits(result, operator, left, right))
         return result
 
     def times_scalar(self, name: str, vector: CooperativeVector, scalar: ScalarValue, no_contraction: bool = False) -> CooperativeVector:
-        """``vector`` * ``scalar``."""
+        """Compute ``vector`` * ``scalar``."""
         result = Value(name, vector.type)
         self._builder.add(CooperativeVectorTimesScalar(result, vector, scalar, no_contraction))
         return result
@@ -222,8 +223,8 @@ class VectorBuilder:
         columns: Extent,
         operands: MatrixOperands | Literal["types"] | None = "types",
     ) -> CooperativeVector:
-        """``matrix`` x ``input_`` + ``bias``, a vector of ``rows`` components of ``component``. ``operands``: by default from the types; an
-        empty mask is then left out."""
+        """Compute ``matrix`` x ``input_`` + ``bias``, a vector of ``rows`` components of ``component``. ``operands``: by default from the
+        types; an empty mask is then left out."""
         result = Value(name, CooperativeVectorType(component, rows))
         mask = (derived_operands(result, input_) or None) if operands == "types" else operands
         self._builder.add(CooperativeVectorMatMul(result, input_, interpretation, matrix, bias, rows, columns, mask))

@@ -63,7 +63,7 @@ def _inside(operation: Operation, change: Change) -> Operation:
             return replace(operation, body=changed(operation.body, change))
         case Stated():
             effect = _inside(operation.effect, change)
-            assert isinstance(effect, Effect), "an operation with changes inside of it is of its class"
+            assert isinstance(effect, Effect), "an operation keeps its class when operations inside it change"
             return replace(operation, effect=effect, body=changed(operation.body, change))
         case Branch() | ReturnBoth():
             return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))

@@ -12,8 +12,8 @@ from generators.program.values import ScalarValue
 from generators.types import MemoryScope
 
 Handover = Literal["barrier", "access", "fences"]
-"""How writes become available and visible: by the control barrier between, by the accesses themselves, or by a memory barrier on each side
-of a control barrier that orders no memory (Vulkan memory model)."""
+"""How writes become available and visible: by the control barrier between them, by the accesses themselves, or by a memory barrier on each
+side of a control barrier that orders no memory (Vulkan memory model)."""
 
 
 @dataclass(frozen=True)

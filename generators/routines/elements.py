@@ -38,7 +38,7 @@ def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> Non
 
 
 def count_others(builder: ProgramBuilder, counted: OthersCounted) -> None:
-    """Count the components below the length of their type that are not as expected: with a length that is too great, there are some."""
+    """Count the components below the length of their type that are not as expected: if the length is too large, there are some."""
     type_ = counted.variable.type
     assert isinstance(type_, MatrixType), "the variable holds a matrix"
     with builder.stated(counted):

@@ -79,7 +79,7 @@ def run(builder: ProgramBuilder, control: Control, code: InvocationCode[Computed
     Args:
         me: the index of the invocation.
         lanes: invocations of the dispatch.
-        type_: of the result.
+        type_: the type of the result.
     """
     if control == "straight":
         code.store(code.results("", me))

@@ -21,8 +21,8 @@ Numbering = Literal["local", "subgroup"]
 
 @contextmanager
 def shared_out(builder: ProgramBuilder, name: str, count: Extent, numbering: Numbering = "local") -> Iterator[Scalar]:
-    """Do the operations added inside for each of ``count`` elements: invocation i of the workgroup's ``size`` takes elements i, i + size,
-    i + 2 * size … Yields the index of the element, called ``name``."""
+    """Do the operations added in the ``with`` block for each of ``count`` elements: invocation i of the workgroup's ``size`` takes elements
+    i, i + size, i + 2 * size … Yields the index of the element, called ``name``."""
     limit = builder.literal(count) if isinstance(count, int) else count
     if numbering == "local":
         first = builder.built_in(builder.fresh(f"{name}_first"), "local_invocation")
@@ -61,7 +61,7 @@ def copy_part(
     """Copy ``count`` elements in each subgroup, as PartCopied describes: invocation i takes elements i, i + SubgroupSize …
 
     Args:
-        builder: of the program.
+        builder: the builder of the program.
         target, source: the array, and the first element.
         count: elements of each subgroup.
         backwards: whether an invocation reads an element that another invocation wrote.
@@ -82,8 +82,8 @@ def copy_part(
 
 @contextmanager
 def last_workgroup(builder: ProgramBuilder, counter: Array) -> Iterator[ScalarValue]:
-    """Do the operations added inside in the workgroup that arrives last, which sees all writes of the others. Yields the index of the scope
-    instance in its workgroup.
+    """Do the operations added in the ``with`` block in the workgroup that arrives last, which sees all writes of the others. Yields the
+    index of the scope instance in its workgroup.
 
     One invocation of each workgroup adds 1 to element 0 of ``counter`` (a buffer of u32 that starts with 0), between two barriers of the
     workgroup, and shares the previous value through workgroup memory. It is unknown which workgroup is last, so the operations must have

@@ -32,7 +32,7 @@ def emit_block_load(shader: Shader, load: BlockLoad) -> None:
 
 
 def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
-    """Emit the address of the array as an integer, a sum, and the pointer of that address."""
+    """Emit the address of the array as an integer, its sum with the offset, and a pointer to that sum."""
     module, u64 = shader.module, scalar(shader.module, COMPONENT_TYPES["u64"])
     base = module.value(Op.ConvertPtrToU, u64, shader.base(operation.array))
     distance = module.value(Op.UConvert, u64, shader.id(operation.offset))

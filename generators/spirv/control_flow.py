@@ -20,8 +20,8 @@ _CONTROLS: Mapping[Hint, LoopControl] = MappingProxyType(
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Emit a loop that carries matrices and scalars.
 
-    The header holds the phis and decides, so its values are known after the loop, even after zero iterations or an exit in the body. With
-    ``continue``, the continue target has its own phis, since more than one block leads there.
+    The header holds the phis and the condition, so its values are known after the loop, even after zero iterations or an exit in the body.
+    With ``continue``, the continue target has its own phis, since more than one block leads there.
     """
     module = shader.module
     phis = [(type_id(shader, one.current.type), *map(shader.id, (one.current, one.initial, one.next))) for one in loop.carried]

@@ -22,7 +22,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
             Rule.NO_CONVERSION,
             f"Op{convert.conversion.value} from {source.component} to {target.component} is not allowed"
             f"{' with saturation' if convert.saturating else ''}, or the matrices differ in more than the component type; "
-            "generators.program.conversion.conversions lists what is (KHR-CVT-02, KHR-CVT-03)",
+            "generators.program.conversion.conversions lists the allowed conversions (KHR-CVT-02, KHR-CVT-03)",
         )
     if changes_use(convert, maintenance1):
         shader.module.require(use_capability(shader))

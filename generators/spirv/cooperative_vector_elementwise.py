@@ -100,7 +100,9 @@ def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -
     component = operation.result.type.component
     if not takes(operation.function, component) or len(operation.arguments) != ARGUMENTS[operation.function]:
         raise GeneratorError(
-            "CV-ARI-04", f"{operation.function} takes {ARGUMENTS[operation.function]} vectors, and not of {component} (CV-ARI-04)"
+            "CV-ARI-04",
+            f"{operation.function} takes {ARGUMENTS[operation.function]} vectors, but cannot take "
+            f"{len(operation.arguments)} of {component} (CV-ARI-04)",
         )
     arguments = [shader.define(argument) for argument in operation.arguments]
     type_, instructions = shader.vector_type(operation.result.type), shader.module.instruction_set("GLSL.std.450")

@@ -38,7 +38,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
     words += [shader.boolean(matrix.transpose), *stride_ids(shader, matrix.layout, matrix.stride)]
     if operation.operands is not None:
         if matrix.stride is None:
-            raise GeneratorError(Rule.MASK_WITHOUT_STRIDE, "a mask follows the stride: give one, which optimal layouts ignore")
+            raise GeneratorError(Rule.MASK_WITHOUT_STRIDE, "the mask comes after the stride: give a stride, which optimal layouts ignore")
         words.append(int(operation.operands))
     op = Op.CooperativeVectorMatrixMulNV if bias is None else Op.CooperativeVectorMatrixMulAddNV
     shader.module.value(op, shader.vector_type(operation.result.type), *words, result=shader.define(operation.result))

@@ -124,6 +124,6 @@ def emit_vector_insert(shader: Shader, insert: CooperativeVectorInsert) -> None:
 def _literal_length(type_: CooperativeVectorType) -> int:
     if not isinstance(type_.length, int):
         raise GeneratorError(
-            "CV-COMP-04", "a vector whose length is a specialization constant is constructed by replication alone (CV-COMP-04)"
+            "CV-COMP-04", "a vector whose length is a specialization constant can only be constructed by replication (CV-COMP-04)"
         )
     return type_.length

@@ -196,8 +196,8 @@ def literal(component: ComponentType, value: int) -> tuple[int, ...]:
 
 
 def matrix(module: Module, type_: MatrixType, rows: int, columns: int, constant_of: Callable[[int | Operand], int]) -> int:
-    """OpTypeCooperativeMatrixKHR; ``rows`` and ``columns`` are ids of constants, ``constant_of`` returns the ids of scope and use. Declares
-    a new type at each call."""
+    """Declare a new OpTypeCooperativeMatrixKHR at each call. ``rows`` and ``columns`` are ids of constants; ``constant_of`` returns the ids
+    of scope and use."""
     component = type_.component
     module.require(Capability.CooperativeMatrixKHR)
     capability = _MATRIX.get(component.name)
@@ -210,7 +210,7 @@ def matrix(module: Module, type_: MatrixType, rows: int, columns: int, constant_
 
 
 def cooperative_vector(module: Module, type_: CooperativeVectorType, count: int) -> int:
-    """OpTypeCooperativeVectorNV; ``count`` is the id of a constant. Declares a new type at each call."""
+    """Declare a new OpTypeCooperativeVectorNV at each call. ``count`` is the id of a constant."""
     module.require(Capability.CooperativeVectorNV)
     element = scalar(module, type_.component)
     name = f"cooperative_vector_{type_.component}_{_size(type_.length)}"

@@ -36,7 +36,7 @@ def _check(component: ComponentType) -> None:
 
 
 def opcode(operator: str, component: ComponentType) -> Op:
-    """Return the instruction that does ``operator`` to components.
+    """Return the instruction that applies ``operator`` to components.
 
     Raises:
         GeneratorError: there is none.
@@ -68,7 +68,7 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     """Emit a binary instruction.
 
     Raises:
-        GeneratorError: no instruction does this to the component type.
+        GeneratorError: no instruction applies the operator to the component type.
     """
     op = opcode(operation.operator, operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)

@@ -34,8 +34,8 @@ _BUILT_INS: Mapping[int, str] = MappingProxyType(
 _INVALID = re.compile(r"[^0-9A-Za-z_]")
 _STORAGE: Mapping[int, str] = MappingProxyType({int(storage): storage.name for storage in StorageClass})
 _LONGEST = 256
-"""Maximum number of characters in a name. Names of types contain the names of their parts, so they double with each type that is made from
-two."""
+"""Maximum number of characters in a name. Names of types contain the names of their parts, so they double in length with each type that is
+made from two."""
 
 
 class FriendlyNames:

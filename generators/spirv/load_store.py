@@ -68,8 +68,8 @@ def memory_operands(
 def access_operands(
     shader: Shader, shared: bool, is_physical: bool, alignment: int, memory: MemoryOperand | None, own_scope: int, writes: bool
 ) -> tuple[int, ...]:
-    """As ``memory_operands``, of an access to memory that invocations hand to each other (``shared``), and to physical storage buffers
-    (``is_physical``)."""
+    """Return the same as ``memory_operands``. ``shared``: whether invocations pass data to each other through the memory. ``is_physical``:
+    whether it is in a physical storage buffer."""
     mask = 0 if memory is None else int(memory.mask)
     scope = own_scope if memory is None or memory.scope is None else int(memory.scope)
     if shared and shader.handover_scope is not None:

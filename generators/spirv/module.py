@@ -85,7 +85,7 @@ class Module:
         self._capabilities.update(capabilities)
 
     def instruction_set(self, name: str) -> int:
-        """Return the one import of an extended instruction set."""
+        """Return the id of an extended instruction set, which is imported once."""
 
         def declare() -> int:
             result = self.new_id()
@@ -96,20 +96,20 @@ class Module:
         return self.once(("instruction set", name), declare)
 
     def execution_mode(self, mode: ExecutionMode, *literals: int) -> None:
-        """OpExecutionMode of the entry point."""
+        """Add an OpExecutionMode of the entry point."""
         self._modes.append((mode, *literals))
 
     def member_name(self, type_: int, member: int, name: str) -> None:
-        """OpMemberName."""
+        """Add an OpMemberName."""
         words = string_words(name)
         self._names += (len(words) + 3 << 16 | Op.MemberName, type_, member, *words)
 
     def decorate(self, target: int, decoration: Decoration, *parameters: int) -> None:
-        """OpDecorate."""
+        """Add an OpDecorate."""
         self._decorations += (len(parameters) + 3 << 16 | Op.Decorate, target, decoration, *parameters)
 
     def decorate_member(self, type_: int, member: int, decoration: Decoration, *parameters: int) -> None:
-        """OpMemberDecorate."""
+        """Add an OpMemberDecorate."""
         self._decorations += (len(parameters) + 4 << 16 | Op.MemberDecorate, type_, member, decoration, *parameters)
 
     def once(self, key: Hashable, declare: Callable[[], int]) -> int:
@@ -120,7 +120,7 @@ class Module:
         return result
 
     def new_type(self, op: Op, *operands: int, name: str = "") -> int:
-        """Declare a type of its own, even if an equal one exists (for decorated aggregates and pointers)."""
+        """Declare a new type, even if an equal one exists (for decorated aggregates and pointers)."""
         result = self.new_id(name)
         self._declarations += (len(operands) + 2 << 16 | op, result, *operands)
         return result
@@ -134,7 +134,8 @@ class Module:
         return result
 
     def new_constant(self, op: Op, type_: int, *operands: int, name: str = "", result: int | None = None) -> int:
-        """Add a constant instruction of its own (for specialization constants); ``result`` is its id if that is assigned already."""
+        """Add a new constant instruction, even if an equal one exists (for specialization constants); ``result`` is its id if that is
+        assigned already."""
         if result is None:
             result = self.new_id(name)
         self._declarations += (len(operands) + 3 << 16 | op, type_, result, *operands)
@@ -153,7 +154,7 @@ class Module:
         return self._declared(self.new_constant(Op.Variable, pointer, storage, *initializer, name=name), storage)
 
     def untyped_variable(self, pointer: int, storage: StorageClass, data: int, name: str) -> int:
-        """OpUntypedVariableKHR of the module: ``data`` is the type of its contents. It joins the interface as others do."""
+        """Declare an OpUntypedVariableKHR of the module: ``data`` is the type of its contents. It joins the interface as others do."""
         return self._declared(self.new_constant(Op.UntypedVariableKHR, pointer, storage, data, name=name), storage)
 
     def _declared(self, variable: int, storage: StorageClass) -> int:
@@ -180,7 +181,7 @@ class Module:
 
     @contextmanager
     def function(self, result_type: int, type_: int, name: str, control: FunctionControl) -> Iterator[int]:
-        """Add a further function from the code added inside, from its parameters to its last terminator; yield its id."""
+        """Add a further function from the code added in the ``with`` block, from its parameters to its last terminator; yield its id."""
         outer, self._code = self._code, []
         result = self.new_id(name)
         self._code += (5 << 16 | Op.Function, result_type, result, control, type_)
@@ -190,14 +191,14 @@ class Module:
         self._code = outer
 
     def label(self, label: int) -> None:
-        """Begins a block."""
+        """Begin a block."""
         self._code += (2 << 16 | Op.Label, label)
 
     def end_entry_point(self, name: str, local_size: Sequence[int], literals: bool = False) -> None:
         """End an entry point: the code collected so far is its body, from its first label to its terminator. Another one may follow.
 
         Args:
-            name: of the entry point.
+            name: the name of the entry point.
             local_size: ids of the constants of the local size in x, y, z (LocalSizeId).
             literals: they are the numbers themselves (LocalSize).
         """

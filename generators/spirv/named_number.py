@@ -49,7 +49,7 @@ class NamedNumber(int, metaclass=NamedNumberType):
     """A number that has a name. It has the operators of int, so combined flags are a plain int.
 
     Attributes:
-        name: of the first of its aliases.
+        name: its name, or the first of its aliases.
     """
 
     name: str

@@ -44,7 +44,7 @@ class UnknownInstruction(GeneratorError):
         name = f"opcode {opcode}"
         super().__init__(
             Rule.INSTRUCTION,
-            f"SPIR-V word {word}: {name} is not in the grammar; write that with generators.spirv.registry from a newer registry",
+            f"SPIR-V word {word}: {name} is not in the grammar; update the grammar with generators.spirv.registry from a newer registry",
         )
         self.word = word
         self.name = name
@@ -84,7 +84,7 @@ def read_header(module: bytes) -> Header:
         raise NotSpirv(len(module) // 4, f"a SPIR-V module is at least {HEADER_WORDS} whole words; these are {len(module)} bytes")
     magic, version, generator, bound, schema = struct.unpack_from("<5I", module)
     if magic == _FOREIGN_MAGIC:
-        raise NotSpirv(0, "the words of a SPIR-V module are little-endian here; turn the bytes of each around")
+        raise NotSpirv(0, "the words of a SPIR-V module must be little-endian here; reverse the bytes of each word")
     if magic != MAGIC:
         raise NotSpirv(0, f"a SPIR-V module begins with {MAGIC:#010x}; this one with {magic:#010x}")
     if version & 0xFF0000FF or version >> 16 != 1:
@@ -92,7 +92,7 @@ def read_header(module: bytes) -> Header:
     if not 1 <= bound <= MAX_BOUND:
         raise NotSpirv(3, f"the bound of the ids is {bound}, not from 1 to {MAX_BOUND}")
     if schema:
-        raise NotSpirv(4, f"instruction schema {schema}; the only one is 0")
+        raise NotSpirv(4, f"instruction schema {schema} does not exist; the only one is 0")
     return Header((version >> 16 & 0xFF, version >> 8 & 0xFF), generator, bound, schema)
 
 

@@ -95,7 +95,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
     if operation.kind == "return":
         emit_return(shader, operation.returned)
     elif not shader.loops:
-        raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside of a loop")
+        raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop")
     elif operation.kind == "break":
         module.instruction(Op.Branch, shader.loops[-1].merge)
     else:

@@ -144,7 +144,7 @@ class Shader:
         self._connect()
 
     def end_entry_point(self, name: str) -> None:
-        """End the function, which is the entry point ``name``."""
+        """End the function of the entry point ``name``."""
         self.module.instruction(Op.Return)
         draw = self.program.shape.draw
         if draw is None:
@@ -175,12 +175,12 @@ class Shader:
         return total
 
     def emit(self, operations: tuple[Operation, ...]) -> None:
-        """Emit operations in order into the current block and those that they open."""
+        """Emit operations in order into the current block and the blocks that they open."""
         for operation in operations:
             self._emit(self, operation)
 
     def begin_block(self, label: int) -> None:
-        """Begins the block with the id ``label``."""
+        """Begin the block with the id ``label``."""
         self.block = label
         self.module.label(label)
 
@@ -246,7 +246,7 @@ class Shader:
         return self.module.once(("cooperative vector", type_.component.name, count), lambda: cooperative_vector(self.module, type_, count))
 
     def built_in(self, which: BuiltIn, name: str) -> int:
-        """Load a u32 (of WorkgroupId and NumWorkgroups three, of FragCoord four f32) that the environment provides."""
+        """Load a u32 that the environment provides (three u32 for WorkgroupId and NumWorkgroups, four f32 for FragCoord)."""
         module = self.module
         type_ = scalar(module, U32)
         if which is BuiltIn.FragCoord:
@@ -280,8 +280,8 @@ class Shader:
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
                 Rule.POINTER_STRIDE,
-                f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
-                "use the literal u32 0 as first element, and no copies",
+                f"array {array.name}: because of its own array_stride, only element 0 has the same place under both "
+                "strides; use the literal u32 0 as first element, and no copies",
             )
         physical = at.storage is StorageClass.PhysicalStorageBuffer
         return self._chain(array, at, at.element, self.base(array) if physical else at.base, index)
@@ -340,7 +340,7 @@ class Shader:
         if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped:
             return self._shared_array(array, is_aliased=True)
         if not array.is_untyped:
-            raise GeneratorError(Rule.ALIAS, f"array {array.name}: only untyped pointers see a buffer as another array")
+            raise GeneratorError(Rule.ALIAS, f"array {array.name}: only untyped pointers can see a buffer as another array")
         at = self._base(owner)
         shared = array.storage is ArrayStorage.WORKGROUP
         block = self._shared_block(array) if shared else self._array_block(array)
@@ -379,7 +379,7 @@ class Shader:
         if self.program.subgroups % (shape.y * shape.z):
             raise GeneratorError(
                 Rule.WORKGROUP_SHAPE,
-                f"{self.program.subgroups} subgroups cannot lie {shape.y} along y and {shape.z} along z; give a multiple",
+                f"{self.program.subgroups} subgroups cannot be arranged {shape.y} along y and {shape.z} along z; give a multiple",
             )
         if shape.local_size == "literals":
             x, y, z = self._literal_local_size()
@@ -430,7 +430,7 @@ class Shader:
         return module.constant(Op.SpecConstantOp, scalar(module, U32), Op.Select, condition, chosen, otherwise)
 
     def _write_point_size(self) -> None:
-        """Let each vertex be a point of a known size, as a list of points must have it (VUID 08773 of VkGraphicsPipelineCreateInfo)."""
+        """Let each vertex be a point of a known size, as a point list requires (VUID 08773 of VkGraphicsPipelineCreateInfo)."""
         module, f32 = self.module, scalar(self.module, COMPONENT_TYPES["f32"])
         variable = module.variable(pointer(module, StorageClass.Output, f32), StorageClass.Output, "gl_PointSize")
         module.decorate(variable, Decoration.BuiltIn, BuiltIn.PointSize)

@@ -72,7 +72,7 @@ def variable_pointer(shader: Shader, variable: Variable) -> int:
 
 
 def declare(shader: Shader, variables: Sequence[Variable]) -> None:
-    """Declare variables; those of Function storage in the current block, which must be the first of its function."""
+    """Declare variables. With Function storage they are in the current block, which must be the first of its function."""
     module = shader.module
     for variable in variables:
         start = () if variable.initializer is None else (_initializer(shader, variable.type, variable.initializer),)

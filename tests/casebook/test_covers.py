@@ -101,7 +101,7 @@ def test_a_parameter_may_name_the_requirement_of_each_value(write: Write, declar
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{id: KHR-A-02}", r"covers\[1\]: key 'when' is missing, or 'predicate'; 'KHR-A-02' alone holds for every case"),
+        ("{id: KHR-A-02}", r"covers\[1\]: key 'when' or 'predicate' is missing; if the entry holds for every case, write only 'KHR-A-02'"),
         ("{when: {use: b}}", r"covers\[1\]: key 'id' is missing; expected id"),
         ("{id: KHR-A-99, when: {use: b}}", r"covers\[1\]\.id: there is no requirement 'KHR-A-99'; expected an id from cases/requirements"),
         ("{id: KHR-A-01, when: {use: b}}", r"covers\[1\]: duplicate requirement 'KHR-A-01'"),
@@ -157,7 +157,7 @@ def test_what_the_full_tier_alone_exercises_is_open_and_a_fault(write: Write, te
     found = coverage(load_casebook(root))
     assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]
     assert found.unmet == (Unmet("toy", "KHR-A-02"),)
-    assert "no case of the nightly tier of toy exercises KHR-A-02: take a product into that tier, or the claim back" in found.faults
+    assert "no case of the nightly tier of toy exercises KHR-A-02: add a product to that tier, or remove the claim" in found.faults
 
 
 def test_coverage_of_a_specification_leaves_the_others_out(toy: Family, root: Path) -> None:

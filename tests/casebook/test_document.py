@@ -24,11 +24,11 @@ def refused(tmp_path: Path, text: str) -> str:
 
 
 def test_nested_aliases_are_counted_before_anything_is_made_of_them(tmp_path):
-    assert "with its aliases, this stands for more than 200,000 values" in refused(tmp_path, LAUGHS)
+    assert "with its aliases, this expands to more than 200,000 values" in refused(tmp_path, LAUGHS)
 
 
 def test_a_value_that_contains_itself_is_refused(tmp_path):
-    assert refused(tmp_path, "a: &a [1, *a]\n") == "1: a value contains itself, by an alias"
+    assert refused(tmp_path, "a: &a [1, *a]\n") == "1: a value contains itself through an alias"
 
 
 def test_a_file_of_many_megabytes_is_not_read(tmp_path):

@@ -55,10 +55,10 @@ def test_where_every_parameter_has_a_default_nothing_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "parameter 'component' is missing, which has no default"),
-        ("form:loop", "parameter 'component' is missing, which has no default"),
+        ("", "parameter 'component' is missing and has no default"),
+        ("form:loop", "parameter 'component' is missing and has no default"),
         ("component:f32", "parameter 'component' has no label 'f32'; expected one of f16, s8"),
-        ("component:f16/component:s8", "parameter 'component' is there twice"),
+        ("component:f16/component:s8", "parameter 'component' is given twice"),
         ("component:f16/shape:8x8", "there is no parameter 'shape'; expected one of component, form, trips"),
         ("component:f16/", "expected name:label, found ''"),
         ("f16", "expected name:label, found 'f16'"),

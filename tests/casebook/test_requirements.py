@@ -155,7 +155,7 @@ def test_what_cannot_be_tested_needs_a_note(pinned: Pinned, text: str, root: Pat
     assert coverage(load_casebook(root)).faults == ()
     path = root / FILE
     path.write_text(path.read_text().replace("    note: constants\n", "").replace("    note: any order conforms\n", ""))
-    wanted = tuple(f"{id_} cannot be tested, and does not say why: write its 'note'" for id_ in ("KHR-B-01", "KHR-B-02"))
+    wanted = tuple(f"{id_} cannot be tested, and nothing says why: write its 'note'" for id_ in ("KHR-B-01", "KHR-B-02"))
     assert coverage(load_casebook(root)).faults == wanted
 
 
@@ -164,7 +164,7 @@ def test_a_specification_with_nothing_open_is_finished(pinned: Pinned, text: str
     path = root / FILE
     path.write_text(f"unfinished: nobody looked\n{path.read_text()}")
     assert coverage(load_casebook(root)).faults == (
-        "SPV_KHR_cooperative_matrix is called unfinished, and has nothing open: remove the key",
+        "SPV_KHR_cooperative_matrix is called unfinished but has no open requirement: remove the key",
     )
 
 

@@ -102,7 +102,7 @@ def test_glsl_counts_a_family(book, capsys):
     assert functions["said"] + sum(reason["cases"] for reason in functions["refusals"]) == functions["cases"] > functions["said"] > 0
     assert (static["kind"], static["refusals"]) == (CaseKind.STATIC, [])
     assert main([*ROOT, "glsl", "--tier", "smoke", "--family", "functions"]) == 0
-    assert "GLSL has no words for a function control" in capsys.readouterr().out
+    assert "GLSL has no syntax for a function control" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "words"), [(["--family", "qqqqqq"], "names the"), (["--tier", "hourly"], "smoke, nightly, full")])

@@ -36,10 +36,10 @@ class Parameters(Scoped):
     )
     leading: int = parameter("how many components are asked for by literal indices, before the loop", default=0)
     called: Literal["no", "pointer", "value"] = parameter(
-        "whether a function asks: of a matrix that it is passed, for a variable whose pointer it is passed, or for one that it returns",
+        "whether a function asks for the coordinates: no; to change a variable to which it gets a pointer; or to return a matrix",
         default="no",
     )
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rr", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
 
     @property
     def tiles(self) -> Tiles:

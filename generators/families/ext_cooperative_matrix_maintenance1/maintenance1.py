@@ -57,7 +57,7 @@ class Parameters(Scoped):
         "which elements are combined", default="row", labels=_MODES, applies=lambda parameters: parameters.action == "reduce"
     )
     use: Use = parameter(
-        "what an accumulator becomes, or what becomes one",
+        "the use that an accumulator gets, or that becomes an accumulator",
         default="a",
         labels={"a": Use.A, "b": Use.B},
         applies=lambda parameters: parameters.action not in ("reduce", "per_element"),

@@ -50,7 +50,7 @@ class Parameters(Scoped):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices of arrays have", default="c")
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rr", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
     holder: Literal["array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested"] = parameter(
         "the type of the variables", default="array"
     )
@@ -60,8 +60,8 @@ class Parameters(Scoped):
     other_storage: _Storage = parameter(
         "storage class of the variable that is a copy", default="function", applies=lambda parameters: parameters.move not in _WITHIN
     )
-    write: _Index = parameter("the indices by which parts are written", default="constant")
-    read: _Index = parameter("the indices by which parts are read", default="constant")
+    write: _Index = parameter("the indices used to write parts", default="constant")
+    read: _Index = parameter("the indices used to read parts", default="constant")
     source: SOURCE_NAMES = parameter("where indices that are operands come from", default="push_constant")
     move: Literal["none", "load_store", "copy_memory", "copy_object", "construct", "insert", "parts", "exchange", "rotate"] = parameter(
         "how the whole is copied, or which of its parts change places", default="none"

@@ -29,8 +29,8 @@ Content = Literal["bytes", "ones", "high", "low", "least"]
 VALUES: tuple[Content, ...] = get_args(Content)
 
 Form = Literal["single", "twice", "several", "exchanged", "replaced", "undefined"]
-"""The forms: one matrix; one stored twice; several; and matrices that a loop carries, which exchange places, or of which another replaces
-the first one or an undefined one."""
+"""The forms: one matrix; one stored twice; several; and matrices that a loop carries: they exchange places, or another matrix replaces the
+first one or an undefined one."""
 
 _LOOPS = ("exchanged", "replaced", "undefined")
 _MATRICES: Mapping[Form, int] = {"single": 1, "twice": 1, "several": 3, "exchanged": 2, "replaced": 2, "undefined": 2}
@@ -73,7 +73,7 @@ class Parameters(Scoped):
     use: Use = parameter("use of the matrices", default="a", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
     value: Content = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
-    form: Form = parameter("what becomes of the matrices", default="single")
+    form: Form = parameter("what is done with the matrices", default="single")
     layout: Layout = parameter("layout of the stores", default="row", labels=LAYOUTS)
     trips: int = parameter("iterations of the loop", default=3, applies=_loops)
     trip_source: SOURCE_NAMES = parameter("where the trip count comes from", default="literal", applies=_loops)
@@ -85,9 +85,9 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 
 
 def value_bits(value: Content, component: ComponentType, origin: Origin = CONSTANT) -> int:
-    """Return the bits of a value: ``bytes`` is negative and repeats no byte. ``ones`` is all bits of an integer, or -1.0. ``high`` is the
-    largest float or signed integer, and ``low`` its opposite. ``least`` is 1, or the smallest float that ``origin`` preserves: a denormal,
-    or a normal float if ``origin`` replicates, since Vulkan lets those instructions flush denormals (facts.md C16)."""
+    """Return the bits of a value: ``bytes`` is negative and repeats no byte. ``ones`` is an integer with all bits set, or -1.0. ``high`` is
+    the largest float or signed integer, and ``low`` its opposite. ``least`` is 1, or the smallest float that ``origin`` preserves: a
+    denormal, or a normal float if ``origin`` replicates, since Vulkan lets those instructions flush denormals (facts.md C16)."""
     width = component.bits
     match value:
         case "bytes":

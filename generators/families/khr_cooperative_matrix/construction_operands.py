@@ -151,7 +151,7 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
     The unit is the same for all terms: products and C are integers times two to the sum of the factors' exponents.
 
     Args:
-        row: of the multiply-add.
+        row: the row of the multiply-add.
         fillings: values of the constructed operands.
         null: whether the constructed operands are null instead.
         iterations: how many multiply-adds follow each other.

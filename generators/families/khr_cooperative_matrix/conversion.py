@@ -83,7 +83,7 @@ class Parameters(Scoped):
     )
     form: Form = parameter("what is converted, and where the result goes", default="alone")
     third: ComponentType = parameter("the third type of two conversions", default="f32", labels=COMPONENT_TYPES, applies=_has_third)
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rc", decode=layouts_of(2))
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 
 

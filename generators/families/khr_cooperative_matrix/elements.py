@@ -38,18 +38,20 @@ class Parameters(Scoped):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices have", default="c")
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rr", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
     storage: Literal["function", "private"] = parameter("storage class of the variables", default="function")
     holder: Literal["plain", "array", "dynamic", "struct", "nested"] = parameter(
         "what holds the matrix: a variable, an array with a constant or a run-time index, a struct, an array in structs in an array",
         default="plain",
     )
     action: Literal["other", "in_place", "move"] = parameter(
-        "whether components are changed to another matrix or in place, or moved to another matrix", default="other"
+        "whether changed components go to another matrix or stay in place, or components are moved to another matrix", default="other"
     )
     condition: UpdateCondition = parameter("which components are updated, and whether invocations diverge", default="always")
     leading: int = parameter("how many components are taken at constant indices, before the loop", default=0)
-    leading_form: LeadingForm = parameter("how these are taken", default="pointer", applies=lambda parameters: parameters.leading > 0)
+    leading_form: LeadingForm = parameter(
+        "how these components are taken", default="pointer", applies=lambda parameters: parameters.leading > 0
+    )
     lengths: Literal["one", "three"] = parameter(
         "whether the module has matrices of one type, or of all operands of the row, whose components below their lengths are checked too",
         default="one",
@@ -89,7 +91,7 @@ class _Holder:
     """A variable with the matrix that is updated.
 
     Attributes:
-        path: of that matrix.
+        path: the path to that matrix.
         beside: paths of further matrices, which must not change.
     """
 
@@ -130,8 +132,8 @@ class _ElementsWriter:
         return self.builder.operand(name, U32, "push_constant")
 
     def _function(self) -> ElementFunction:
-        """Make a function that is exact for floats, which a factor of minus two keeps normal; for integers it is neither linear nor its
-        own inverse."""
+        """Make a function. For floats it is exact: a factor of minus two keeps them normal. For integers it is neither linear nor its own
+        inverse."""
         if self.parameters.action == "move":
             return ElementFunction()
         if self.type.component.is_float:

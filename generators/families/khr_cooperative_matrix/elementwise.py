@@ -96,7 +96,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _operation_fits(parameters: Parameters) -> bool:
-    """Tell whether the operation takes the type: OpFDiv and contraction take floats, OpSDiv integers, OpUDiv integers without sign."""
+    """Tell whether the operation takes the type: OpFDiv and contraction take floats, OpSDiv integers, OpUDiv unsigned integers."""
     component, operation = parameters.component, parameters.operation
     if operation in ("divide", "contraction"):
         return component.is_float

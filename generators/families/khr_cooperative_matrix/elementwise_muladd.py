@@ -24,7 +24,8 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import Layout
 
 _GROWTH = 3
-"""How many times larger an operation may make a float operand: a scalar and a factor are at most this, a sum is at most twice."""
+"""How many times larger an operation may make a float operand: scalars and factors are at most this large, and a sum is at most twice as
+large."""
 
 _SCALARS = (-3, 3, -2)
 _SCALAR, _DEFAULT = -3, 2
@@ -84,7 +85,7 @@ class _ElementwiseMuladdWriter:
     """Writes the program of one case.
 
     Attributes:
-        types, arrays: by name of the array.
+        types, arrays: the matrix types and the arrays, by name of the array.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -136,9 +137,9 @@ class _Shares:
     """The largest magnitudes of whole numbers whose sums are all exact in the bits that must be kept.
 
     Attributes:
-        products: of all products of an element together.
-        c: of an element of C.
-        other: of an element of the other operand.
+        products: the magnitude of all products of an element together.
+        c: the magnitude of an element of C.
+        other: the magnitude of an element of the other operand.
     """
 
     products: int
@@ -147,7 +148,7 @@ class _Shares:
 
 
 def _shares(parameters: Parameters) -> _Shares:
-    """Share the bits of a float multiply-add, however a compiler combines the operation with it (facts.md C5, C31)."""
+    """Divide the bits of a float multiply-add among its terms, however a compiler combines the operation with it (facts.md C5, C31)."""
     operation, place, budget_ = parameters.operation, parameters.place, budget(parameters.row)
     scales = operation in ("multiply", "times_scalar")
     growth = _GROWTH if scales else 1

@@ -50,7 +50,7 @@ class Parameters(ModeParameters, Scoped):
     others: Literal["none", "opposite"] = opposites()
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rc", decode=layouts_of(2))
     way: Way = parameter("what a move goes through between its load and its store", default="direct", applies=_moves)
 
 

@@ -44,12 +44,12 @@ class Parameters(LoopParameters):
     trips: int = parameter("iterations", default=2)
     buffers: Literal[1, 2] = parameter("buffers for the tiles: one, or one that is filled while the other is read", default=1)
     tail: Tail = parameter("which sizes are not multiples of the workgroup's part", default="all")
-    layouts: tuple[Layout, ...] = parameter("of A and B in workgroup memory", default="rr", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of A and B in workgroup memory", default="rr", decode=layouts_of(2))
     padding: bool = parameter("whether padding follows the lines in workgroup memory", default="none", labels=GAPS)
     start: Literal["zero", "loaded"] = parameter("what the sum begins with: zeros, or C", default="zero")
     epilogue: Literal["none", "polynomial", "gate"] = parameter("how sums are changed before they are stored", default="none")
     out: Literal["staged", "direct"] = parameter("whether results are stored through workgroup memory", default="staged")
-    numbering: Numbering = parameter("what the invocations that copy are numbered by", default="local")
+    numbering: Numbering = parameter("how the invocations that copy are numbered", default="local")
 
     @property
     def subgroup_count(self) -> int:
@@ -62,9 +62,9 @@ class _Sizes:
     """The sizes of a product.
 
     Attributes:
-        rows, columns: of the part that a workgroup computes.
+        rows, columns: the size of the part that a workgroup computes.
         depth: the part of K that one iteration covers.
-        m, n, k: of the whole product.
+        m, n, k: the sizes of the whole product.
     """
 
     rows: int

@@ -118,7 +118,7 @@ class Access:
 
     @property
     def alignment(self) -> int:
-        """Required alignment of pointer and stride in bytes: the least of 16 and a line (KHR-ALIGN-01)."""
+        """Required alignment of pointer and stride in bytes: the smaller of 16 and the size of a line (KHR-ALIGN-01)."""
         return min(ALIGNMENT, self.lines[1])
 
     @property
@@ -220,7 +220,7 @@ def _adjacent(parameters: Parameters) -> bool:
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
-    """Tell whether a pointee called u32 differs from the component type: another label stands for the component itself."""
+    """Tell whether a pointee called u32 differs from the component type: another label names the component itself."""
     if parameters.load_pointee == "u32" and parameters.component is U32:
         return False
     return not (parameters.store_pointee == "u32" and parameters.component is U32)

@@ -30,9 +30,9 @@ from generators.routines.workgroup import copy, copy_part, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _ROUNDS = 23
-"""Number of times that matrices are passed on in the form ``relay``, less the number of the run. In the first run it is a multiple of every
-subgroup count, so each matrix returns to its place, and stale contents of other places in a cache are wrong. In the second run it is not,
-so a matrix that never moves is wrong."""
+"""Number of times that matrices are passed on in the form ``relay``, minus the number of the run. In the first run it is a multiple of
+every subgroup count, so each matrix returns to its place, and stale contents of other places in a cache give wrong results. In the second
+run it is not, so a matrix that never moves gives wrong results."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _REACH: Mapping[str, MemoryScope] = MappingProxyType(
@@ -249,7 +249,7 @@ def _between_instances(parts: Parts, scope: MemoryScope) -> None:
 
 
 def _divided(parts: Parts) -> None:
-    """Store a matrix and load it again after a subgroup barrier, in the first subgroup alone; then all subgroups store their matrices."""
+    """Store a matrix and load it again after a subgroup barrier, in the first subgroup only; then all subgroups store their matrices."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     after = parts.array("after", StorageClass.STORAGE_BUFFER, "output")
     builder, at = parts.builder, parts.begin("own")
@@ -332,7 +332,7 @@ def _own_copies(parts: Parts) -> None:
 
 
 def _divided_plain(parts: Parts) -> None:
-    """In the first subgroup alone, pass single elements between invocations across subgroup barriers, twice. Then each subgroup writes
+    """In the first subgroup only, pass single elements between invocations across subgroup barriers, twice. Then each subgroup writes
     elements, and stores a matrix that it loaded before the branch."""
     builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")

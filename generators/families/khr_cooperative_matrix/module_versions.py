@@ -69,7 +69,7 @@ def _tiles(parameters: Parameters) -> ProductTiles:
 
 
 def _work_fits(parameters: Parameters) -> bool:
-    """Tell whether the work takes the components of C and Result: no bfloat16 or 8-bit float has arithmetic."""
+    """Tell whether the work supports the components of C and Result: bfloat16 and 8-bit floats have no arithmetic."""
     row = parameters.row
     match parameters.work:
         case "convert":

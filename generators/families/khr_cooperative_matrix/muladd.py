@@ -26,7 +26,7 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import Layout, StorageClass
 
 ENVELOPE = (
-    "the specification bounds no error of a float multiply-add (facts.md C1): "
+    "the specification gives no error bound for a float multiply-add (facts.md C1): "
     "|D - x| <= (K+1) * 2^(1-p) * S + ulp is the policy of this suite"
 )
 
@@ -61,14 +61,16 @@ class Parameters(Scoped):
     """The parameters of a case."""
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
-    data: Literal["exact", "envelope", "wrap", "saturate"] = parameter("what the data make of the sums")
+    data: Literal["exact", "envelope", "wrap", "saturate"] = parameter(
+        "whether sums are exact, are rounded and judged by the envelope, wrap, or saturate"
+    )
     form: Form = parameter("how multiply-adds follow each other", default="single")
     trips: int = parameter("iterations of the loop", default=3, applies=_loops)
     trip_source: SOURCE_NAMES = parameter("where the trip count comes from", default="literal", applies=_loops)
     declared: Declared = parameter(
         "which integers the shader declares with the other signedness, since only the operand flags count", default="same"
     )
-    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=layouts_of(4))
+    layouts: tuple[Layout, ...] = parameter("the layouts of A, B, C and Result", default="rrrr", decode=layouts_of(4))
     padding: Literal["tight", "padded"] = parameter("whether lines are followed by padding", default="tight")
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 

@@ -53,7 +53,9 @@ class Parameters:
         "far and huge: the matrix is a long way beyond the range",
         default="line",
     )
-    pointee: Callable[[ComponentType], Pointee] = parameter("what the array is declared of", default="component", labels=_POINTEES)
+    pointee: Callable[[ComponentType], Pointee] = parameter(
+        "the type that the array is declared with", default="component", labels=_POINTEES
+    )
     source: SOURCE_NAMES = parameter("where stride and first element come from", default="literal")
     subgroups: int = parameter("subgroups of the workgroup, each with a matrix", default=1)
 

@@ -114,7 +114,7 @@ class Pipeline:
 
 
 def _halved(value: int) -> int:
-    """Return another number of rows or columns that devices have too."""
+    """Return another number of rows or columns that devices also support."""
     return value // 2 if value >= 16 else 2 * value
 
 
@@ -181,7 +181,7 @@ def _loaded(component: ComponentType, own: Pipeline, values: TypeValues, least: 
 
 
 def _stored(component: ComponentType, own: Pipeline, values: TypeValues, least: int) -> Tiles:
-    # Strides of stores differ from strides of loads, so a device that confuses them shows.
+    # Strides of stores differ from strides of loads, so the results reveal a device that confuses them.
     return tiled(values.of(component), own.store, own.padding + 1, granule=granule_of(component), least=least)
 
 

@@ -78,9 +78,9 @@ class Parameters:
     sizes: Varying[MuladdSizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
     scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying_among(SCOPES))
     subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
-    layouts: Varying[tuple[Layout, ...]] = parameter("of A, B, C and Result", default="rccr", decode=varying(layouts_of(4)))
+    layouts: Varying[tuple[Layout, ...]] = parameter("the layouts of A, B, C and Result", default="rccr", decode=varying(layouts_of(4)))
     ids: Literal["shared", "own", "mixed", "literal"] = parameter(
-        "whether types share the constants of their sizes, have their own, or A has literals, or all have", default="shared"
+        "whether types share the constants of their sizes, have their own constants, or have literals: A or all of them", default="shared"
     )
     scope_from: ConstantSource = parameter("where the scope comes from", default="specialization")
     layout_from: ConstantSource = parameter("where the layouts come from", default="specialization")

@@ -75,14 +75,14 @@ class Parameters:
     purpose: Literal["beside", "offset", "stride", "trips", "element", "scale", "splat", "branch"] = parameter(
         "what the matrices take from the result", default="beside"
     )
-    among: Literal["all", "halves"] = parameter("whether all invocations compute it together, or the odd ones apart", default="all")
+    among: Literal["all", "halves"] = parameter("whether all invocations compute it together, or the odd ones separately", default="all")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
-    run: int = parameter("number of the run, each with other numbers")
+    run: int = parameter("number of the run; each run has different numbers")
 
 
 def _has_operation(parameters: Parameters) -> bool:

@@ -77,7 +77,7 @@ class Parameters(Scoped):
     workgroups: tuple[int, int, int] = parameter("workgroups along each axis", default="1x1x1", decode=_parse_workgroups)
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
     built_ins: Literal["none", "first", "last"] = parameter("when the subgroup built-ins are stored", default="none")
-    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rccr", decode=layouts_of(4))
+    layouts: tuple[Layout, ...] = parameter("the layouts of A, B, C and Result", default="rccr", decode=layouts_of(4))
 
 
 @dataclass(frozen=True, kw_only=True)

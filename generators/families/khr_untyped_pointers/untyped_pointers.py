@@ -34,12 +34,12 @@ class Parameters(Scoped):
     use: Use = parameter("use of the matrix", default="a", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrix", default="8x8", decode=parse_shape)
     untyped: Literal["both", "load", "store"] = parameter("the accesses that go through untyped pointers", default="both")
-    pointers: Pointers = parameter("whether variables are untyped too, or chains alone", default="untyped_variable")
+    pointers: Pointers = parameter("whether variables are untyped too, or only access chains", default="untyped_variable")
     base: PointeeName = parameter("the elements of the array that is the Base Type of chains", default="component")
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
     load: Layout = parameter("layout of the load", default="row", labels=LAYOUTS)
     store: Layout = parameter("layout of the store", default="row", labels=LAYOUTS)
-    padding: int = parameter("steps of the least alignment after each line", default=0)
+    padding: int = parameter("padding after each line, in units of the minimum alignment", default=0)
     source: Source = parameter("where the strides come from", default="literal")
 
 
@@ -130,7 +130,7 @@ class _UntypedWriter:
         return shared, finish
 
     def _seen(self, array: Array) -> Array:
-        """Return the array in the form that chains into it see."""
+        """Return the array as the access chains into it see it."""
         pointee = pointee_of(self.parameters.base, self.parameters.component)
         if not array.is_untyped or pointee == array.pointee:
             return array

@@ -38,11 +38,13 @@ class Parameters(Scoped):
     shape: tuple[int, int] = parameter("rows and columns of the matrix", default="8x8", decode=parse_shape)
     form: Form = parameter("where the pointer comes from", default="select")
     access: Literal["load", "store"] = parameter("the access that goes through it", default="load")
-    reach: Reach = parameter("where the pointers lead that are chosen from", default="one_buffer")
-    decides: Literal["operand", "instance"] = parameter("whether the choice is one for all, or each scope instance's", default="operand")
+    reach: Reach = parameter("where the pointers to choose from lead", default="one_buffer")
+    decides: Literal["operand", "instance"] = parameter(
+        "whether there is one choice for all scope instances, or each has its own", default="operand"
+    )
     untyped: bool = parameter("whether the pointers have no pointee type", default="typed", labels={"typed": False, "untyped": True})
     layout: Layout = parameter("layout of the access", default="row", labels=LAYOUTS)
-    padding: int = parameter("steps of the least alignment after each line", default=1)
+    padding: int = parameter("padding after each line, in units of the minimum alignment", default=1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,7 @@ class SubcaseParameters(Parameters):
 
 
 _LEAD = 32
-"""Bytes of the block that is written before its first matrix."""
+"""Bytes before the first matrix in the block that is written."""
 
 
 def _type(parameters: Parameters, component: ComponentType) -> MatrixType:

@@ -58,8 +58,8 @@ class OneSide:
     """Sizes that equal the granularities, except one.
 
     Attributes:
-        name: of the different size.
-        size: in elements.
+        name: the name of the different size.
+        size: that size, in elements.
     """
 
     name: Literal["m", "n", "k"]
@@ -106,7 +106,9 @@ class Parameters:
     does: Literal["muladd", "loop", "load_store", "tensor", "per_element", "reduce_rows", "reduce_columns", "reduce_all"] = parameter(
         "what is done with the matrices"
     )
-    size: Multiples | OneSide = parameter("the sizes, by the row's granularities", default="1x1x1", decode=parse_size)
+    size: Multiples | OneSide = parameter(
+        "the sizes: multiples of the row's granularities, or one size that differs from them", default="1x1x1", decode=parse_size
+    )
     beside: int = parameter(
         "bytes of workgroup memory beside the matrices, since a device may reserve some for matrices of workgroup scope",
         default=0,
@@ -114,7 +116,7 @@ class Parameters:
     )
     instances: int = parameter("scope instances: subgroups of a workgroup, or workgroups", default=1)
     layouts: tuple[Layout, ...] = parameter(
-        "of A, B, C and Result; tensors have strides in place of layouts",
+        "the layouts of A, B, C and Result; tensors have strides in place of layouts",
         default="rrrr",
         decode=layouts_of(4),
         applies=lambda parameters: parameters.does != "tensor",
@@ -268,7 +270,7 @@ class _FlexibleMatrices:
             drawn = _moved(self.chain, half=int(second))
         else:
             operands = _operands(self.chain, second, rng)
-            # The second data keep their signs, which reveals a comparison of the other signedness.
+            # The second kind of data keeps its signs, which reveals a comparison with the wrong signedness.
             if parameters.does in _REDUCTIONS and not second:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}

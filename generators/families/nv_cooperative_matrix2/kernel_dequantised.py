@@ -41,7 +41,7 @@ class Parameters(Scoped, LoopParameters):
     block: int = parameter("weights of a block", default=32)
     trips: int = parameter("iterations", default=3)
     tail: Literal["all", "none", "n", "k"] = parameter(
-        "which sizes are not multiples of the tile's: n for lines of weights, k for their length", default="all"
+        "which sizes are not multiples of the tile's sizes: n for lines of weights, k for their length", default="all"
     )
     strides: Literal["explicit", "default"] = parameter(
         "whether the layout of the weights sets its strides, or keeps those that its dimensions give", default="explicit"

@@ -40,16 +40,16 @@ class Parameters(Scoped, LoopParameters):
     )
     accumulators: int = parameter("accumulators of a scope instance, beside each other", default=1)
     trips: int = parameter("iterations", default=3)
-    tail: Tail = parameter("which sizes are not multiples of the tile's", default="all")
+    tail: Tail = parameter("which sizes are not multiples of the tile's sizes", default="all")
     edges: Literal["constant", "mixed"] = parameter("what continues A beyond K: zeros, or its last element", default="constant")
-    stored: tuple[Layout, ...] = parameter("of A and B in memory", default="rr", decode=layouts_of(2))
-    gap: bool = parameter("whether elements of no tensor follow each line", default="none", labels=GAPS)
+    stored: tuple[Layout, ...] = parameter("the layouts of A and B in memory", default="rr", decode=layouts_of(2))
+    gap: bool = parameter("whether elements that belong to no tensor follow each line", default="none", labels=GAPS)
     start: Literal["zero", "broadcast", "residual"] = parameter(
         "what the sum begins with: zeros, a bias for each row, or the contents of the target", default="zero"
     )
     epilogue: EpilogueKind = parameter("how sums are changed before they are stored", default="none")
     store: Literal["clamped", "branched"] = parameter(
-        "what keeps stores inside of the tensor: its bounds, or a branch where the tile is inside", default="clamped"
+        "what keeps stores inside the tensor: its bounds, or a branch where the tile is inside", default="clamped"
     )
 
 
@@ -58,8 +58,8 @@ class _Sizes:
     """The sizes of a product.
 
     Attributes:
-        columns: of the part that a scope instance computes.
-        m, n, k: of the tensors, which need not be multiples of the tiles' sizes.
+        columns: the number of columns of the part that a scope instance computes.
+        m, n, k: the sizes of the tensors, which need not be multiples of the tiles' sizes.
     """
 
     columns: int
@@ -87,8 +87,8 @@ class _Factor:
     """A factor in memory.
 
     Attributes:
-        tensor: in its stored order.
-        layout: of the whole tensor.
+        tensor: the tensor, in its stored order.
+        layout: the layout of the whole tensor.
         view: transposes it if it is stored by columns.
     """
 

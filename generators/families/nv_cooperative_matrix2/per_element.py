@@ -63,7 +63,7 @@ class Parameters(OneMatrix, OfEitherExtension):
     storage: StorageClass = parameter(
         "where tables are", default="storage_buffer", labels=_STORAGE, applies=lambda parameters: parameters.function.reads_memory
     )
-    control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none")
+    control: Hint = parameter("the function control, for or against inlining", default="none")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ _MODES: Mapping[str, ReduceMode] = MappingProxyType(
 )
 
 Size = Literal["same", "half", "double", "triple", "crossed", "turned"]
-"""Size of the result, in both dimensions if the mode permits, otherwise in rows or columns alone. ``crossed`` has twice as many rows and
+"""Size of the result, in both dimensions if the mode permits, otherwise only in rows or columns. ``crossed`` has twice as many rows and
 half as many columns; ``turned`` exchanges rows and columns."""
 
 _FACTORS: Mapping[Size, tuple[tuple[int, int], tuple[int, int]]] = MappingProxyType(
@@ -77,11 +77,11 @@ class Parameters(Scoped, OfEitherExtension):
     function: Combination = parameter("how two elements are combined")
     form: Literal["single", "chained", "shared", "product", "loop", "branch", "shifted"] = parameter(
         "one reduction; one of the result of another; two by one function; of a product; carried through a loop; in the arms of a branch; "
-        "or of what is left when each group's extreme is subtracted",
+        "or of the elements minus the extreme of their group",
         default="single",
     )
     nesting: Literal[0, 1, 2] = parameter("functions that the function calls, one inside the other", default=0)
-    control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none")
+    control: Hint = parameter("the function control, for or against inlining", default="none")
 
     @property
     def matrix_type(self) -> MatrixType:

@@ -48,9 +48,9 @@ class Parameters(OneTensor):
     rank: Rank = parameter("dimensions of the tensor")
     mode: ClampMode = parameter("the clamp mode of the layout", labels=CLAMP_MODES)
     access: Literal["load", "store"] = parameter("what is done by tensor addressing", default="load")
-    side: Literal["inside", "before", "after", "both"] = parameter("which end of a dimension the slice goes over")
+    side: Literal["inside", "before", "after", "both"] = parameter("which end of a dimension the slice crosses")
     which: Literal["all", "outermost", "innermost", "middle", "ends", "beside_one"] = parameter(
-        "the dimensions in which it does; beside_one: all but an outermost one of a single element", default="all"
+        "the dimensions in which it does; beside_one: all except an outermost dimension of one element", default="all"
     )
     reach: Literal["one", "part", "whole", "periods", "far", "immense"] = parameter(
         "by how much: one element, half of the slice, all of it, several periods of the tensor, a million elements, or 2^30",
@@ -64,10 +64,12 @@ class Parameters(OneTensor):
         "size of the outermost dimension: as the other parameters say, or 0xFFFFFFFF, which has no upper end", default="sized"
     )
     strides: Literal["default", "padded", "spread"] = parameter(
-        "default strides, gaps between lines, or between elements too", default="default"
+        "the strides: default, with gaps between lines, or with gaps between elements too", default="default"
     )
     clamp_value: Literal["default", "low", "garbage"] = parameter(
-        "none is set, one of the component's width, or one with other bits above that", default="default", applies=_has_clamp_value
+        "the clamp value: not set, of the component's width, or with other bits above that width",
+        default="default",
+        applies=_has_clamp_value,
     )
     pointee: PointeeName = parameter("the type that the tensor's array is declared with", default="component")
     object: Literal["splat", "null", "undefined", "again", "product", "loaded", "carried"] = parameter(

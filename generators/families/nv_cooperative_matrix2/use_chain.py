@@ -34,10 +34,10 @@ class ChainTypes:
     """The component types of a chain.
 
     Attributes:
-        factor: of Q and K.
-        first: of C and S.
-        converted: of P and V.
-        second: of Z and O.
+        factor: the type of Q and K.
+        first: the type of C and S.
+        converted: the type of P and V.
+        second: the type of Z and O.
     """
 
     factor: ComponentType
@@ -93,7 +93,9 @@ class Parameters(Scoped, OfEitherExtension):
         "where the trip count comes from, if there is a loop", default="none"
     )
     trips: int = parameter("iterations of the loop", default=1, applies=lambda parameters: parameters.trip_source != "none")
-    layouts: tuple[Layout, ...] = parameter("of Q and V, of K and the stored S, and of C, Z and O", default="rcr", decode=layouts_of(3))
+    layouts: tuple[Layout, ...] = parameter(
+        "the layouts of Q and V, of K and the stored S, and of C, Z and O", default="rcr", decode=layouts_of(3)
+    )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 
 

@@ -40,7 +40,7 @@ class Parameters(Scoped, OfEitherExtension):
 
     from_: ComponentType = parameter("the component type of the accumulator", labels=COMPONENT_TYPES)
     to: ComponentType | None = parameter(
-        "the component type that it becomes, if that is another one", default="same", labels={"same": None, **COMPONENT_TYPES}
+        "the component type that it becomes, if that is different", default="same", labels={"same": None, **COMPONENT_TYPES}
     )
     use: Use = parameter("what it becomes", labels={"a": Use.A, "b": Use.B})
     shape: tuple[int, int] = parameter("rows and columns of the accumulator", default="16x16", decode=parse_shape)
@@ -50,13 +50,13 @@ class Parameters(Scoped, OfEitherExtension):
         default="use",
     )
     form: Literal["kept", "alone", "both", "negated_before", "negated_after"] = parameter(
-        "what else is done: the accumulator is stored afterwards, nothing, it becomes the other use as well, or elements are negated",
+        "what else is done: the accumulator is stored afterwards; nothing; it also becomes the other use; or elements are negated",
         default="kept",
     )
     saturation: bool = parameter(
         "whether results are saturated to the largest value", default="none", labels={"none": False, "largest": True}, applies=_saturates
     )
-    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rc", decode=layouts_of(2))
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 
     @property

@@ -60,7 +60,7 @@ class Parameters(BlockedTensorLoad):
     lanes: Literal[2, 4, 8] = parameter("the elements that the vector function decodes at once", default=2)
     decode: Decoding = parameter("what the decode functions make of a block", labels=_DECODINGS)
     functions: Literal["agree", "differ"] = parameter(
-        "whether both functions give the same elements, or others that tell which function gave them", default="agree"
+        "whether both functions give the same elements, or different ones that show which function gave them", default="agree"
     )
     blocks: Pointees = parameter(
         "what the vector function's pointer points to: the scalar function's block; the same bytes as another struct, of 32-bit words "
@@ -68,16 +68,17 @@ class Parameters(BlockedTensorLoad):
         default="same",
     )
     body: Body = parameter(
-        "how the vector function makes its components: one after the other, in a loop, or in one of two ways of which one returns early",
+        "how the vector function makes its components: one after the other, in a loop, or in one of two ways, "
+        "the first of which returns early",
         default="formula",
     )
     loads: Literal["one", "several"] = parameter(
-        "loads by one layout: one; or three, of which one has no vector function and one has functions that take each other's place",
+        "loads by one layout: one; or three: with both functions, with only the scalar function, and with another pair of functions",
         default="one",
     )
     then: Literal["store", "muladd"] = parameter("what is done with the matrix", default="store")
     calls: Calls = parameter("the functions that each decode function consists of", default="plain")
-    control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none")
+    control: Hint = parameter("the function control, for or against inlining", default="none")
     coordinates: ComponentType = parameter("the type of the functions' coordinates", default="u32", labels=INTEGERS)
     pointee: Pointee = parameter("the type that the tensor's array is declared with", default="u8", labels=_POINTEES)
 

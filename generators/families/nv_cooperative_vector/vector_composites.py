@@ -71,7 +71,7 @@ class Parameters:
     component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
     form: Form = parameter("how the result is made")
     length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
     position: Literal["last", "first", "middle"] = parameter(
         "the component at a constant index", default="last", applies=lambda parameters: parameters.form in _PLACED
     )
@@ -81,7 +81,7 @@ class Parameters:
         applies=lambda parameters: parameters.form in (*_INDEXED, *_SPLATS),
     )
     values: Literal["literal", "specialization", "mixed"] = parameter(
-        "where constants have their components from", default="literal", applies=lambda parameters: parameters.form in _CONSTANTS
+        "where the components of constants come from", default="literal", applies=lambda parameters: parameters.form in _CONSTANTS
     )
     place: Literal["module", "function"] = parameter(
         "where OpUndef is", default="module", applies=lambda parameters: parameters.form == "undefined"
@@ -98,7 +98,8 @@ def _constituents_fit(parameters: Parameters) -> bool:
 
 
 def _control_fits(parameters: Parameters) -> bool:
-    """Return whether the arms of the control flow give different results; an arm of a switch, and a variable at first, gives zeros."""
+    """Return whether the arms of the control flow give different results; one arm of a switch gives zeros, and a variable holds zeros at
+    first."""
     if parameters.form == "null":
         return parameters.control in _WITHOUT_ZEROS
     own = parameters.form not in _MADE and (parameters.form not in _SPLATS or parameters.source == "invocation")

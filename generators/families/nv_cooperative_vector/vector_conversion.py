@@ -45,12 +45,12 @@ class Parameters:
     by: Literal["types", "crossed", "bits"] = parameter(
         "the instruction: one that agrees with the signedness of the types, one that does not, or OpBitcast", default="types"
     )
-    form: Literal["alone", "back", "through"] = parameter("one conversion, there and back, or over a third type", default="alone")
+    form: Literal["alone", "back", "through"] = parameter("one conversion, there and back, or through a third type", default="alone")
     third: ComponentType = parameter(
         "the type between two conversions", default="f32", labels=_COMPONENTS, applies=lambda parameters: parameters.form == "through"
     )
     length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the types have their length from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the length of the types comes from", default="literal")
     stores: Literal["result", "all"] = parameter("what is stored: the result, or the operand after it too", default="result")
     control: Control = parameter("the control flow around the conversion", default="straight")
     invocations: int = parameter("invocations of a workgroup", default=32)

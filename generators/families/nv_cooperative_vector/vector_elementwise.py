@@ -59,7 +59,7 @@ class Parameters:
     component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
     operation: Operation = parameter("what is computed")
     length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
     others: Literal["loaded", "constant", "same"] = parameter(
         "what the operands after the first are: loaded, constants of the module, or the first one", default="loaded", applies=_several
     )
@@ -299,7 +299,8 @@ class _VectorElementwiseWriter:
         return v.arithmetic(name, operator, left, given[1])
 
     def chain(self, prefix: str, left: CooperativeVector, right: CooperativeVector, scalars: Sequence[ScalarValue]) -> CooperativeVector:
-        """-((left + right) * left * scalar - right) of floats; of integers without the scalar, divided by right and complemented."""
+        """Compute -((left + right) * left * scalar - right) of floats; for integers without the scalar, divided by right and
+        complemented."""
         v, component = self.vectors, self.parameters.component
         total = v.arithmetic(f"{prefix}total", "add", left, right)
         product = v.arithmetic(f"{prefix}product", "multiply", total, left)

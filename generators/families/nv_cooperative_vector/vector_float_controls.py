@@ -49,7 +49,7 @@ are stored, or of integers, which are loaded."""
 
 _FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "bf16", "e4m3", "e5m2")}
 _INTEGERS = {8: COMPONENT_TYPES["u8"], 32: COMPONENT_TYPES["u32"]}
-"""Integer types of which vectors are made, by width."""
+"""Integer types of the components of vectors, by width."""
 
 _BINARY: tuple[Operator, ...] = ("add", "subtract", "multiply", "divide")
 _NAMES = ("left", "right", "third")

@@ -67,11 +67,11 @@ class Parameters:
         "which of three conversions changes the type", default="first", applies=lambda parameters: len(parameters.layouts) == 4
     )
     source_stride: Stride = parameter("stride of the given matrix", default="padded")
-    result_stride: Stride = parameter("stride of the last matrix, and of others that everybody can read", default="padded")
+    result_stride: Stride = parameter("stride of the last matrix, and of others in row-major or column-major layout", default="padded")
     commands: Literal["host", "device", "alternate"] = parameter("which command makes each conversion", default="host")
     matrices: int = parameter("matrices that one command converts", default=1, applies=lambda parameters: parameters.commands == "device")
     capacity: Capacity = parameter(
-        "bytes that the destination is said to have", default="exact", applies=lambda parameters: parameters.commands == "host"
+        "bytes of the destination, as the command is told", default="exact", applies=lambda parameters: parameters.commands == "host"
     )
     data: Data = parameter("values of the elements", default="exact")
     between: Between = parameter("what happens to the first optimal matrix", default="nothing")
@@ -130,7 +130,7 @@ def _numbers(component: ComponentType, narrowest: ComponentType, data: Data, hal
     """Return bits of ``component`` through which cases cycle.
 
     Args:
-        component: of the given matrix.
+        component: the component type of the given matrix.
         narrowest: the chain's type with the fewest values.
         data: the kind of data.
         halved: whether to return only numbers that every type can double.

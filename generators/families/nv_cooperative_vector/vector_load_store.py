@@ -50,7 +50,7 @@ class Parameters:
 
     component: ComponentType = parameter("component type of the vectors", labels=COMPONENT_TYPES)
     length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
     load_storage: StorageClass = parameter("where the source is", default="storage_buffer", labels=STORAGE_CLASSES)
     store_storage: StorageClass = parameter("where the target is", default="storage_buffer", labels=STORAGE_CLASSES)
     load_pointee: PointeeName = parameter("the elements of the source array", default="component")
@@ -71,7 +71,7 @@ class Parameters:
         default="straight",
     )
     order: Literal["forward", "backward", "scattered", "shared"] = parameter(
-        "which vector an invocation loads: its own, the one of its mirror image, any one, or all of them the same",
+        "which vector an invocation loads: its own, the vector of its mirror image, any vector, or the same one in all invocations",
         default="forward",
         applies=lambda parameters: parameters.control in ("straight", "half"),
     )
@@ -135,7 +135,7 @@ class _VectorLoadStoreWriter:
         return builder.arithmetic(name, "add", scaled, first)
 
     def _slot(self, me: Scalar) -> ScalarValue:
-        """Which vector an invocation loads."""
+        """Return the slot of the vector that an invocation loads."""
         builder, last = self.builder, self.lanes - 1
         match self.parameters.order:
             case "backward":

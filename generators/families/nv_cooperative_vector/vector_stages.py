@@ -75,16 +75,16 @@ class Parameters:
 
     stage: DrawnStage = parameter("the stage whose invocations have the vectors")
     operation: Operation = parameter(
-        "load and store; a chain of operators on components; a matrix-vector multiply with a bias; or what is added to memory"
+        "load and store; a chain of operators on components; a matrix-vector multiply with a bias; or an accumulation in memory"
     )
     row: VectorTypes = parameter(
-        "types of the input, as input, matrix and bias are read, and of the result",
+        "types of the input, of the interpretations of input, matrix and bias, and of the result",
         default="f16.f16.f16.f16.f16",
         decode=parse_vector_row,
         applies=_multiplies,
     )
     component: ComponentType = parameter(
-        "component type of the vectors; where they are added to memory, of the sums",
+        "component type of the vectors; in an accumulation, component type of the sums",
         default="f16",
         labels=_COMPONENTS,
         applies=lambda parameters: not _multiplies(parameters),
@@ -250,7 +250,7 @@ class _VectorStagesWriter:
                 return vectors[0]
 
     def _chain(self, prefix: str, left: CooperativeVector, right: CooperativeVector, scalars: Sequence[ScalarValue]) -> CooperativeVector:
-        """(left + right) * left * factor - right; of integers without the factor."""
+        """Compute (left + right) * left * factor - right; for integers without the factor."""
         v = self.vectors
         product = v.arithmetic(f"{prefix}product", "multiply", v.arithmetic(f"{prefix}total", "add", left, right), left)
         scaled = v.times_scalar(f"{prefix}scaled", product, scalars[0]) if scalars else product

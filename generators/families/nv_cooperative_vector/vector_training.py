@@ -51,7 +51,7 @@ class Parameters:
     component: ComponentType = parameter("type of the sums in memory", labels=COMPONENT_TYPES)
     m: int = parameter("components of A, rows of the matrix; components of the vector that is added to an array", default=8)
     n: int = parameter("components of B, columns of the matrix", default=5, applies=lambda parameters: parameters.operation != "reduce_sum")
-    length_from: Literal["literal", "specialization"] = parameter("where the vector types have their lengths from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the lengths of the vector types come from", default="literal")
     constants_from: Literal["literal", "specialization"] = parameter(
         "where layout and interpretation of the matrix come from",
         default="literal",
@@ -82,7 +82,7 @@ class Parameters:
         default="straight",
     )
     times: int = parameter(
-        "how often the code of an invocation adds to its target, each time other vectors",
+        "how often the code of an invocation adds to its target, with different vectors each time",
         default=1,
         applies=lambda parameters: parameters.control != "loop",
     )

@@ -76,7 +76,7 @@ class Parameters:
 class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
-    run: int = parameter("number of the run, each with other numbers")
+    run: int = parameter("number of the run; each run has different numbers")
 
 
 def _goes_on(parameters: Parameters) -> bool:
@@ -247,7 +247,7 @@ class _Writer:
         self.sum.store(current)
 
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw small numbers with exact, nonzero results in any order; 8-bit integers are of any size."""
+        """Draw small numbers with exact, nonzero results in any order; 8-bit integers may be any numbers."""
         inputs = self._factors(rng) if parameters.form == "product" else self._chained(rng)
         return Subcase(name, inputs | fills(program, rng))
 

@@ -66,11 +66,11 @@ class Parameters:
         applies=lambda parameters: parameters.way in ("round_trip", "reconstruct"),
     )
     layout: Layout = parameter(
-        "of the matrix in memory", default="row", labels=LAYOUTS, applies=lambda parameters: parameters.way != "round_trip"
+        "the layout of the matrix in memory", default="row", labels=LAYOUTS, applies=lambda parameters: parameters.way != "round_trip"
     )
     held: Literal["value", "variable"] = parameter("whether arrays go through a variable of each invocation", default="value")
     control: Literal["straight", "branch", "loop"] = parameter(
-        "where conversions are: outside of control flow; in both arms of a branch, by the number of the subgroup; or in a "
+        "where conversions are: outside control flow; in both arms of a branch, by the number of the subgroup; or in a "
         "loop over three matrices",
         default="straight",
     )

@@ -60,7 +60,7 @@ class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
     pattern: Pattern = parameter("how the elements are drawn")
-    run: int = parameter("number of the run, by which a uniform branch is taken or not")
+    run: int = parameter("number of the run, which decides whether a uniform branch is taken")
 
 
 def _listed(parameters: Parameters) -> bool:
@@ -105,7 +105,7 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         count = lanes * parameters.bytes
-        # First make the floats of the narrower type normal, then those of the wider type, which keeps the narrower floats normal.
+        # First make the floats of the narrower type normal, then the floats of the wider type, which keeps the narrower floats normal.
         types = sorted((parameters.from_, parameters.to), key=lambda type_: (type_.bits, type_.is_float))
         bits = drawn(chosen.pattern, types[0], count // types[0].bytes, rng)
         for type_ in (types[1], types[0], types[1]):

@@ -37,7 +37,7 @@ class Parameters:
     taken: int = parameter("elements of the part", default=8)
     part: Literal["first", "second", "last"] = parameter("where the part begins, in multiples of its length", default="second")
     start: Literal["literal", "specialization", "push_constant", "buffer", "invocation"] = parameter(
-        "where the first element's number is from; of each invocation it is another one", default="literal"
+        "where the number of the first element comes from; invocation: each invocation has a different one", default="literal"
     )
     control: Control = parameter("the control flow around the instruction", default="straight")
     invocations: int = parameter("invocations of a workgroup", default=16)
@@ -59,7 +59,7 @@ class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
     pattern: Pattern = parameter("how the elements are drawn")
-    run: int = parameter("number of the run, each with other parts where a run decides them")
+    run: int = parameter("number of the run; if the run decides the parts, each run has different ones")
 
 
 def _fits(parameters: Parameters) -> bool:

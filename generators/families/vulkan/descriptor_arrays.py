@@ -32,11 +32,11 @@ class Parameters(Scoped):
     access: Access = parameter("the accesses whose buffers are chosen", default="load")
     count: int = parameter("descriptors of an array", default=3)
     index: Literal["literal", "specialization", "push_constant", "buffer", "instance"] = parameter(
-        "where the number of the descriptor comes from; it differs among scope instances for instance", default="literal"
+        "where the number of the descriptor comes from; instance: it differs between scope instances", default="literal"
     )
     binding: Literal["first", "last"] = parameter("whether arrays of descriptors come before the other bindings", default="first")
     layout: Layout = parameter("layout of the accesses whose buffers are chosen", default="row", labels=LAYOUTS)
-    padding: int = parameter("steps of the least alignment after each line", default=1)
+    padding: int = parameter("padding after each line, in units of the minimum alignment", default=1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ class Parameters(Scoped):
     """The parameters of a case."""
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
-    other: Other = parameter("what the other entry point has that this one has not", default="result")
+    other: Other = parameter("what the other entry point has that this one lacks", default="result")
     names: tuple[str, str] = parameter("how the entry points are called", default="main_runs", labels=_NAMES)
     order: bool = parameter("which is first in the module", default="runs_first", labels={"runs_first": False, "other_first": True})
     local_size: tuple[int, int, int] = parameter(

@@ -167,8 +167,8 @@ class _LargeWriter:
         return builder.build()
 
     def number(self, name: str, value: int) -> ScalarValue:
-        """Return an operand from the case's source. It has 64 bits if it does not fit in a signed 32-bit integer, the type as which indices
-        count."""
+        """Return an operand from the case's source. It has 64 bits if it does not fit in a signed 32-bit integer, the type in which indices
+        are counted."""
         component = U32 if value < _SIGNED_LIMIT else _U64
         self.operands[name] = value
         return self.builder.operand(name, component, self.parameters.source, value)
@@ -194,7 +194,7 @@ class _LargeWriter:
             self.builder.add(TensorStore(matrix, large, self._first(), self._tensor()))
 
     def _tensor(self) -> TensorLayout:
-        """Return the layout of a two-dimensional tensor of which the matrix is a slice."""
+        """Return the layout of a two-dimensional tensor that contains the matrix as a slice."""
         size, (rows, columns) = self.parameters.component.bytes, self.parameters.shape
         begin = self.at.first // self.at.stride
         steps: list[LayoutStep] = [

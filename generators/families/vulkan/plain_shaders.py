@@ -1,4 +1,4 @@
-"""plain_shaders: shaders without cooperative types, in each stage that other cases use with them."""
+"""plain_shaders: shaders without cooperative types, in each stage in which other cases use these types."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Parameters(Scoped):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     code: ShaderObject = parameter(
-        "what the shader object is made of: the module, or the binary code of another one; or it runs in turn with a pipeline",
+        "what the shader object is made of: the module, or the binary code of another shader object; or it runs in turn with a pipeline",
         default="spirv",
     )
     extents: Literal["literal", "specialization"] = parameter("where the sizes of the matrices come from", default="literal")

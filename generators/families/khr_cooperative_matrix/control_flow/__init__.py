@@ -38,7 +38,7 @@ class Parameters(ChainParameters):
     form: Form = parameter("what the control flow is", labels={**SELECTIONS, **LOOPS})
     relation: Relation = parameter("how a branch compares numbers", default="less", applies=lambda parameters: parameters.form.compares)
     integer: ComponentType = parameter("the type of n", default="u32", labels=_INTEGERS)
-    n: int = parameter("n, where it is known before the shader runs", default="2", labels=_NUMBERS, applies=_known)
+    n: int = parameter("n, if it is known before the shader runs", default="2", labels=_NUMBERS, applies=_known)
     hint: Hint = parameter(
         "the hint of branches and loops, for or against their removal", default="none", applies=lambda parameters: parameters.form.hinted
     )
@@ -50,7 +50,7 @@ class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
     at_run_time: int = parameter(
-        "n, where it comes at run time", default="2", labels=_NUMBERS, applies=lambda parameters: parameters.n_comes_at_run_time
+        "n, if it is supplied at run time", default="2", labels=_NUMBERS, applies=lambda parameters: parameters.n_comes_at_run_time
     )
 
 

@@ -42,7 +42,7 @@ def _out(functions: PointerWriter) -> None:
 
 
 def _inout(functions: PointerWriter) -> None:
-    """Add products to two sums in two variables in turn, by one function."""
+    """Add products to the sums in two variables in turn, by one function."""
     add = functions.adding()
     sums = [functions.variable("c", 0), functions.variable("c", 1)]
     for tile, which in enumerate((0, 1, 1, 0, 0)):

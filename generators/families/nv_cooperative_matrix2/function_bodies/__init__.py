@@ -85,9 +85,9 @@ class Parameters(OneMatrix, OfEitherExtension):
     source: SOURCE_NAMES = parameter("where the numbers of the function come from", default="specialization", applies=_has_number)
     table: Storage = parameter("where its table is", default="function", applies=_has_table)
     result: Literal["stored", "unused"] = parameter(
-        "what becomes of the result of an instruction whose function writes memory", default="stored", applies=_writes
+        "what is done with the result of an instruction whose function writes memory", default="stored", applies=_writes
     )
-    mark: Mark = parameter("what each element has in the buffer that it marks", default="bits", applies=_marks)
+    mark: Mark = parameter("the room that each element has in the buffer of marks", default="bits", applies=_marks)
 
 
 @dataclass(frozen=True, kw_only=True)

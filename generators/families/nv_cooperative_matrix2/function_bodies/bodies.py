@@ -29,7 +29,7 @@ class Given:
         around: the other resources.
         place: the index of the element in its matrix, or in the block of a decode function, if a body needs it.
         log_place: the index of the element in the buffer to write, if there is one.
-        pointer: to the block of a decode function; None in an operation on elements.
+        pointer: the pointer to the block of a decode function; None in an operation on elements.
         lower: converts a u32 to the result.
     """
 

@@ -173,7 +173,7 @@ def _loop_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _extended(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Unsigned: a sum that saturates. Signed: the greater magnitude. Floats: a sum modulo 64."""
+    """Combine unsigned numbers by a sum that saturates, signed numbers by the greater magnitude, and floats by a sum modulo 64."""
     type_, first, second = pair.first.type, pair.first, pair.second
 
     def constant(number: float) -> ScalarValue:
@@ -189,7 +189,7 @@ def _extended(writer: FunctionWriter, pair: Pair) -> ScalarValue:
 
 
 def _division(writer: FunctionWriter, pair: Pair) -> ScalarValue:
-    """Add modulo a prime, by a quotient; integers in their own type."""
+    """Add modulo a prime, with a quotient. Integers are added in their own type."""
     type_ = U32 if pair.first.type.is_float else pair.first.type
     modulus = writer.builder.literal(_MODULUS, type_)
     total = writer.do("add", writer.convert(pair.a, type_), writer.convert(pair.b, type_))

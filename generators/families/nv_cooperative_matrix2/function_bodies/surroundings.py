@@ -40,7 +40,7 @@ class Surroundings:
     """Declares the resources that functions use.
 
     Args:
-        builder: of the program, which is at the beginning of the entry point.
+        builder: the builder of the program, which is at the beginning of the entry point.
         source: where the numbers of functions come from.
         storage: where tables are.
         table: the table's elements; empty if no function has one.
@@ -50,7 +50,7 @@ class Surroundings:
 
     Attributes:
         operands: values of operands that a subcase must supply, by name.
-        table_values: as given.
+        table_values: the table's elements.
     """
 
     def __init__(

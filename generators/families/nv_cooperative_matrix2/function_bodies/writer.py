@@ -50,11 +50,11 @@ class FunctionWriter:
 
     Args:
         builder: its open arm is the body of the function.
-        name: of the function.
+        name: the name of the function.
 
     Attributes:
-        builder, name: as given.
-        variables: of Function storage, of the function.
+        builder, name: the arguments, as given.
+        variables: the variables of the function, in Function storage.
     """
 
     def __init__(self, builder: ProgramBuilder, name: str) -> None:
@@ -87,7 +87,7 @@ class FunctionWriter:
         for factor, term in terms:
             product = term if factor == 1 else self.do("multiply", term, word(factor))
             total = product if total is None else self.do("add", total, product)
-        assert isinstance(total, Value), "a sum has terms, and a literal alone is none"
+        assert isinstance(total, Value), "a sum needs terms, and a single literal is not enough"
         return total
 
     def extended(self, which: ExtendedName, *operands: ScalarValue) -> Scalar:

@@ -43,9 +43,9 @@ class Parameters(Scoped, LoopParameters):
     group: int = parameter("heads that share keys", default=1)
     blocks: int = parameter("blocks of keys", default=3)
     access: Literal["tensor", "plain"] = parameter("whether matrices are loaded and stored by tensor addressing", default="tensor")
-    tail: Literal["none", "keys", "queries", "both"] = parameter("which counts are not multiples of the tile's", default="none")
+    tail: Literal["none", "keys", "queries", "both"] = parameter("which counts are not multiples of the tile's size", default="none")
     mask: Literal["keys", "causal", "none"] = parameter(
-        "which scores do not count: scores of keys that are not there, in a causal mask also of later keys, or none", default="keys"
+        "which scores do not count: scores of missing keys; with a causal mask, also scores of later keys; or none", default="keys"
     )
     spread: Literal["smear", "own"] = parameter(
         "how the output is rescaled: by a factor that a reduction brings to its width, or by its own running maximum", default="smear"
@@ -58,7 +58,7 @@ class Parameters(Scoped, LoopParameters):
         "how the weights become an A: by a conversion, by a conversion and a change of use, or through workgroup memory",
         default="convert",
     )
-    gap: bool = parameter("whether elements of no tensor follow each line", default="none", labels=GAPS)
+    gap: bool = parameter("whether elements that belong to no tensor follow each line", default="none", labels=GAPS)
 
     @property
     def heads(self) -> int:
@@ -107,7 +107,7 @@ class _Attention:
         # If no key is missing, the mask hides the last ones, so a mask always has an effect.
         self.counted = self.keys - (3 if parameters.mask == "keys" and tail not in ("keys", "both") else 0)
         self.queries = self.queries_tile - (3 if tail in ("queries", "both") else 0)
-        # A causal mask cuts the last block for about half of the queries, and leaves every query the first key.
+        # A causal mask cuts the last block for about half of the queries, and leaves the first key to every query.
         self.first = max(0, self.keys - self.queries_tile // 2)
         self.heads, self.group = parameters.heads, parameters.group
         self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups)

@@ -39,7 +39,7 @@ class Parameters(BlockedTensorLoad):
     loads: Literal["one", "several"] = parameter("loads by one layout, each with another function", default="one", applies=_has_function)
     then: Literal["store", "muladd"] = parameter("what is done with the matrix", default="store")
     calls: Calls = parameter("the functions that a decode function consists of", default="plain", applies=_has_function)
-    control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none", applies=_has_function)
+    control: Hint = parameter("the function control, for or against inlining", default="none", applies=_has_function)
     coordinates: ComponentType = parameter("the type of the function's coordinates", default="u32", labels=INTEGERS, applies=_has_function)
     pointee: Pointee | None = parameter(
         "the type that the tensor's array is declared with; struct: the block that a function decodes, or a struct of 16 bytes",

@@ -19,9 +19,9 @@ class MoveSetup:
     """The tensor and the matrices of a case.
 
     Attributes:
-        writer: of layouts. ``type``: of the matrices.
+        writer: the writer of layouts. ``type``: the type of the matrices.
         is_load: whether the program loads from the tensor or stores to it.
-        storage, pointee: of the tensor's array.
+        storage, pointee: the storage class and the pointee of the tensor's array.
         lead: bytes before the first tensor, to be rounded up.
         strided: whether the array has an ArrayStride, which must be ignored.
         memory: operands of the tensor's accesses.

@@ -41,7 +41,7 @@ class MemoryUse:
     """The memory operands of an access.
 
     Attributes:
-        mask: of all accesses.
+        mask: the mask of all accesses.
         coherent: whether a load also makes memory visible, and a store makes it available.
     """
 
@@ -110,7 +110,7 @@ class Parameters(OneTensor):
     blocks: BlockKind = parameter("whether the layout has block sizes, and whether they divide its dimensions", default="none")
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES)
     clamp_value: ClampValueKind = parameter("which of the instructions sets the clamp value", default="none", applies=_loads_clamp_values)
-    form: LayoutForm = parameter("how the program comes to its layouts", default="direct", labels=FORMS)
+    form: LayoutForm = parameter("how the program gets its layouts", default="direct", labels=FORMS)
     pointee: Literal["component", "vec2", "vec4", "u32", "uvec4"] = parameter(
         "the type that the tensor's array is declared with", default="component"
     )

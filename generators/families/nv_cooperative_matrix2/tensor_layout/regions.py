@@ -52,7 +52,7 @@ _MARGIN = (3, 5, 2, 4, 1)
 _INSET = (2, 3, 1, 2, 1)
 """The offset of a slice inside the tensor; it differs from the offset of a slice at the end, unless there is no other."""
 _LONG = 1 << 16
-"""The amounts by which a dimension beyond 16 bits is longer than others and its slice begins later."""
+"""The amounts by which a dimension beyond 16 bits is longer than other dimensions, and by which its slice begins later."""
 _WIDE = 1 << 9
 """The additional width of the last dimension in a tensor with more elements than 24 bits can count."""
 _BLOCK = (2, 3, 5, 2, 3)
@@ -65,9 +65,9 @@ class Region:
     """A tensor and a slice of it, with one number for each dimension.
 
     Attributes:
-        sizes: of the tensor. ``offsets``, ``spans``: of the slice; all in elements.
+        sizes: the dimensions of the tensor. ``offsets``, ``spans``: the numbers of the slice; all in elements.
         blocks: block sizes.
-        strides: in elements, from block to block.
+        strides: the strides in elements, from block to block.
     """
 
     sizes: tuple[int, ...]
@@ -143,10 +143,11 @@ def region_of(
     """Return the tensor around a slice of ``spans``.
 
     Args:
-        spans: of the slice.
+        spans: the spans of the slice.
         offset: its place.
         sliced: whether there is a slice; without one, the whole tensor is accessed.
-        strides, blocks: of the tensor. ``strides_in_elements``: whether strides count elements even if there are blocks.
+        strides, blocks: the kinds of strides and blocks of the tensor.
+        strides_in_elements: whether strides count elements even if there are blocks.
         copies: number of adjacent slices in the outermost dimension; ``offsets`` are of the first.
         margin: additional length of the innermost dimension.
     """

@@ -39,7 +39,7 @@ from generators.types import ClampMode, StorageClass
 
 _CLAMP_VALUE = 0x5A3B6C4D
 _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "derived_dimension": "dimension", "derived_stride": "stride"})
-"""The setting that makes another view from the view, by the label for the place of views."""
+"""The setting that makes another view from the view, by the label of the parameter for the place of views."""
 
 _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
@@ -52,8 +52,8 @@ class Geometry:
     """The tensor, its slice and the view of a case.
 
     Attributes:
-        sizes, tensor_strides, offsets, spans: of the tensor and its slice, for each dimension of the layout.
-        dimensions: of the view; None if it has none of its own.
+        sizes, tensor_strides, offsets, spans: the numbers of the tensor and its slice, for each dimension of the layout.
+        dimensions: the dimensions of the view; None if it has none of its own.
         strides: the strides that the view sets; None if it sets none.
         clip: the window; None if the view sets none.
     """
@@ -213,7 +213,7 @@ def _derived_numbers(setting: ViewSetting, shape: Geometry, matrix: tuple[int, i
         return window.operands
     if shape.dimensions is None:
         raise GeneratorError(
-            Rule.CONSTRAINT, "tensor_view: a constraint must exclude views without dimensions from which others are made by dimensions"
+            Rule.CONSTRAINT, "tensor_view: a constraint must exclude setting the dimensions of a view that has none to make another view"
         )
     return shape.dimensions[::-1] if setting == "dimension" else tuple(row_major(shape.dimensions[::-1])[::-1])
 
@@ -236,7 +236,7 @@ def _access(
     layout: TensorLayout,
     view: TensorView,
 ) -> None:
-    """Load by the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store by the view."""
+    """Load through the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store through the view."""
     begin = tensor.begin(first)
     if parameters.access == "load":
         match parameters.object:

@@ -41,19 +41,20 @@ class Parameters(OneTensor):
     clip: ClipKind = parameter("the clip window", default="none")
     spans: Literal["even", "odd"] = parameter("whether spans of the slice are powers of two", default="even")
     edge: Literal["inside", "over", "past"] = parameter(
-        "whether the slice is inside the tensor, over the first edge of the first dimension and the last edge of the last, or one element "
-        "past the end of the first dimension alone",
+        "whether the slice is inside the tensor, over the first edge of the first dimension and the last edge "
+        "of the last, or one element past the end of only the first dimension",
         default="inside",
     )
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES)
     place: Literal["value", "clip_first", "variable", "derived", "derived_dimension", "derived_stride", "instance"] = parameter(
-        "how the view comes to the access: straight from the instructions; with the clip window set first; from a variable; used after "
-        "another view was made from it by a window, dimensions or strides; or with a window of each scope instance's own",
+        "how the access gets its view: straight from the instructions; with the clip window set first; from a "
+        "variable; after another view was made from it by a window, dimensions or strides; or with a "
+        "different window for each scope instance",
         default="value",
     )
     constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal")
     object: Literal["loaded", "null", "splat"] = parameter(
-        "the Object of the load, whose elements stay outside of the clip window",
+        "the Object of the load, whose elements stay outside the clip window",
         default="loaded",
         applies=lambda parameters: parameters.access == "load",
     )

@@ -32,7 +32,7 @@ FormKind = Literal[
     "sliding",
     "wrapping",
 ]
-"""``span`` has no dimensions of its own; neither has ``span_set``, which still sets dimensions and strides. ``default`` sets dimensions;
+"""``span`` has no dimensions of its own; neither does ``span_set``, although it sets dimensions and strides. ``default`` sets dimensions;
 ``reset`` sets them after other dimensions and strides. ``padded`` has gaps, and ``crossed`` the strides of the reversed dimensions. ``far``
 has a stride beyond 16 bits, and ``broad`` a dimension beyond 16 bits, of which only the start is reached. ``odd`` has dimensions that are
 one larger and not powers of two. ``outer_zero`` and ``inner_zero`` have a stride of 0, ``sliding`` has windows that overlap as in a
@@ -191,7 +191,7 @@ def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:
     channels = sizes[-1] if rank % 2 else 1
     if rank < 4:
         return (channels, channels, 1)[:rank]
-    # The image is wider than the number of positions in a line, by the window.
+    # The image is wider than the number of positions in a line, by the width of the window.
     line = (sizes[1] + sizes[3]) * channels
     return (line, channels, line, channels, 1)[:rank]
 

@@ -54,7 +54,7 @@ __all__ = ["PREDICATES", "Parameters", "SubcaseParameters", "build"]
 _U32 = COMPONENT_TYPES["u32"]
 
 ENVELOPE = (
-    "the specification bounds no error of a matrix-vector multiply of floats (facts.md C1): "
+    "the specification gives no error bound for a matrix-vector multiply of floats (facts.md C1): "
     "|D - x| <= (K+1) * 2^(1-p) * S + ulp is the policy of this suite"
 )
 

@@ -64,13 +64,15 @@ def _single(parameters: Parameters) -> bool:
 class Parameters:
     """The parameters of a case."""
 
-    row: VectorTypes = parameter("types of the input, as input, matrix and bias are read, and of the result", decode=parse_vector_row)
+    row: VectorTypes = parameter(
+        "types of the input, of the interpretations of input, matrix and bias, and of the result", decode=parse_vector_row
+    )
     size: tuple[int, int] = parameter("M and K", default="5x7", decode=parse_shape)
     bias: Literal["added", "none"] = parameter("whether there is a bias", default="added")
     layout: VectorMatrixLayout = parameter("the layout of the matrices", default="row", labels=_LAYOUTS)
     transpose: bool = parameter("whether matrices are stored as K x M", default=False, applies=lambda parameters: not _linear(parameters))
     stride: int | None = parameter(
-        "bytes between rows or columns beyond the least; an optimal layout ignores it, and then it may be absent",
+        "bytes between rows or columns beyond the minimum; an optimal layout ignores it, and then it may be absent",
         default="padded",
         labels=_PADDINGS,
     )
@@ -90,7 +92,8 @@ class Parameters:
     pointee: Literal["component", "u8", "u32", "f16"] = parameter("the elements of the arrays of matrices and biases", default="component")
     storage: StorageClass = parameter("where matrices and biases are", default="storage_buffer", labels=_STORAGES)
     matrices: Literal["one", "second", "alternate", "clustered", "unique"] = parameter(
-        "which matrix an invocation takes: the one, the second of two, each third one the same, each four in turn the same, or its own",
+        "which matrix an invocation takes: the only one; the second of two; one of three in turn; one for "
+        "every four invocations; or its own",
         default="one",
     )
     invocations: int = parameter("invocations of a workgroup", default=32)
@@ -108,7 +111,7 @@ class Parameters:
     activation: Literal["relu", "clamp"] = parameter(
         "what follows each layer except the last", default="relu", applies=lambda parameters: parameters.form == "network"
     )
-    data: Literal["exact", "envelope"] = parameter("what the data make of the sums", default="exact")
+    data: Literal["exact", "envelope"] = parameter("whether sums are exact, or rounded and judged by the envelope", default="exact")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,9 +57,9 @@ class _Slots:
     """The vectors of one type in memory; each invocation has ``slots`` adjacent ones.
 
     Attributes:
-        type: in the program.
+        type: the type of the vectors in the program.
         slots: number for one invocation.
-        place: of all vectors.
+        place: the placement of all vectors.
         array: that contains them.
     """
 

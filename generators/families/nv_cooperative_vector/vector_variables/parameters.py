@@ -29,18 +29,20 @@ class Parameters:
         "the type of the variables", default="array"
     )
     length: int = parameter("components of a vector", default=5)
-    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
     count: int = parameter("length of the array", default=3, applies=lambda parameters: parameters.holder not in ("vector", "struct"))
     count_from: Literal["literal", "specialization"] = parameter(
-        "where the array has its length from", default="literal", applies=lambda parameters: parameters.holder not in ("vector", "struct")
+        "where the length of the array comes from",
+        default="literal",
+        applies=lambda parameters: parameters.holder not in ("vector", "struct"),
     )
     storage: _Storage = parameter("storage class of the variable", default="function")
     other_storage: _Storage = parameter(
         "storage class of the variable that is a copy", default="function", applies=lambda parameters: parameters.copy != "none"
     )
     start: Literal["none", "null", "constant"] = parameter("what the variable begins with", default="none")
-    write: Index = parameter("the indices by which parts are written", default="constant")
-    read: Index = parameter("the indices by which parts are read", default="constant")
+    write: Index = parameter("the indices used to write parts", default="constant")
+    read: Index = parameter("the indices used to read parts", default="constant")
     source: SOURCE_NAMES = parameter("where indices that are operands come from", default="push_constant")
     copy: Literal["none", "load_store", "copy_memory", "copy_object", "construct", "insert", "parts"] = parameter(
         "how the whole is copied", default="none"

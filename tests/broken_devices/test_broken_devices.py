@@ -64,7 +64,7 @@ def without_flag(flag: MatrixOperands) -> Callable[[bytes], bytes]:
 
 
 def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
-    """Build a change that lets the device read zeros from one array."""
+    """Build a change that makes the device read zeros from one array."""
 
     def zero(kernel: Kernel, dispatch: Dispatch) -> Dispatch:
         contents = [
@@ -207,7 +207,7 @@ def test_c_overwritten_by_the_sum_of_the_first_fragments(row, data):
 
 @pytest.mark.parametrize("form", ["break_late", "continue_late"])
 def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(form):
-    """The loop carries C of the iteration that leaves it, and that is its result."""
+    """The result of the loop is the C of the iteration that leaves it."""
     result = judged(f"control_flow[row:16x8x32.s8.s8.s32.s32/form:{form}/source:literal/n:{LEAVING[form]}]", Broken(faults=OVERWRITING_C))
     assert result.verdict is Verdict.FAIL
     assert "carried_3 in d0" in result.message

@@ -39,7 +39,7 @@ def lengths(change) -> Faults:
 
 
 def reading_zeros(right):
-    """Read zeros from components that are not there, as a register has that no one has written."""
+    """Read zeros from components that do not exist, like a register that was never written."""
 
     def handler(translation, words):
         run, type_, machine = right(translation, words), translation.types[words[0]], translation.machine

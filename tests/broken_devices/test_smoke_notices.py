@@ -177,7 +177,7 @@ def test_offsets_that_lose_their_upper_bits(bits, access, operation):
 
 
 def with_rounded_factor(operand: int, bits: int) -> Faults:
-    """Return the fault that multiply-adds take operand A (0) or B (1) with so many bits of its significand."""
+    """Return a fault that makes multiply-adds keep only ``bits`` bits of the significand of operand A (0) or B (1)."""
 
     def fault(right):
         def handler(translation, words):

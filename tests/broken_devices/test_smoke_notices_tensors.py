@@ -25,7 +25,7 @@ DIMENSION_OF_ONE = [
     f"tensor_clamp[component:f16/rank:{rank}/mode:mirrored/side:{side}/which:beside_one/reach:part/size:odd/source:{source}]"
     for rank, side, source in ((3, "after", "push_constant"), (5, "before", "literal"))
 ]
-"""Cases of the nightly tier: on NVIDIA's devices such loads do not end."""
+"""Cases of the nightly tier only: such loads hang NVIDIA's devices."""
 USES = {Use.A: "a", Use.B: "b", Use.ACCUMULATOR: "acc"}
 
 
@@ -176,7 +176,7 @@ def arguments_of(op: Op, change: Callable) -> Faults:
 
 def element_places(change: Callable, use: Use | None = None) -> Faults:
     """Give functions called for each element the coordinates that ``change`` computes from its row and column, in matrices of ``use``
-    (None: of all)."""
+    (None: in all matrices)."""
 
     def changed(matrix, arguments):
         return [*change(*arguments[:2]), *arguments[2:]] if use in (None, matrix.use) else arguments
@@ -285,7 +285,7 @@ MARKS = {"instruction": "element", "body": ("mark", "store")}
 
 
 def calls(change: Callable) -> Faults:
-    """Operations on elements call their function for the elements that ``change`` makes of the numbers of all."""
+    """Make operations on elements call their function for a changed list of elements: ``change`` gets the numbers of all elements."""
 
     def fault(right):
         def changed(callback, lanes, arguments):

@@ -20,7 +20,7 @@ INSERTIONS = [
 
 
 def aliasing() -> Faults:
-    """Build a device that makes loads of matrices again after each store. Mesa's lavapipe does this."""
+    """Build a device that repeats the loads of matrices after each store. Mesa's lavapipe does this."""
     loads = []
 
     def noting(load):

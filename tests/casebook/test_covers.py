@@ -1,4 +1,4 @@
-"""Which requirements a case exercises."""
+"""The requirements that a case exercises."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_nesting_of_more_than_100_levels_is_refused(write: Write, text: str) -> 
 
 
 def test_nesting_that_would_exhaust_the_parser_is_refused(write: Write, text: str) -> None:
-    # Since libyaml 0.2.6, the parser may be the first to refuse: the text of the message is then its own.
+    # Since libyaml 0.2.6, the parser may refuse first, with a message of its own.
     path = write(text.replace("tight: 0,", f"tight: {'[' * 100_000},"))
     with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:13: malformed YAML: .*nest"):
         load_family(path)

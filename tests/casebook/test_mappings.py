@@ -1,4 +1,4 @@
-"""Mappings of YAML that become dataclasses: a key that no field has is an error wherever it is."""
+"""YAML mappings that become dataclasses: an unknown key is an error at every level."""
 
 from __future__ import annotations
 

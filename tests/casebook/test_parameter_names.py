@@ -1,4 +1,4 @@
-"""Parameters that are named by a word of Python, which no field of a dataclass can be."""
+"""Parameters named by a keyword of Python, which cannot name a field of a dataclass."""
 
 from __future__ import annotations
 

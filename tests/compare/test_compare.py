@@ -33,7 +33,7 @@ MIB = 1 << 20
 
 
 def large_store() -> tuple[Expected, np.ndarray, np.ndarray]:
-    """Return a store of four u32, one of them across the fourth MiB, and an array of 9 MiB before and after it."""
+    """Return a store of four u32, and an array of 9 MiB before and after it. One u32 crosses the end of the fourth MiB."""
     offsets = np.array([[16, 4 * MIB - 2, 4 * MIB + 2, 8 * MIB - 4]])
     bits = np.array([[1, 2, 3, 4]], np.uint32)
     placed = Placed("far", offsets[None], one_set(Exact(COMPONENT_TYPES["u32"], bits[None])), "m")

@@ -1,4 +1,4 @@
-"""Which elements are wrong, in words."""
+"""The description of which elements are wrong."""
 
 from __future__ import annotations
 

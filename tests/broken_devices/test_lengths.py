@@ -16,7 +16,7 @@ TODAY = ("llvmpipe", "nvidia-h200")
 
 
 def lengths(change) -> Faults:
-    """Return the fault of a length that ``change`` computes from the right length and the previously requested one, or None."""
+    """Return a fault that makes ``change`` compute each length from the right one and the one requested before it, or None."""
     asked: list[tuple[object, list]] = []
 
     def fault(right):

@@ -27,7 +27,7 @@ def place_of(machine, pointer):
 
 
 def loading_once(*forgetting: Op) -> Faults:
-    """Return the fault of a load that repeats the result of the first load of the same type from the same place, unless one of
+    """Return a fault that makes a load repeat the result of the first load of the same type from the same place, unless one of
     ``forgetting`` was executed between them."""
     known, owners = {}, set()
 

@@ -34,7 +34,7 @@ class Defaults(EmbeddedDevice):
 
 
 def matrices(result: Callable[[MatrixType, np.ndarray, list[np.ndarray]], np.ndarray]) -> Fault:
-    """Return the fault of an instruction whose matrix result ``result`` computes from the type, the right value and the operands."""
+    """Return a fault that makes ``result`` compute an instruction's matrix from the type, the right value and the operands."""
 
     def fault(right):
         def handler(translation, words):

@@ -175,7 +175,7 @@ class FailsOnClose(Obedient):
 
 
 def _after_answer(do: Callable[[], None]) -> None:
-    """Let the child do something after it has answered the present request."""
+    """Make the child do something after it has answered the current request."""
     serving = sys.modules["__main__"]
     send = serving.send
 

@@ -57,7 +57,7 @@ def device() -> Iterator[IsolatedDevice]:
 
 
 def _who(device: IsolatedDevice, order: str = "work") -> tuple[int, int]:
-    """Process and number of the run."""
+    """Return the process and the number of the run."""
     (outcome,) = device.run(_kernel(order), DISPATCHES)
     return int(outcome.outputs["out"][0]), int(outcome.outputs["out"][1])
 
@@ -339,7 +339,7 @@ def test_the_child_is_ended_by_whatever_it_did_not_report(device, monkeypatch):
 
 
 def test_every_step_has_the_limit_anew():
-    """Each step is late by its own time: the waits are counted, no clock decides."""
+    """Each step is timed separately. The test counts the restarts of the limit instead of using a clock."""
     restarted = []
 
     class Counted(Patience):
@@ -355,12 +355,12 @@ def test_every_step_has_the_limit_anew():
         device.run(_kernel("step"), DISPATCHES)
         device.close()
     run = restarted[0]
-    # One each: the request, what follows BEGIN, and the step.
+    # One restart each for the request, for the part after BEGIN, and for the step.
     assert restarted.count(run) == 3
 
 
 def test_a_child_that_gets_no_cpu_has_more_time():
-    """The fake hangs; the injected measure reports waiting at first, and then no more."""
+    """The fake hangs; the injected measure reports waiting at first, and then none."""
     told = []
 
     def waiting(pid: int):
@@ -453,7 +453,7 @@ def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, devic
 
 
 def _group_is_alive(group: int) -> bool:
-    """Tell whether a process of the group still runs. The kernel takes a moment to end killed processes."""
+    """Return whether a process of the group still runs. The kernel takes a moment to end killed processes."""
     for _ in range(100):
         running = [stat for stat in map(_stat, Path("/proc").glob("[0-9]*")) if stat[2:3] == [str(group)] and stat[0] != "Z"]
         if not running:
@@ -463,7 +463,7 @@ def _group_is_alive(group: int) -> bool:
 
 
 def _stat(process: Path) -> list[str]:
-    """State, parent, group and so on of a process."""
+    """Return the state, parent, group and further fields of a process."""
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -497,7 +497,7 @@ device.run(Kernel(b"", (), entry_point="hang"), dispatches)
 
 
 def _alive(pid: int) -> bool:
-    """Tell whether the process runs; an orphan may stay a zombie if no process reaps it."""
+    """Return whether the process runs; an orphan may stay a zombie if no process reaps it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

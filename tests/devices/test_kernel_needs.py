@@ -59,7 +59,7 @@ def test_kernels_that_differ_in_nothing_that_a_device_supports_have_equal_needs(
 
 def test_needs_that_depend_on_the_subgroup_size_are_not_told():
     (one,) = kernels("specialization[component:f16]")
-    # A constant of the matrix types, as if the device set it.
+    # Pretend that the device sets a constant of the matrix types.
     where = one.specialization[0].constant_id
     with pytest.raises(DependsOnDevice):
         needs_of(replace(one, local_size_constant_id=where, specialization=one.specialization[1:]))

@@ -1,4 +1,4 @@
-"""Conversions of matrices by Vulkan's commands, of a driver that is played in this process; no Vulkan loader is needed."""
+"""Conversions of matrices by Vulkan's commands, on a driver that is simulated in this process; no Vulkan loader is needed."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def no_loader(monkeypatch):
 
 
 def bytes_at(address: int, count: int) -> np.ndarray:
-    """Memory of this process."""
+    """Return memory of this process as bytes."""
     return np.frombuffer(supplement().buffer(supplement().cast("void*", address), count), np.uint8)
 
 
 class Driver:
-    """Both commands, done by the embedded device at once.
+    """Both commands, executed immediately by the embedded device.
 
     Attributes:
         calls: the command and count of each call.
@@ -102,7 +102,7 @@ class Driver:
 
 
 class Mapped:
-    """An arena whose device addresses are this process's."""
+    """An arena whose device addresses are addresses in this process."""
 
     def __init__(self, spoil: bool = False) -> None:
         self._spoil = spoil

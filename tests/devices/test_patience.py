@@ -13,7 +13,7 @@ LIMIT = 10.0
 
 
 class Machine:
-    """A clock that moves when somebody waits, and a process that gets a share of a CPU meanwhile."""
+    """A clock that advances when code waits, and a process that gets a share of a CPU during that time."""
 
     def __init__(self, starved: Callable[[float], float]) -> None:
         self.now = 0.0
@@ -75,7 +75,7 @@ def test_a_step_that_begins_has_the_whole_limit():
 
 
 def test_who_looks_too_late_blames_no_one():
-    """A parent that gets no CPU itself finds the limit passed when it looks for the first time."""
+    """A parent that got no CPU itself finds that the limit has passed when it looks for the first time."""
     machine = Machine(lambda now: 0.0)
     patience = Patience(LIMIT, machine.measure, machine.clock)
     machine.now = 3 * LIMIT

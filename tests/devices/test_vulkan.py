@@ -67,7 +67,7 @@ def test_each_step_is_announced_before_it_begins_and_when_it_is_over(device, mul
     monkeypatch.setattr(device, "announce", said.append)
     dispatches, _ = work(size, 1)
     device.run(muladd(**size), dispatches)
-    # Twice to dispatch: memory, then the submission.
+    # The dispatch step comes twice: for the memory, and for the submission.
     assert said == [Step.PIPELINE, None, Step.DISPATCH, None, Step.DISPATCH, None]
 
 

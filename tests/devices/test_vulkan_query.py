@@ -108,7 +108,7 @@ def machine(monkeypatch):
     def answer(instance, handle, index):
         asked.append(index)
         if handle == "broken":
-            raise DeviceLost("the driver does not stand it")
+            raise DeviceLost("the driver cannot take it")
         return SimpleNamespace(index=index, description=SimpleNamespace(uuid="11", name="sound"))
 
     monkeypatch.setattr(query, "query", answer)

@@ -1,8 +1,8 @@
 """Runs mutated modules on the embedded device, which must answer in bounded time and memory: with one of its own failures, or outputs.
 All other code that reads the words of a module, to find its needs or to show it, must answer too.
 
-``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process
-took, and each result that is not an answer, with the seed and number that make the mutant again.
+``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process took,
+and each result that is not an answer, with the seed and number that reproduce the mutant.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Answer:
     Attributes:
         kind: ``"ran"``, or the name of the failure's class.
         text: its message, or the traceback of an exception that is not a failure of a device.
-        foreseen: whether it is an answer.
-        seconds: of CPU time.
+        foreseen: whether it counts as an answer.
+        seconds: CPU time.
     """
 
     kind: str
@@ -139,10 +139,10 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.embedded.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--per-family", type=int, default=3, help="cases of each family whose modules are mutated")
+    parser.add_argument("--per-family", type=int, default=3, help="number of cases of each family whose modules are mutated")
     parser.add_argument("--only", type=int, help="the number of one mutant; its answer is printed")
-    parser.add_argument("--steps", type=int, default=LIMITS.steps, help="after how many a mutant is stopped")
-    parser.add_argument("--not-strict", action="store_true", help="a device that goes on after undefined behaviour")
+    parser.add_argument("--steps", type=int, default=LIMITS.steps, help="number of steps after which a mutant is stopped")
+    parser.add_argument("--not-strict", action="store_true", help="use a device that goes on after undefined behaviour")
     return parser.parse_args(argv)
 
 

@@ -1,4 +1,4 @@
-"""Accesses that no barrier orders, and those that one does."""
+"""Accesses that no barrier orders, and accesses that a barrier orders."""
 
 from __future__ import annotations
 
@@ -278,8 +278,9 @@ def test_a_chain_with_a_link_missing_is_a_race(forbidden, changes, why) -> None:
 
 
 def one_invocation(order: int = CHAINED, later: str = "", reader: int = 0) -> bytes:
-    """Build a module in which the first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of
-    the second one, invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
+    """Build a module for two workgroups. The first invocation of the first workgroup writes element 0. The first invocation of each
+    workgroup counts in element 8. In the second workgroup, invocation ``reader`` reads element 0. ``later`` follows the first
+    workgroup's atomic."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_out %output %s32_0 %u32_0

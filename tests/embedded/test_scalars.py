@@ -1,4 +1,4 @@
-"""Integer and float arithmetic, of values that all invocations share and of values of each, against Python."""
+"""Integer and float arithmetic, on values that all invocations share and on values of each, compared with Python's."""
 
 from __future__ import annotations
 

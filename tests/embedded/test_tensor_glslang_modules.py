@@ -64,7 +64,8 @@ IMAGE = (np.arange(20 * 6).reshape(20, 6) - 60).astype(np.int8)
 
 
 def test_functions_private_variables_and_a_clamp_mode_of_specialization() -> None:
-    # Rows -3 to 20 and columns 4 to 7 of 20 x 6; the clamp value has the subgroup's number, and only tiles that begin above have it.
+    # Rows -3 to 20 and columns 4 to 7 of 20 x 6; the clamp value depends on the subgroup, and only tiles that begin above the image have
+    # it.
     for mode in (1, 2, 3):
         got = tiles({2: mode}, 2, -3, 4, IMAGE)
         for subgroup in range(2):

@@ -161,7 +161,7 @@ def test_an_array_of_many_descriptors_takes_memory_for_those_that_are_bound_alon
 
 
 def _with_descriptors(count: int):
-    """Build a change of a kernel that makes its arrays of descriptors that long."""
+    """Build a change of a kernel that gives its arrays of descriptors this length."""
 
     def change(built):
         data = np.frombuffer(built.spirv, "<u4").tolist()

@@ -1,4 +1,4 @@
-"""Data of the family conversion: wrong readings of a conversion must fail on it, and nothing undefined may be in it."""
+"""Data of the family conversion: every wrong reading of a conversion must fail on them, and nothing in them may be undefined."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def as_type(name):
 
 
 def from_type(name):
-    """Build a conversion that takes the operand for another type of the same width."""
+    """Build a conversion that reads the operand as another type of the same width."""
     return lambda matrix, operation: bits_of(matrix.bits.view(TYPES[name].dtype).astype(np.float64), operation.result.type.component)
 
 
@@ -132,7 +132,7 @@ def carry_from_denormals_doubled(matrix, operation):
 
 
 def low_bits_ignored(matrix, operation):
-    """Ignore the low bits: a defect that inputs with 16 zero bits hid."""
+    """Ignore the low bits: inputs whose low 16 bits are zero hide this defect."""
     cut = MatrixValue(matrix.component, matrix.bits & np.uint32(0xFFFF0000))
     return right(cut, operation)
 

@@ -121,7 +121,7 @@ def close_together(right):
 
 
 def swapped_targets(right):
-    """Take each second form that everybody can read, the one that is written, in the other layout."""
+    """Swap row-major and column-major in every second use of such a layout, which is the one that is written."""
     calls: list[object] = []
 
     def wrong(layouts, form, rows, columns):

@@ -41,7 +41,7 @@ def test_the_data_show_every_known_defect(case_id):
 
 
 def _has_the_precision_of_f32(case_id, defect):
-    """Tell whether a defect leaves f64 at least single precision, which is permitted (F-KHR-13)."""
+    """Return whether a defect leaves f64 at least single precision, which is permitted (F-KHR-13)."""
     narrowed = defect.id in ("elementwise.float_narrowed", "elementwise.scalar_narrowed") and defect.parameters["type"] == "f32"
     return "component:f64" in case_id and (narrowed or defect.id == "elementwise.fused")
 

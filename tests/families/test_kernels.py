@@ -63,7 +63,7 @@ def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0
 
 
 def test_a_ragged_product_is_that_of_numpy():
-    """Tiles of 16x16x16 in a grid of 2x3, B in columns, a start of what the target had, then bias, limit and scale."""
+    """Tiles of 16x16x16 in a grid of 2x3, B column-major, starting from the target's previous contents, then bias, limit and scale."""
     inputs, outputs = results(
         "kernel_product[row:16x16x16.f16.f16.f32.f32/grid:2x3/walk:columns/stored:rc/gap:some/start:residual/epilogue:chain/store:branched]"
     )
@@ -99,7 +99,7 @@ def test_a_product_split_over_depth_is_that_of_numpy():
 
 @pytest.mark.parametrize(("mask", "spread"), [("causal", "own"), ("keys", "smear")])
 def test_attention_is_a_sum_of_powers_of_two(mask, spread):
-    """Without blocks or running maxima, which must not matter: all weights of a query that do not vanish beside its largest one."""
+    """Blocks and running maxima do not matter if no weight of a query vanishes beside its largest one."""
     case = f"kernel_attention[row:16x16x16.f16.f16.f32.f32/group:2/blocks:2/tail:both/mask:{mask}/spread:{spread}/gap:some]"
     inputs, outputs = results(case)
     queries, keys, depth = 13, 29, 16
@@ -286,7 +286,7 @@ def test_the_data_of_staged_products_show_the_defect(id_):
     found = chosen(known_defects(program), id_)
     shown = [defect for defect in found if is_seen(program, subcase, defect)]
     assert shown
-    # A grid of one row begins with its first row, and B is without a limit that a zero in A does not cover.
+    # A grid of one row begins with its first row, and zeros in A hide a missing limit on B.
     assert all(defect.parameters.get("tile") in ("a", "b", "c") for defect in found if defect not in shown)
 
 

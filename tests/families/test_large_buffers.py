@@ -27,7 +27,7 @@ _LIMITS = {"1GiB": 1 << 30, "2GiB": 1 << 31, "4GiB": 1 << 32}
 
 @cache
 def sample() -> tuple[BuiltCase, ...]:
-    """Return cases of every access, limit and way that leads beyond it."""
+    """Return cases for every access, every limit, and every way to exceed it."""
     cases = list(expand(casebook().family("large_buffers"), "full"))
     random.Random(7).shuffle(cases)
     found = {tuple(case.named[name] for name in ("access", "beyond", "by", "indexing")): case for case in cases}
@@ -62,7 +62,7 @@ def test_a_case_holds_kilobytes_of_gigabytes() -> None:
 
 
 def test_wrapped_addresses_are_held_and_have_other_bits() -> None:
-    """A device that computes a line's place with as few bits as the limit has finds another line of the source."""
+    """A device that computes a line's place with only as many bits as the limit has finds another line of the source."""
     for case in sample():
         if not case.case.named["access"].endswith("load"):
             continue

@@ -24,7 +24,7 @@ def _failing(name: str, tier: str, driver: str) -> dict[str, tuple[set[str], set
 
 
 def _elsewhere(name: str, tier: str, driver: str, wanted: Set[str]) -> set[str]:
-    """Show one kind in a case that no known failure selects."""
+    """Pretend that a case that no known failure selects shows one kind."""
     del name, tier, driver
     return {"c.elsewhere[bits:8]"} & wanted
 
@@ -43,7 +43,7 @@ SEEN_BESIDE = [
     ("nvidia", "vector_muladd", {f"vector_multiply.other_float8[operand:{operand}]" for operand in ("input", "matrix", "matrix/every")}),
     ("lavapipe", "reduce", {"reduce.argument_of_fragment_kept[fragment:16]"}),
 ]
-"""Kinds of defects that cases show which no known failure of a driver selects, because a product is there for it."""
+"""Kinds of defects that some cases show although no known failure of the driver selects them, because a product was added for this."""
 
 
 @pytest.mark.parametrize(("driver", "family", "kinds"), SEEN_BESIDE)

@@ -83,7 +83,7 @@ def test_a_barrier_of_the_subgroup_does_not_do_for_the_workgroup(form):
 
 
 def without_each_barrier(operations):
-    """Yield operations with one barrier less, those in branches too."""
+    """Yield the operations with one barrier removed, for each barrier, including those in branches."""
     for number, operation in enumerate(operations):
         before, after = operations[:number], operations[number + 1 :]
         if isinstance(operation, Barrier):

@@ -121,7 +121,7 @@ def of_operation(operation):
 
 
 def some_subgroups(state, positions):
-    """Tell whether only some subgroups of a workgroup go on."""
+    """Return whether only some subgroups of a workgroup continue."""
     if state.program.scope is not Scope.SUBGROUP:
         return False
     workgroups = state.instances // state.program.subgroups

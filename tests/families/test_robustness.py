@@ -92,7 +92,7 @@ def _last_element(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
     ("broken", "fails"), [(_garbage, True), (_whole_matrix, False), (_whole_line, False), (_whole_workgroup, True), (_last_element, True)]
 )
 def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarray], fails: bool):
-    """A device may check a matrix, or a part of it, at once, which is not expected (F-KHR-38)."""
+    """A device may check a matrix, or a part of it, as a whole; this is permitted, but not expected (F-KHR-38)."""
     program, arranged, outcomes = run(case_of("load", "part"))
     for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
         assert not compare(program, want, before, outcome)

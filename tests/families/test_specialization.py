@@ -1,4 +1,4 @@
-"""Specialization constants: a device that forgets them must be noticed, and pipelines must share their module."""
+"""Specialization constants: the suite must notice a device that ignores them, and pipelines must share their module."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def left_at_default(program, name):
 
 
 def shows(program, subcase, broken):
-    """Tell whether the outputs of ``broken`` are rejected."""
+    """Return whether the outputs of ``broken`` are rejected."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     try:

@@ -1,4 +1,5 @@
-"""Family subgroup_operations on the embedded device: planted mistakes that make results differ in a subgroup, or undefined, stop it."""
+"""Family subgroup_operations on the embedded device: it stops at planted mistakes that make results undefined, or different within a
+subgroup."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ BY_FAMILIES = {
 """Defects that need NaN between rows, several workgroups, sums of an odd number of f16, or a target for each invocation."""
 
 SUBJECT = {id_ for id_ in glossary().entries if id_.startswith(AREAS)} - BY_FAMILIES
-"""The defects that the programs of this file show; families show them too, and the ones of composites."""
+"""The defects that the programs of this file show. Families show these as well, and the defects of composites."""
 
 
 def memory() -> Lanes:
@@ -117,8 +117,8 @@ def multiply(
     columns: int | None = None,
     transpose: bool = False,
 ) -> Lanes:
-    """Each invocation has a row of ``rows`` for input, a matrix of ``matrix`` (count, M, K) and a bias of ``bias`` (count, M), all of whose
-    neighbours in memory are other numbers."""
+    """Multiply in each invocation: its input is a row of ``rows``, its matrix is one of ``matrix`` (count, M, K), and its bias is one of
+    ``bias`` (count, M). The neighbours of all of these in memory are other numbers."""
     lanes = Lanes(len(rows))
     builder, vectors, literal = lanes.builder, lanes.vectors, lanes.builder.literal
     given, component = READ[types[2]], READ[types[2]].component

@@ -106,7 +106,7 @@ def test_a_bitcast_must_keep_denormals_and_should_keep_nan():
 
 
 def test_a_number_should_win_over_nan():
-    """If an argument is NaN, NaN or another number is permitted but not expected; otherwise it is wrong."""
+    """If one argument is NaN, the result NaN is permitted but not expected."""
     number = case("NMin", SPECIAL)
     found = find_case(casebook(), number)
     ((_, subcase, want, _),) = prepared(found, build(found).program)

@@ -48,7 +48,7 @@ def case_of(
 
 
 def judge(case, change_kernel=lambda k: k, change_dispatch=lambda d: d, change_outcome=lambda o: o):
-    """Tell whether the embedded device passes with a kernel, a dispatch or an outcome that is not the case's."""
+    """Return whether the embedded device passes a case with a changed kernel, dispatch or outcome."""
     built = build(case)
     program = built.program
     arranged = arrange(built)

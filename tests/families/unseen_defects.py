@@ -28,7 +28,7 @@ class Unseen:
     where: Mapping[str, ParameterValue] = field(default_factory=dict)
 
     def covers(self, defect: Defect) -> bool:
-        """Return whether the reason is about ``defect``."""
+        """Return whether the reason applies to ``defect``."""
         return defect.id in self.defects and self.where.items() <= defect.parameters.items()
 
 

@@ -24,7 +24,7 @@ Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
 
 
 def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: Types) -> bool:
-    """Tell whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
+    """Return whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
     return bool(exactness(a, b, c, types).exact.all())
 
 

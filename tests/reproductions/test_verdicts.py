@@ -68,7 +68,7 @@ def judged() -> Iterator[Callable[[str, Path], str]]:
 
 
 def agree(ended: Ended, code: str) -> bool:
-    """Tell whether a program ended in agreement with the suite. A program does not know the step of its crash, or which position it is."""
+    """Return whether a program ended in agreement with the suite. A program knows neither the step of its crash nor the position."""
     return ended.verdict == code or (ended.verdict in ("crash", "quality_warning") and code.startswith(f"{ended.verdict}."))
 
 

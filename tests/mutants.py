@@ -20,7 +20,7 @@ from generators.errors import CtsError
 
 MOST_MEMORY = 1 << 30
 MOST_CPU_SECONDS = 30.0
-"""Seconds for one mutant, of CPU time, so a busy machine causes no hang."""
+"""Seconds of CPU time for one mutant, so a busy machine does not count as a hang."""
 
 MOST_MESSAGE = 6_000
 

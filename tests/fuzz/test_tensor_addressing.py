@@ -90,7 +90,7 @@ Change = Callable[[Layout, View | None], tuple[Layout, View | None]]
 
 
 def addressing(change: Change) -> Faults:
-    """Return the fault that tensor accesses take the layout and the view that ``change`` makes of theirs."""
+    """Return a fault that makes tensor accesses use the layout and the view that ``change`` makes of the right ones."""
 
     def fault(right: Callable) -> Callable:
         return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(layout, view), store)
@@ -140,7 +140,7 @@ def test_a_broken_device_is_found_and_its_draw_is_made_small(change):
 
 
 class Dying(EmbeddedDevice):
-    """Dies of any dispatch, or of those that are beside others."""
+    """Dies on every dispatch if ``alone``, otherwise only on several dispatches at once."""
 
     def __init__(self, alone: bool) -> None:
         super().__init__(load_profile("universal"))
@@ -183,7 +183,7 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
 
 
 def differing(monkeypatch) -> None:
-    """Let commands open embedded devices that ignore clip windows."""
+    """Make commands open embedded devices that ignore clip windows."""
     monkeypatch.setattr("cts.devices.embedded.device.EmbeddedDevice", partial(EmbeddedDevice, faults=addressing(clip_ignored)))
 
 
@@ -364,7 +364,7 @@ def test_what_a_known_defect_gives_is_counted_apart():
 
 
 class FoldsInBounds(EmbeddedDevice):
-    """A device that is lost where it has to divide by the period of a dimension of one element."""
+    """A device that crashes because it divides by the period of a dimension of one element, which is zero."""
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         raise DeviceCrash("divided by zero")

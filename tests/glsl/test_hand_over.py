@@ -1,4 +1,4 @@
-"""A buffer that matrices and copies exchange through a barrier is coherent; others are private, as the program leaves them."""
+"""A buffer through which matrices and copies exchange data across a barrier is coherent; other buffers stay private, as in the program."""
 
 import pytest
 

@@ -38,7 +38,7 @@ def build(folder: Path) -> None:
     """Put the layer and its manifest into ``folder``.
 
     Raises:
-        RuntimeError: the compiler refuses, with its message.
+        RuntimeError: the compiler failed; has its message.
     """
     library = folder / "libhostile.so"
     command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-z,nodelete", "-o", str(library)]

@@ -34,7 +34,7 @@ class Shader:
 
 @cache
 def shaders() -> Mapping[str, Shader]:
-    """Return, by family, the shader of its case, if it has one."""
+    """Return family -> the shader of its case, if it has one."""
     casebook = load_casebook(find_root(FOLDER))
     found = {}
     for family, id_ in case_ids().items():

@@ -1,4 +1,4 @@
-"""Each demand of the table is shown to fail where a run does not meet it."""
+"""A run that does not meet a demand of the table gets a complaint."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def verdicts(journal: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--count", type=int, default=10, help="runs to kill (default: 10)")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments (default: 1)")
+    parser.add_argument("--count", type=int, default=10, help="number of runs to kill (default: 10)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments (default: 1)")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     failures, hit = 0, Counter[str]()

@@ -1,4 +1,4 @@
-"""The command: its refusals and its help."""
+"""The command: the input that it refuses, and its help."""
 
 from __future__ import annotations
 

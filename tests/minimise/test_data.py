@@ -1,5 +1,5 @@
-"""One dispatch that fails alone, with zeros for all data that do not matter, on a device whose output is wrong if one input element is not
-zero."""
+"""Minimised data: one dispatch that fails alone, with zeros for all data that do not matter. The device's output is wrong if one input
+element is not zero."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MODERATE = st.floats(-1e30, 1e30).filter(lambda x: x == 0 or abs(x) > 1e-30)
 
 
 def following(component: ComponentType, number: float) -> float:
-    """Return the next number of ``component`` above one that it has."""
+    """Return the next larger number of ``component``."""
     bits = int(encode(component, np.array([abs(number)]))[0])
     if number >= 0:
         return float(values(np.array([bits + 1], component.bits_dtype), component)[0])

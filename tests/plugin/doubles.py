@@ -79,7 +79,7 @@ class Double:
         log("open")
         limit = os.environ.get("DOUBLES_OPEN", "")
         if limit == "refuse" or (limit and logged("open") > int(limit)):
-            raise DeviceError("the double cannot be opened: mend it")
+            raise DeviceError("the double cannot be opened: fix it")
         self.last_steps = {"pipeline": 0.001}
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Cases that the device does not support, as pinned needs tell before it is asked."""
+"""Cases that the device does not support, according to their pinned needs, before the device is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases that lose the device, crash, time out or run out of memory decide nothing until they were judged with nothing beside them."""
+"""Cases that lose the device, crash, time out or run out of memory decide nothing until they have been judged alone."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(check
     assert done.returncode == 2, done.stdout
     assert set(checkout.results().values()) == {"pass"}
     assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
-    assert "the double cannot be opened: mend it" in done.stdout.splitlines()[-1]
+    assert "the double cannot be opened: fix it" in done.stdout.splitlines()[-1]
     assert headline(checkout).endswith("did not come to its end")
 
 

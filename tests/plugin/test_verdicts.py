@@ -183,7 +183,7 @@ def test_many_failures_are_not_all_announced_nor_explained(checkout):
 def test_a_device_that_cannot_be_opened_ends_the_run_with_2(checkout):
     done = checkout.run("cts", "--report-dir", "out", DOUBLES_OPEN="refuse")
     assert done.returncode == 2
-    assert "the double cannot be opened: mend it" in done.stdout
+    assert "the double cannot be opened: fix it" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert checkout.results() == {}
 

@@ -58,7 +58,7 @@ def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line
 def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):
     done = checkout.run("cts", "-n", "2", DOUBLES_OPEN="refuse")
     assert done.returncode == 2
-    assert "the double cannot be opened: mend it" in done.stdout
+    assert "the double cannot be opened: fix it" in done.stdout
     assert "Traceback" not in done.stdout
 
 

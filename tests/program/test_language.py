@@ -55,7 +55,7 @@ SIZE = 8
 
 
 def ran(program: Program, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the output ``target`` of the embedded device, u32, which the reference model allows; glslang's text can be written too."""
+    """Return the embedded device's output ``target`` as u32; check that the reference model allows it, and that GLSL can be printed."""
     print_glsl(program)
     subcase = Subcase("one", {name: np.ascontiguousarray(data).view(np.uint8).reshape(-1) for name, data in inputs.items()})
     expected = evaluate(program, subcase)
@@ -75,7 +75,7 @@ def u32s(builder: ProgramBuilder, name: str, count: int, role: str) -> Array:
 
 
 class Writer:
-    """Adds scalar operations, whose results get names of their own."""
+    """Adds scalar operations, and names their results."""
 
     def __init__(self, builder: ProgramBuilder) -> None:
         self.builder = builder
@@ -224,7 +224,7 @@ def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
 
 
 def test_a_loop_has_a_start_and_a_step_of_each_invocation() -> None:
-    """The sum of the loop's indices: from the invocation's number by 3, or by less, below 17."""
+    """Each invocation adds its loop indices: they start at its number, step by 1 to 3, and stay below 17."""
     builder = builder_of_invocations()
     write = Writer(builder)
     target = u32s(builder, "target", SIZE, "output")
@@ -405,7 +405,7 @@ SQUARE = MatrixType(U32, Scope.SUBGROUP, SIZE, SIZE, Use.ACCUMULATOR)
 
 
 def components(stated: ElementFunction, code: ElementFunction) -> np.ndarray:
-    """Return the numbers from 0 up after ``code`` updates the components; ``stated`` is its stated effect."""
+    """Return the components, which count up from 0, after ``code`` updates them; ``stated`` is its stated effect."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = u32s(builder, "source", SIZE * SIZE, "input"), u32s(builder, "target", SIZE * SIZE, "output")
     zero, stride = builder.literal(0), builder.literal(SIZE)

@@ -55,12 +55,12 @@ def builder_of() -> tuple[ProgramBuilder, VectorBuilder]:
 
 
 def computed(component: ComponentType, result: ComponentType, code: Code, bits: np.ndarray) -> bool:
-    """Return whether the readings of ``code`` agree, which makes a vector of three.
+    """Return whether the readings of ``code`` agree; it makes a vector of three components.
 
     Args:
         component, result: component types of the operands and the result.
-        code: the code of each invocation.
-        bits: of the operands, (invocations, operands, components).
+        code: what each invocation does.
+        bits: bits of the operands, with the shape (invocations, operands, components).
     """
     builder, vectors = builder_of()
     sources = VectorArray(CooperativeVectorType(component, LENGTH), INVOCATIONS * OPERANDS)

@@ -39,7 +39,7 @@ def pointee(text: str) -> Pointee:
 
 
 def as_bits(rows: Any, component: ComponentType) -> np.ndarray:
-    """Return the bits of numbers, or of bits that are strings in hexadecimal."""
+    """Return the bits of numbers; a string has the bits in hexadecimal."""
     array = np.array(rows, object)
     flat = [int(v, 16) if isinstance(v, str) else np.array([v]).astype(component.dtype).view(component.bits_dtype)[0] for v in array.flat]
     return np.array([int(v) for v in flat], component.bits_dtype).reshape(array.shape)

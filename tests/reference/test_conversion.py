@@ -136,7 +136,7 @@ def test_floats_are_truncated(source, bits, target, conversion, wanted):
         (0xC3010000, "s8", Conversion.F_TO_S, Rule.CONVERSION_RANGE),  # -129
         (0x43800000, "u8", Conversion.F_TO_U, Rule.CONVERSION_RANGE),  # 256
         (0xBF800000, "u8", Conversion.F_TO_U, Rule.CONVERSION_RANGE),  # -1
-        (0x43000000, "u8", Conversion.F_TO_S, Rule.CONVERSION_RANGE),  # 128, which a signed result of 8 bits does not have
+        (0x43000000, "u8", Conversion.F_TO_S, Rule.CONVERSION_RANGE),  # 128 does not fit a signed result of 8 bits
         (0x7F800000, "f16", Conversion.F_TO_F, Rule.NOT_FINITE),
         (0x7FC00000, "f16", Conversion.F_TO_F, Rule.NOT_FINITE),
         (0x7FC00000, "e4m3", Conversion.F_TO_F, Rule.NOT_FINITE),
@@ -148,7 +148,7 @@ def test_what_is_undefined_or_not_promised_is_refused(bits, target, conversion, 
 
 
 OVERFLOW = [
-    # 65505 is above the largest f16; so does the largest f32.
+    # 65505 and the largest f32 are above the largest f16.
     ("f32", [0x477FE100, 0x7F7FFFFF, 0xC77FE100], "f16", False, [{0x7BFF, 0x7C00}, {0x7BFF, 0x7C00}, {0xFBFF, 0xFC00}]),
     ("f32", [0x7F7FFFFF, 0x7F7F0000], "bf16", False, [{0x7F7F, 0x7F80}, {0x7F7F}]),
     # 449, 464 and 479 may round to 448; 480 is out of range however it is rounded
@@ -203,7 +203,7 @@ def test_a_chain_may_skip_a_rounding_but_not_a_truncation():
     rounded = convert_value(value("s16", [0x1001]), TYPES["f16"], Conversion.S_TO_F)
     assert allowed_sets(convert_value(rounded, TYPES["s32"], Conversion.F_TO_S)) == [{0x1000, 0x1001, 0x1004}]
     assert allowed_sets(convert_value(rounded, TYPES["f32"], Conversion.F_TO_F)) == [{0x45800000, 0x45800800, 0x45802000}]
-    # 5.5 is 5 in an integer, and 5 it stays
+    # 5.5 becomes the integer 5, and stays 5
     whole = convert_value(value("f32", [0x40B00000]), TYPES["s8"], Conversion.F_TO_S)
     assert allowed_sets(convert_value(whole, TYPES["f32"], Conversion.S_TO_F)) == [{0x40A00000}]
 

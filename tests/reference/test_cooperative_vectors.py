@@ -547,7 +547,7 @@ def test_sums_that_overlap_in_part_are_sums_of_all() -> None:
 
 
 def test_the_terms_of_all_accumulations_count() -> None:
-    """1024 + 1024 - 1024 - 1024 + 1 is 1, but not every order of the additions has it in f16: 2048 + 1 rounds."""
+    """1024 + 1024 - 1024 - 1024 + 1 is 1, but not every order of the additions gives it in f16: 2048 + 1 rounds."""
     lanes = Lanes(1)
     with lanes.inside():
         sums = lanes.array("sums", F16, np.zeros(16, np.uint8), "inout")

@@ -1,4 +1,4 @@
-"""Scope instances that go different ways: values and memory of each are its own."""
+"""Scope instances that take different branches: each has its own values and memory."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_returns_runs_no_further() -> None:
 
 
 def _loop(kind: str) -> dict[int, int]:
-    """Run a loop that takes over the index plus one, unless iteration ``instance`` leaves."""
+    """Run a loop that carries the index plus one. Each instance leaves the iteration whose index is its own number."""
     writer = _Writer()
     builder = writer.builder
     current, index = Value("current", TYPE), Value("i", U32)

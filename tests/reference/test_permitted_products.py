@@ -123,7 +123,7 @@ def test_factors_that_need_more_bits_are_a_matter_of_their_own_position():
     wide = 1.0 + 2.0**-12
     assert product("f32.f32.f32.f32", [[wide, 0.0]], [[1.0], [0.0]], [[0.0]]).authority.quality == "F-KHR-25"
     assert product("f32.f32.f32.f32", [[wide, 1.0]], [[1.0], [1.0]], [[0.0]]).authority.quality == "F-KHR-26"
-    # Zero takes part in nothing.
+    # A product with a factor of zero does not count.
     assert product("f32.f32.f32.f32", [[wide, 1.0]], [[0.0], [1.0]], [[0.0]]).permitted is None
     assert not factors_fit(np.array([[wide, 1.0]]), np.array([[1.0], [1.0]]), 11).any()
 

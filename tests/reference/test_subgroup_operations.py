@@ -46,7 +46,7 @@ Make = Callable[[Scalar], SubgroupOperation]
 
 
 def ran(program: Program, given: np.ndarray) -> list[int]:
-    """Return the model's expected ``target``, and check that the embedded device produces it too."""
+    """Return the embedded device's ``target``; check that it is what the model expects."""
     subcase = Subcase("one", {"source": given.view(np.uint8)})
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
@@ -206,8 +206,8 @@ def test_all_equal() -> None:
 
 
 def shuffled(exclusive_or: bool, index: int | None) -> Program:
-    """Build a program that reads the elements of the invocations 3, 2, 1, 0, or at a distance by ``exclusive_or``; ``index`` is the same in
-    all."""
+    """Build a program that reads elements of other invocations: of ``index``, or of 3, 2, 1, 0 if it is None. With ``exclusive_or``, that
+    number is combined with the invocation's own."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):
@@ -239,8 +239,8 @@ def test_a_mask_that_differs_is_refused() -> None:
 
 
 def outside(make: Make) -> tuple[Program, Domain]:
-    """Build a program with the operation outside of the region that has its value, and return the domain of the result, which all
-    invocations store."""
+    """Return a program with the operation outside the region that computes its operand, and the domain of the result. All invocations store
+    the result."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):

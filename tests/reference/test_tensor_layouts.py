@@ -37,7 +37,8 @@ def test_dimensions_set_spans_and_strides_and_clear_offsets() -> None:
 
 
 def test_default_strides_count_blocks_and_round_up() -> None:
-    """F-TA-13: 7 elements in blocks of 3 are three blocks, 5 in blocks of 2 are three; the outermost dimension has no part in it."""
+    """F-TA-13: 7 elements in blocks of 3 are three blocks, 5 in blocks of 2 are three; the size of the outermost dimension does not
+    matter."""
     assert numbers(layout(3, ("block_size", (2, 2, 3)), ("dimension", (4, 5, 7))).stride) == [9, 3, 1]
 
 

@@ -128,7 +128,8 @@ def test_what_the_specification_leaves_open_is_refused(permutation, clip, rule):
 
 
 def loaded(*steps, permutation=(0, 1), own=True):
-    """Return the elements of a 2x4 matrix, old ones 100 and more, from a tensor of 4x4 elements that count up."""
+    """Return the elements of a 2x4 matrix after a load from a tensor of 4x4 elements that count up. Its previous elements are 100 and
+    more."""
     u8 = COMPONENT_TYPES["u8"]
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("source", Pointee(u8), 16, StorageClass.STORAGE_BUFFER, "input")

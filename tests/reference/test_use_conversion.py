@@ -81,7 +81,7 @@ def small_and_normal(operation, elements):
 
 
 def allowed_of(allowed, candidates):
-    """Return by element which of the candidates it may be."""
+    """Return the candidates that each element may be."""
     tried = {bits: allowed.contains(np.full(allowed.bits.shape, bits, np.uint16)).flat for bits in candidates}
     return [[bits for bits in candidates if tried[bits][i]] for i in range(allowed.bits.size)]
 

@@ -156,7 +156,7 @@ def logarithm(x: Fraction) -> Fraction:
 
 
 def arctangent(x: Fraction) -> Fraction:
-    """atan(x) by its series, after arguments were halved: atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))."""
+    """Return atan(x) by its series, after halving it repeatedly: atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))."""
     with localcontext() as context:
         context.prec = 60
         y, times = Decimal(x.numerator) / Decimal(x.denominator), 0
@@ -170,7 +170,7 @@ def arctangent(x: Fraction) -> Fraction:
 
 
 def step(component: ComponentType, x: Fraction) -> Fraction:
-    """ulp(x): the distance of the numbers around ``x``, the lesser one where it is a number itself."""
+    """Return ulp(x): the distance between the numbers around ``x``, or the smaller of both distances if ``x`` is a number of the type."""
     smallest = Fraction(float(np.finfo(component.dtype).smallest_normal))
     binade = smallest
     while binade * 2 < abs(x):
@@ -271,7 +271,7 @@ def test_fma_has_what_a_rounded_product_and_a_rounded_sum_give(name: str, data: 
 
 
 def step_below(component: ComponentType, x: Fraction) -> Fraction:
-    """Return the distance between numbers in the binade of ``x``, a power of two being the first of its own."""
+    """Return the distance between numbers in the binade of ``x``; a power of two is the first number of its binade."""
     binade = Fraction(float(np.finfo(component.dtype).smallest_normal))
     while binade * 2 <= abs(x):
         binade *= 2

@@ -1,4 +1,4 @@
-"""Boxes over parameters: how they are read from labels, found, and said."""
+"""Boxes over parameters: how they are read from labels, found, and described."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ SIZES = (8, 12, 16, 17, 24, 32, 48, 64)
 
 @st.composite
 def planted(draw):
-    """Return the cases of a family, a box of one or two conditions on them, and those who fail, with noise of up to one case in 50."""
+    """Return the cases of a family, a box of one or two conditions, the cases in the box, and the failing cases: up to one case in 50
+    differs."""
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
     counts = draw(st.lists(st.integers(2, 6), min_size=3, max_size=12))
@@ -126,7 +127,7 @@ def test_a_planted_box_is_found_in_noise(family):
     table = Table(cases)
     first, *_ = boxes(table, failing, ~failing, np.zeros(len(cases), bool))
     found = table.inside(first.box)
-    # Noise moves the edges of a box: what is found differs from it by a few cases, and by no more than the noise has.
+    # Noise moves the edges of a box, so the box that is found differs by a few cases, but by no more than the noise changed.
     assert (found ^ inside).sum() <= 0.1 * inside.sum() + (failing ^ inside).sum()
     assert not first.tentative
 

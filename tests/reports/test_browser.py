@@ -21,7 +21,7 @@ WIDTHS = (1280, 390)
 
 @pytest.fixture(scope="module")
 def runs(example, tmp_path_factory):
-    """Return a folder of three runs: in the second one, cases fail that passed before and pass after."""
+    """Return a folder of three runs; some cases fail only in the second one."""
     folder = tmp_path_factory.mktemp("runs")
     for day, broken in (("monday", ""), ("tuesday", "type:f16"), ("wednesday", "")):
         records = example.realistic(300)

@@ -132,7 +132,7 @@ def test_few_cases_are_said_to_be_decided_by_chance_perhaps(example):
 
 
 def grid(example, family, ends):
-    """Return the records of a family of 4 x 3 x 3 x 4 cases, each with what ``ends`` returns for its labels but the last."""
+    """Return the records of a family of 4 x 3 x 3 x 4 cases, each with the fields that ``ends`` returns for its labels except the last."""
     for use in ("a", "b", "c", "d"):
         for type_ in ("f16", "f32", "s8"):
             for n in ("8", "16", "32"):

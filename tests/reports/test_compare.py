@@ -135,7 +135,7 @@ def test_a_lost_feature_is_one_group_in_all_families(example):
 
 
 def loops(example, outlines, fails):
-    """Return runs of eight cases, four of them loops, which fail in the second run if ``fails`` says so of their number."""
+    """Return runs of eight cases, four of them loops, which fail in the second run if ``fails`` is true for their number."""
     cases = {f"n{number}": {"parameters": {"form": "loop" if number < 4 else "single", "n": str(number)}} for number in range(8)}
     after = {name: (failing(example) | fields if fails(number) else fields) for number, (name, fields) in enumerate(cases.items())}
     return outlines(**cases), outlines(**after)

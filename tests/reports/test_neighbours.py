@@ -1,4 +1,4 @@
-"""The cases nearest to a failed one that passed, and in which parameters they differ."""
+"""The passed cases that are nearest to a failed one, and the parameters in which they differ from it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from generators.casebook import Case, build_conversion, expand
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 
 
 def cases() -> list[Case]:
@@ -19,7 +19,7 @@ def cases() -> list[Case]:
 
 
 def some() -> list[Case]:
-    """Return a case of each capacity, of each change between conversions, and of each command."""
+    """Return a case for each capacity, each change between conversions, and each command."""
     found: dict[object, Case] = {}
     for case in cases():
         conversion = build_conversion(case)
@@ -76,7 +76,7 @@ int main("""
 
 
 def with_own_command(folder: Path, mistake: str) -> None:
-    """Give the program of a folder a command in software, with a mistake."""
+    """Make the program of a folder use a command in software that makes a mistake."""
     write_conversion(moved(), folder, "spirv")
     text = (folder / "repro.c").read_text()
     for what in ("extension VK_NV_cooperative_vector", "feature cooperativeVector"):

@@ -65,7 +65,7 @@ OF_FRAGMENT = """
 %number = OpIAdd %u32 %line %x
 """
 COUNT = 12
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 
 
 def module(stage: DrawnStage) -> bytes:

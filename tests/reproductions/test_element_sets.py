@@ -1,4 +1,4 @@
-"""Lines of expected elements: each says the set that the comparator has."""
+"""Lines of expected elements: each line states the same set as the comparator's."""
 
 from __future__ import annotations
 

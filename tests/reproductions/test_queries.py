@@ -14,7 +14,7 @@ from tests.lacks import lacks
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 KHR, FLEXIBLE, VECTORS = ("property_queries", "flexible_queries", "vector_property_queries")
 
 

@@ -15,7 +15,7 @@ from generators.casebook import find_case
 from tests.reproductions.lavapipe import Ended, compiled_and_run, environment, obstacle
 from tests.suite import casebook
 
-pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 
 FAILING = (
     "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]",
@@ -29,7 +29,7 @@ FAILING = (
     "per_element[component:u32/shape:8x8/function:struct/source:push_constant]",
     "elements[row:16x16x16.f16.f16.f32.f32/member:b/layouts:rc/holder:struct/action:move/condition:odd_lane]",
 )
-"""Wrong values, lost stores, pipelines that are refused, and crashes: what golden/known_failures/lavapipe.yaml lists."""
+"""Wrong values, lost stores, refused pipelines and crashes that golden/known_failures/lavapipe.yaml lists."""
 
 PASSING = (
     "conversion[from:s32/to:f16/signs:crossed]",  # permitted, not expected
@@ -49,7 +49,8 @@ PASSING = (
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[[str, Path], str]]:
-    """Return what has the suite judge a case, in a process of the device's own, and write its folder; it returns the code of the result."""
+    """Return a function that writes the folder of a case, has the suite judge the case in a separate process for the device, and returns
+    the result's code."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in environment().items():
             patched.setenv(name, value)

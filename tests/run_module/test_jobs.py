@@ -1,6 +1,5 @@
-"""Modules as applications have them run on the embedded device: shaders/, with jobs beside them.
-
-What they must leave is from lavapipe; where that lacks something (images, microscaling, nv_matrices), it was computed with numpy.
+"""Modules like those of applications run on the embedded device: shaders/, with their jobs. The expected results are from lavapipe or,
+where lavapipe lacks something (images, microscaling, nv_matrices), from numpy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mistakes planted in small shaders are told, and the shaders beside them are not blamed: planted.yaml."""
+"""Mistakes planted in small shaders are reported, and the same shaders without the mistakes are not blamed: planted.yaml."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ FRAGMENT = Plain("plain[stage:fragment]", drawn=True)
 
 
 class Device:
-    """Ends each run of the control case as told, and the last for ever."""
+    """Ends each run of the control case with the next verdict, and all further runs with the last one."""
 
     def __init__(self, *verdicts: str, plain: Plain | None = None) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]

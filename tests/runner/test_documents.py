@@ -94,14 +94,14 @@ def unknown_commands(text: str, config: pytest.Config) -> list[str]:
 
 
 def missing_paths(text: str) -> list[str]:
-    """Return paths in the checkout that do not exist; those with NAME in them are the reader's."""
+    """Return paths in the checkout that do not exist, except those with NAME, which readers choose."""
     folders = "|".join(map(re.escape, FOLDERS))
     spans = (span for span in code(text) if re.fullmatch(rf"({folders})/[\w./-]*", span) and "NAME" not in span)
     return [span for span in spans if not (REPOSITORY / span).exists()]
 
 
 def foreign_cases(text: str, book: Casebook) -> list[str]:
-    """Return ids of cases that the suite does not have; those with an ellipsis are abbreviations."""
+    """Return ids of cases that the suite does not have, except abbreviations with an ellipsis."""
     foreign = []
     for id_, family in re.findall(r"\b((\w+)\[\w[^\]\s…]*[-:][^\]\s…]*\])", " ".join(code(text))):
         try:

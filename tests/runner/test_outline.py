@@ -1,4 +1,4 @@
-"""Outlines are the results of a journal, read faster."""
+"""Outlines agree with the results of a journal, and are read faster."""
 
 from __future__ import annotations
 

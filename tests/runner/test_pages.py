@@ -1,4 +1,4 @@
-"""The tables of docs/, and the commands that print the same."""
+"""The tables of docs/, and the commands that print the same tables."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def publish(checkout: Path, name: str, kind: str, *records: dict[str, object]) -> None:
-    """Publish a run of a device of a kind, as its ``meta.json`` says."""
+    """Publish a run whose ``meta.json`` names a device of this kind."""
     folder = checkout / "reports" / "published" / name
     folder.mkdir()
     (folder / "meta.json").write_text(json.dumps({"device": {"name": name, "kind": kind}}))

@@ -57,7 +57,7 @@ def test_pauses_grow_up_to_a_bound():
 
 
 class Slow:
-    """Opens when it is let."""
+    """Opens a device only when the test lets it."""
 
     def __init__(self, refusal: str = "") -> None:
         self.let, self.opened, self.refusal = Event(), 0, refusal

@@ -15,7 +15,7 @@ def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
 
 
 def settled(first: Try | None, *verdicts: str, kept_back: bool = False, known: bool = False) -> CaseResult:
-    """Settle a case whose runs have these verdicts; all of them must be used. If failures are ``known``, every failure is."""
+    """Settle a case whose runs have these verdicts; all of them must be used. With ``known``, every failure is a known one."""
     runs = [result(verdict, reason=f"{verdict} it is") for verdict in verdicts]
     left = list(runs)
     settlement = settle(SetAside(NODE, 1, first, kept_back), lambda: left.pop(0), lambda one: known and one.verdict is not Verdict.PASS)

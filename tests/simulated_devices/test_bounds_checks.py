@@ -1,4 +1,4 @@
-"""Robust access: a device may check several elements at once, and none that does ever fails; one that gives other values does."""
+"""Robust access: a device that checks several elements at once never fails; a device that gives other values does."""
 
 from __future__ import annotations
 

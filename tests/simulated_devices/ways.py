@@ -90,7 +90,7 @@ def f64_elements_in_f32(state: State, operation: Operation) -> MatrixValue | Non
 
 
 def f64_sums_truncated(state: State, operation: Operation) -> MatrixValue | None:
-    """Lose more of an f64 sum, difference, product or quotient than single precision does: all but 20 bits."""
+    """Keep only 20 bits of an f64 sum, difference, product or quotient, fewer than single precision has."""
     if not isinstance(operation, MatrixArithmetic) or operation.result.type.component is not F64:
         return None
     x, y = (values(state.matrices[one.name].bits, F64) for one in (operation.left, operation.right))

@@ -42,7 +42,7 @@ def _reading(storage: StorageClass, row: str = "u32") -> Program:
 
 
 def test_workgroup_arrays_are_read_non_privately() -> None:
-    """A barrier makes the writes of other invocations visible to accesses that are not private only."""
+    """A barrier makes the writes of other invocations visible only to accesses that are not private."""
     text = disassemble(emit(_reading(StorageClass.WORKGROUP)))
     function = text[text.rindex("OpFunctionParameter") :]
     assert "NonPrivatePointer" in next(line for line in function.splitlines() if "OpLoad" in line)

@@ -27,7 +27,7 @@ STORAGE = StorageClass.STORAGE_BUFFER
 
 
 class Bench:
-    """A program of one region, with an array ``memory`` and a vector ``x`` of it."""
+    """A program of one region, with an array ``memory`` and a vector ``x`` loaded from it."""
 
     def __init__(self, component: str = "f16", length: int = 4, storage: StorageClass = STORAGE) -> None:
         self.builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=3))

@@ -175,7 +175,7 @@ def test_from_1_6_on_subgroups_are_full_by_themselves():
     ],
 )
 def test_the_embedded_device_refuses_what_the_version_lacks(version, wrong, rule):
-    """A module of ``wrong`` that claims to be of ``version``."""
+    """Each module of ``wrong`` claims to have SPIR-V ``version``."""
     with undefined(rule):
         run(program_of(wrong), lambda k: replace(k, spirv=with_version(k.spirv, version), full_subgroups=True))
 

@@ -24,7 +24,7 @@ HANGS = 600.0
 
 pytestmark = pytest.mark.skipif(
     "CTS_WORKFLOWS" not in os.environ,
-    reason="installs and judges for minutes, as a CI system does: .ci/workflows runs it, or set CTS_WORKFLOWS=1",
+    reason="installs and judges as a CI system does, which takes minutes: run .ci/workflows, or set CTS_WORKFLOWS=1",
 )
 
 

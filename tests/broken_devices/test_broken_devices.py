@@ -135,7 +135,7 @@ def test_c_dropped(case_id):
     assert "multiply_add.without_c" in ids(result)
 
 
-def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
+def test_an_explanation_of_all_subcases_wins_over_one_of_a_single_subcase():
     result = judged(S8_MULADD, Broken(module=without_flag(MatrixOperands.A_SIGNED)))
     listed = [failure.matches for failure in result.failures[:3]]
     assert listed
@@ -165,7 +165,7 @@ def test_a_byte_written_between_rows():
     assert "padding" in result.message
 
 
-def test_the_same_defect_behind_workgroup_memory():
+def test_the_same_defect_after_workgroup_memory():
     result = judged(LOAD_STORE.format("workgroup"), Broken(module=with_load_layouts_swapped))
     assert result.verdict is Verdict.FAIL
     assert "load_store.layout_swapped" in ids(result)

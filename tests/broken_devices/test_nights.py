@@ -79,7 +79,7 @@ def test_a_night_with_known_failures_is_green_and_red_as_soon_as_one_case_more_f
     assert re.search(rf"^ +{re.escape(one)}$", out, re.MULTILINE)
 
 
-def test_a_case_that_has_been_mended_makes_a_night_red_and_leaves_the_list(farm, capsys):
+def test_a_fixed_case_makes_a_night_red_and_leaves_the_list(farm, capsys):
     text = farm.fails.read_text(encoding="utf-8")
     mended = min(farm.ended("first", "pass"))
     longer = farm.folder / "longer-fails.txt"

@@ -63,7 +63,7 @@ def test_null_that_is_not_zero_for_one_use(profile, family, use):
 
 
 @pytest.mark.parametrize("profile", TODAY)
-def test_operands_constructed_by_the_first_subgroup_alone(profile):
+def test_operands_constructed_only_by_the_first_subgroup(profile):
     def first_alone(right):
         def broken(translation, type_, value):
             matrix = right(translation, type_, value)

@@ -140,7 +140,7 @@ def test_strides_of_a_view_ignored_by_one_use(use, store):
 
 
 @pytest.mark.parametrize("use", Use)
-def test_what_a_matrix_had_lost_by_one_use(use):
+def test_previous_elements_lost_by_one_use(use):
     def into_zeros(right):
         def handler(translation, words):
             run, values = right(translation, words), translation.values

@@ -24,7 +24,7 @@ def test_a_match_says_how_many_failing_elements_it_explains() -> None:
     assert explanations([ONE]) == ("one (3 of 4 failing elements)",)
 
 
-def test_a_match_of_an_older_journal_says_nothing_of_them() -> None:
+def test_a_match_of_an_older_journal_says_nothing_about_them() -> None:
     assert explanations([Match("a.one", "one")]) == ("one",)
 
 

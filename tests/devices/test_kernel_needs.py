@@ -57,7 +57,7 @@ def test_kernels_that_differ_in_nothing_that_a_device_supports_have_equal_needs(
     assert needs_of(one).environment == needs_of(other).environment
 
 
-def test_needs_that_depend_on_the_subgroup_size_are_not_told():
+def test_needs_that_depend_on_the_subgroup_size_are_not_returned():
     (one,) = kernels("specialization[component:f16]")
     # Pretend that the device sets a constant of the matrix types.
     where = one.specialization[0].constant_id

@@ -210,7 +210,7 @@ def test_a_size_that_cannot_be_true_is_refused():
     assert (failure.value.call, failure.value.result) == (HOST, SUCCESS)
 
 
-def test_a_write_outside_of_all_regions_is_told():
+def test_a_write_outside_of_all_regions_is_reported():
     driver = Driver()
     arena: Any = Mapped(spoil=True)
     memory = np.zeros(4096, np.uint8)
@@ -285,7 +285,7 @@ def test_matrices_come_back_as_they_were(component, command):
 
 
 @COMMANDS
-def test_what_a_shader_writes_comes_back(command):
+def test_output_of_a_shader_comes_back(command):
     of = kernel("f16", written=True, command=command)
     given = dispatches(of, 2)
 

@@ -60,7 +60,7 @@ def test_starvation_that_ends_gives_no_more_time():
     assert machine.seconds_until_late(Patience(LIMIT, machine.measure, machine.clock)) <= LIMIT + 5
 
 
-def test_what_was_waited_before_the_step_counts_for_nothing():
+def test_waiting_before_the_step_does_not_count():
     machine = Machine(lambda now: min(now, 1000.0))
     machine.now = 1000.0
     assert machine.seconds_until_late(Patience(LIMIT, machine.measure, machine.clock)) == pytest.approx(LIMIT)
@@ -74,7 +74,7 @@ def test_a_step_that_begins_has_the_whole_limit():
     assert machine.seconds_until_late(patience) == pytest.approx(LIMIT)
 
 
-def test_who_looks_too_late_blames_no_one():
+def test_a_parent_that_looks_too_late_blames_no_one():
     """A parent that got no CPU itself finds that the limit has passed when it looks for the first time."""
     machine = Machine(lambda now: 0.0)
     patience = Patience(LIMIT, machine.measure, machine.clock)

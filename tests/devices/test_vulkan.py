@@ -71,7 +71,7 @@ def test_each_step_is_announced_before_it_begins_and_when_it_is_over(device, mul
     assert said == [Step.PIPELINE, None, Step.DISPATCH, None, Step.DISPATCH, None]
 
 
-def test_a_write_behind_the_end_of_a_buffer_is_told(device, muladd, size):
+def test_a_write_after_the_end_of_a_buffer_is_reported(device, muladd, size):
     kernel = muladd(**size)
     *inputs, out = kernel.buffers
     small = replace(kernel, buffers=(*inputs, replace(out, bytes=out.bytes - 4)))
@@ -81,7 +81,7 @@ def test_a_write_behind_the_end_of_a_buffer_is_told(device, muladd, size):
     assert (stray.buffer, stray.where, stray.offset, stray.count) == ("out", "after", out.bytes - 4, 4)
 
 
-def test_a_write_to_a_read_only_buffer_is_told(device, muladd, size):
+def test_a_write_to_a_read_only_buffer_is_reported(device, muladd, size):
     kernel = muladd(**size)
     changed = replace(kernel, buffers=(*kernel.buffers[:3], replace(kernel.buffers[3], written=False)))
     (dispatch,), _ = work(size, 1)
@@ -187,7 +187,7 @@ def test_what_is_not_made_is_never_used(call, result, kind, own, muladd, size, m
     assert failure.value.spent == (kind is not DriverRefused)
 
 
-def test_a_driver_that_changes_the_floating_point_mode_of_this_process_is_told(own, muladd, size, monkeypatch):
+def test_a_driver_that_changes_the_floating_point_mode_of_this_process_is_reported(own, muladd, size, monkeypatch):
     (dispatch,), _ = work(size, 1)
     monkeypatch.setattr(floating_point, "changed", lambda: "numbers are rounded in another direction")
     with pytest.raises(FloatingPointChanged) as failure:

@@ -46,7 +46,7 @@ def test_the_entries_of_a_driver(asked) -> None:
 
 
 @pytest.mark.parametrize("fails_with_entries", [False, True])
-def test_a_query_that_fails_is_no_device_without_rows(asked, fails_with_entries) -> None:
+def test_a_query_that_fails_is_not_a_device_without_rows(asked, fails_with_entries) -> None:
     def driver(count, entries) -> int:
         count[0] = 0 if entries else 1
         return OUT_OF_HOST_MEMORY if bool(entries) is fails_with_entries else api.SUCCESS

@@ -123,7 +123,7 @@ def test_a_repeated_coordinate_is_what_the_function_gets(result) -> None:
     assert got.tolist() == encoded((ROWS - 1) % 4, (COLUMNS + 3) % 8).tolist()
 
 
-def test_what_the_view_clips_keeps_the_value_of_the_object(result) -> None:
+def test_elements_that_the_view_clips_keep_the_value_of_the_object(result) -> None:
     built = module(permutation="0 1", view_lines=("clip 1 2 2 4",))
     got = result(built, BLOCKS, 128).reshape(SHAPE)
     inside = (ROWS >= 1) & (ROWS < 3) & (COLUMNS >= 2) & (COLUMNS < 6)

@@ -185,6 +185,6 @@ def test_every_use_has_elements(result, use, name) -> None:
 BUILT_IN = "%gl = OpLoad %u32 %gl_{}\n%sum = OpIAdd %u32 %x %gl\nOpReturnValue %sum"
 
 
-def test_what_all_invocations_agree_on_can_be_read(result) -> None:
+def test_values_that_all_invocations_agree_on_can_be_read(result) -> None:
     got = result(per_element(function(BUILT_IN.format("SubgroupSize"))), NUMBERS).reshape(4, 4)
     assert got.tolist() == (GIVEN + 4).tolist()

@@ -122,7 +122,7 @@ def test_memory_barriers_that_are_not_enough(forbidden, between, why) -> None:
     assert forbidden(hand_over(between)).rule == "KHR-MEM-01", why
 
 
-def test_what_follows_a_memory_barrier_is_not_released(forbidden) -> None:
+def test_writes_after_a_memory_barrier_are_not_released(forbidden) -> None:
     late = "%late = OpAccessChain %ptr_shared %shared %lane\nOpStore %late %u32_5 NonPrivatePointer\n"
     assert forbidden(hand_over(fence() + late + barrier(0) + fence())).rule == "KHR-MEM-01"
 
@@ -324,7 +324,7 @@ def test_an_invocation_that_releases_needs_no_barrier_for_its_own_accesses(resul
     assert "a race: a read" in str(forbidden(one_invocation(ACQUIRE_RELEASE | UNIFORM), output=36, workgroups=2))
 
 
-def test_what_an_invocation_writes_after_it_released_is_not_released(forbidden) -> None:
+def test_writes_after_an_invocations_release_are_not_released(forbidden) -> None:
     assert "a race: a read" in str(forbidden(one_invocation(later="OpStore %own %u32_8 NonPrivatePointer"), output=36, workgroups=2))
 
 

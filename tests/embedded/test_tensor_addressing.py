@@ -152,7 +152,7 @@ def test_each_instruction_makes_a_copy() -> None:
     assert loaded(tensor(4, 5), (2, 2), Mode.Undefined, 2, lines, used=2) == [[11, 12], [21, 22]]
 
 
-def test_a_view_without_dimensions_in_order_is_no_view() -> None:
+def test_a_view_without_dimensions_in_order_is_not_a_view() -> None:
     lines = ["dimension 4 5", "slice 1 3 1 2"]
     for options in ({}, {"permutation": "0 1"}):
         assert loaded(tensor(4, 5), (3, 2), Mode.Undefined, 2, lines, **options) == [[11, 12], [21, 22], [31, 32]]
@@ -244,7 +244,7 @@ def test_blocks_and_coordinates_for_a_decode_function() -> None:
     assert not places.broken
 
 
-def test_what_is_clipped_breaks_no_rule() -> None:
+def test_clipped_elements_break_no_rule() -> None:
     layout = Layout(Mode.Undefined, (1,), (4,), (1,), (0,), (99,), 0)
     view = View(False, (0,), (0,), (0,), (0, 1), (0, 4))
     assert not tensor_places(layout, view, 2, 4, False).broken

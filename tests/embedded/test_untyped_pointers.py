@@ -147,7 +147,7 @@ def test_a_descriptor_beyond_the_array_stops() -> None:
         _run("descriptor_arrays[component:f16/index:push_constant]", operands={"which": 3})
 
 
-def test_an_array_of_many_descriptors_takes_memory_for_those_that_are_bound_alone() -> None:
+def test_an_array_of_many_descriptors_takes_memory_only_for_bound_ones() -> None:
     case = "descriptor_arrays[component:f16/index:instance/subgroups:2]"
     usual = _run(case)
     tracemalloc.start()

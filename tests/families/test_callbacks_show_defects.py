@@ -101,7 +101,7 @@ def test_functions_that_others_call_show_exchanged_arguments(component):
 
 
 @pytest.mark.parametrize("family", ["reduce", "per_element"])
-def test_the_smoke_tier_has_matrices_of_each_scope_in_types_of_today(family):
+def test_the_smoke_tier_has_matrices_of_each_scope_in_types_of_current_devices(family):
     parameters = [case.parameters for case in expand(casebook().family(family), "smoke")]
     for scope in Scope:
         found = {each.component.name for each in parameters if each.scope is scope}

@@ -180,7 +180,7 @@ def test_zero_iterations_leave_the_initial_value():
     assert set(bits.ravel()) == {0x93949596}
 
 
-def test_what_depends_on_an_undefined_matrix_is_refused():
+def test_results_that_depend_on_an_undefined_matrix_are_refused():
     """The first value of the loop is undefined, and no iteration replaces it."""
     program, subcase = built(stored("splat_push_constant", form="undefined", trips=1))
     never = type(program)(**{**program.__dict__, "operations": tuple(map(without_iterations, program.operations))})

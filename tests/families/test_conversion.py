@@ -246,7 +246,7 @@ def test_overflow_is_just_beyond_the_largest_and_far_beyond(target):
     assert largest < values.min() < 1.1 * largest < 1e300 < values.max()
 
 
-def test_every_pattern_of_an_8_bit_type_is_converted_in_small_matrices_too():
+def test_small_matrices_also_convert_every_pattern_of_an_8_bit_type():
     step = Step(TYPES["s8"], TYPES["s32"], Conversion.S_TO_S)
     parts = [fill(every_byte([step]), 64, part) for part in range(4)]
     assert len(np.unique(np.concatenate(parts))) == 256

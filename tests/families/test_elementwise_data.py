@@ -81,7 +81,7 @@ def test_a_scalar_left_at_its_default_shows(component, operation):
     assert [one.is_visible for one in found] == [True]
 
 
-def test_the_smoke_tier_has_each_operation_in_types_and_shapes_of_todays_devices():
+def test_the_smoke_tier_has_each_operation_in_types_and_shapes_of_current_devices():
     """lavapipe: 8x8 of f16 and 8-bit integers, accumulators of f32 and 32-bit integers; NVIDIA: the same types in 16x16 and others."""
     cases = [case.parameters for case in expand(casebook().family("elementwise"), "smoke")]
     found = {(parameters.operation, parameters.shape == (8, 8)) for parameters in cases if _is_real(parameters)}

@@ -44,7 +44,7 @@ def test_every_text_can_be_filled_in(found):
     assert not [defect.text for defect in found.values() if "{" in defect.text or not defect.text]
 
 
-def test_every_kind_is_told_by_parameters_that_the_defect_has(found):
+def test_every_kind_is_distinguished_by_parameters_of_the_defect(found):
     for id_, defect in found.items():
         assert set(glossary().entries[id_].kinds) <= defect.parameters.keys(), id_
 

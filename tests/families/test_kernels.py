@@ -261,7 +261,7 @@ def test_a_view_cannot_be_ignored(case_id):
 
 
 @pytest.mark.parametrize("case_id", [CONVOLUTION_CASE, CHAIN_CASE], ids=["convolution", "product"])
-def test_what_lies_beyond_the_edges_matters(case_id):
+def test_elements_beyond_the_edges_matter(case_id):
     _, program, subcase = made(case_id)
     loads = every(program.operations, TensorLoad)
     assert is_seen(program, subcase, Defect("edge", dict.fromkeys(loads, changed(edge_for_zeros))))

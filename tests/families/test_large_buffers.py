@@ -80,7 +80,7 @@ def test_wrapped_addresses_are_held_and_have_other_bits() -> None:
 
 
 @pytest.mark.parametrize("limit", ["maxBufferSize", "maxMemoryAllocationSize", "memoryHeapSize"])
-def test_too_little_memory_is_told_in_bytes(limit) -> None:
+def test_too_little_memory_is_reported_in_bytes(limit) -> None:
     case = built(sample()[0])
     needed = max(slot.span for slot in case.buffers)
     missing = EmbeddedDevice(wide_profile(**{limit: needed - 1})).missing(case)

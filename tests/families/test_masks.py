@@ -29,7 +29,7 @@ def _elsewhere(name: str, tier: str, driver: str, wanted: Set[str]) -> set[str]:
     return {"c.elsewhere[bits:8]"} & wanted
 
 
-def test_what_only_failing_cases_show_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defects_that_only_failing_cases_show_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(masks, "seen_by_failing", _failing)
     monkeypatch.setattr(masks, "seen_elsewhere", _elsewhere)
     monkeypatch.setattr(masks, "_families", lambda: ["kernel_dequantised"])

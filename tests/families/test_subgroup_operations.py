@@ -50,7 +50,7 @@ def scanned(operation):
         ("branch", "KHR-UNI-01"),
     ],
 )
-def test_a_result_that_differs_in_the_subgroup_is_no_operand_of_a_matrix(purpose, rule):
+def test_a_result_that_differs_in_the_subgroup_is_not_an_operand_of_a_matrix(purpose, rule):
     run(f"operation:add/purpose:{purpose}")
     with undefined(rule):
         run(f"operation:add/purpose:{purpose}", scanned)

@@ -100,7 +100,7 @@ def test_a_hash_of_coordinates_differs_without_reading_memory(id_):
 
 
 @pytest.mark.parametrize("id_", ["tensor_layout.block_strides_rounded_down", "tensor_layout.block_size_resets_strides"])
-def test_what_rounds_nowhere_does_not_show(id_):
+def test_a_defect_of_rounding_does_not_show_if_nothing_rounds(id_):
     """A defect is visible only if a dimension has a partial block, or if the block size comes last."""
     program, subcases, found = defects(case_id(decode="none", last="whole"), id_)
     assert not any(is_seen(program, subcase, defect) for defect in found for subcase in subcases)

@@ -121,7 +121,7 @@ def test_the_smoke_tier_shows_the_mistakes_that_are_likeliest():
         assert visible(cases, wanted) >= (wanted if access == "load" else wanted - loads_only), access
 
 
-def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
+def test_previous_elements_of_a_matrix_differ_from_those_loaded():
     one = find_case(casebook(), view_case(clip="inside"))
     built = build(one)
     program = built.program

@@ -61,7 +61,7 @@ def test_a_transposition_that_is_left_out_is_seen(shape):
 
 
 @pytest.mark.parametrize("component", ["f16", "bf16", "f32"])
-def test_position_alone_decides_elements_that_no_implementation_may_take_for_zero(component):
+def test_position_alone_decides_elements_that_no_implementation_may_treat_as_zero(component):
     case = find_case(casebook(), moved(component, shape="48x32"))
     built = build(case)
     program = built.program
@@ -80,7 +80,7 @@ def components(parameters: use_chain.Parameters | use_conversion.Parameters) -> 
 
 
 @pytest.mark.parametrize("family", ["use_conversion", "use_chain"])
-def test_a_device_of_today_runs_half_of_the_smoke_tier(family):
+def test_current_devices_run_half_of_the_smoke_tier(family):
     """By component types: 16- and 8-bit factors, accumulators of f16 or 32 bits."""
     cases = expand(casebook().family(family), "smoke")
     today = {"f16", "bf16", "f32", "s32", "u32", "s8", "u8"}

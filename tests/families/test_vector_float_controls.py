@@ -88,7 +88,7 @@ SPECIAL, FLUSH = "special:preserve", "denormals:flush"
         ((FLUSH, "access:memory"), flushed, Verdict.QUALITY_WARNING),
     ],
 )
-def test_what_instructions_of_whole_vectors_change_is_a_quality_warning(parameters, device, verdict):
+def test_changes_by_instructions_of_whole_vectors_are_quality_warnings(parameters, device, verdict):
     assert judged(case("move", *parameters), device).verdict is verdict
 
 

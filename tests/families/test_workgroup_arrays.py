@@ -23,7 +23,7 @@ def needed(program: Program) -> int:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_follows_a_workgroup_array_can_be_aligned(name: str) -> None:
+def test_arrays_after_a_workgroup_array_can_be_aligned(name: str) -> None:
     for case, program in programs(name, "smoke"):
         odd = [a for a in program.arrays if a.storage is StorageClass.WORKGROUP and a.bytes % needed(program)]
         assert not odd, f"{case.id}: {[array.name for array in odd]}"

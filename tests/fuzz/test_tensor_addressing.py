@@ -48,7 +48,7 @@ def test_the_same_seed_draws_the_same_programs_and_another_one_others():
     assert [draw(5, index) for index in range(60)] != [draw(6, index) for index in range(60)]
 
 
-def test_draws_of_a_form_differ_in_operands_alone():
+def test_draws_of_a_form_differ_only_in_operands():
     draws = [draw(5, index) for index in range(DRAWS_PER_FORM)]
     assert len({one.form for one in draws}) == 1
     assert len(set(draws)) > DRAWS_PER_FORM // 2
@@ -197,7 +197,7 @@ FUZZ = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--c
         (DeviceError("the device cannot be opened any more"), 1, "cts: the device cannot be opened any more"),
     ],
 )
-def test_what_ends_a_run_early_keeps_what_was_found(stop, code, said, monkeypatch, capsys, tmp_path):
+def test_a_run_that_ends_early_keeps_its_findings(stop, code, said, monkeypatch, capsys, tmp_path):
     differing(monkeypatch)
     judge = Fuzzer._judge
 
@@ -351,7 +351,7 @@ def test_a_place_that_takes_no_reports_is_named_before_anything_runs(tmp_path, c
     assert "cannot write it: File exists; name another folder" in capsys.readouterr().err
 
 
-def test_what_a_known_defect_gives_is_counted_apart():
+def test_results_of_a_known_defect_are_counted_apart():
     rounded_down = Faults(operations={block_count: lambda right: lambda machine, dimension, size: wide(dimension) // wide(size)})
     device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"), faults=rounded_down))
     count = 12 * DRAWS_PER_FORM

@@ -99,13 +99,13 @@ class LibraryDouble:
         return None if "error" in source else b"from the library"
 
 
-def test_what_the_library_accepts_is_not_compiled_by_the_program(pretended, monkeypatch):
+def test_a_shader_that_the_library_accepts_is_not_compiled_by_the_program(pretended, monkeypatch):
     pretended("exit 139")
     monkeypatch.setattr(compiling, "find_library", LibraryDouble)
     assert compile_glsl("void main() { /* held in the process */ }") == b"from the library"
 
 
-def test_what_the_library_rejects_is_for_the_program_to_judge(pretended, monkeypatch):
+def test_the_program_compiles_a_shader_that_the_library_rejects(pretended, monkeypatch):
     pretended("printf module > $4")
     monkeypatch.setattr(compiling, "find_library", LibraryDouble)
     assert compile_glsl("void main() { /* an error to the library alone */ }") == b"module"

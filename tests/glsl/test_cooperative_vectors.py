@@ -74,7 +74,7 @@ def test_the_text() -> None:
 
 
 @pytest.mark.parametrize("change", ["stride", "flags", "function", "splat", "bitcast", "division", "pairs"])
-def test_what_glsl_cannot_say(change: str) -> None:
+def test_programs_that_glsl_cannot_express(change: str) -> None:
     with pytest.raises(NotExpressible):
         emit(program(change))
 

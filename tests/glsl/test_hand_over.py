@@ -35,5 +35,5 @@ def test_without_a_barrier_nothing_is_handed_over():
     assert "coherent" not in exchange(StorageClass.STORAGE_BUFFER, barrier=False)
 
 
-def test_copies_alone_hand_nothing_over(matrix_copy):
+def test_a_program_with_only_copies_hands_nothing_over(matrix_copy):
     assert "coherent" not in emit(matrix_copy(source=StorageClass.WORKGROUP, target=StorageClass.WORKGROUP))

@@ -54,7 +54,7 @@ def test_a_matrix_that_is_read_again_has_a_name(again):
     assert ("matrices[1] = matrix;" in text) is again
 
 
-def test_structs_stand_before_what_has_them_and_private_variables_before_main():
+def test_structs_come_before_their_users_and_private_variables_before_main():
     before, main = emit(program()).split("void main() {")
     assert before.index(f"struct Inner {{\n    {SPELLED} member0;\n    uint member1;\n}};") < before.index(
         "struct Outer {\n    Inner[3][2] member0;\n    float member1;\n};"

@@ -346,7 +346,7 @@ def test_numbers_that_saturate_are_a_question_of_quality():
     assert {result.code for result in results.values()} == {"quality_warning.F-CV-8"}
 
 
-def test_an_isolated_device_converts_too():
+def test_an_isolated_device_also_converts():
     device = IsolatedDevice(DeviceSpec("embedded", "universal"), 60.0, UNIVERSAL.description)
     try:
         assert judged(smoke()[0], device).verdict is Verdict.PASS

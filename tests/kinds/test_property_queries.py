@@ -170,7 +170,7 @@ def with_limit(name: str, value: int) -> DeviceDescription:
     return replace(DESCRIPTION, limits={**DESCRIPTION.limits, name: value})
 
 
-def test_flexible_dimensions_are_listed_with_their_feature_alone():
+def test_flexible_dimensions_are_listed_only_with_their_feature():
     without = with_features(cooperativeMatrixFlexibleDimensions=False)
     assert ask(DESCRIPTION, PropertyCall(FLEXIBLE)).count > 0
     for rule in ("count", "all", "generous", "one_short", "one", "none", "repeated", "values", "granularities"):

@@ -67,7 +67,7 @@ def test_a_report_directory_may_have_any_bytes(checkout):
     assert "\x1b" not in done.stdout
 
 
-def test_what_workers_cannot_be_sent_is_refused():
+def test_options_that_workers_cannot_be_sent_are_refused():
     check_sendable(["cts", "--report-dir", "ünï"])
     with pytest.raises(NotSendable):
         check_sendable(["cts", "--report-dir", "out\udcff"])

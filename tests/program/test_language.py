@@ -214,7 +214,7 @@ def test_a_matrix_operation_takes_nothing_that_differs_among_invocations(where: 
         builder.build()
 
 
-def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
+def test_values_that_a_loop_carries_from_an_invocation_also_differ() -> None:
     builder = builder_of_invocations()
     index, chosen = Value("invocation", U32), Value("chosen", U32)
     carried = [Carried(builder.literal(0), Value("current", U32), chosen)]

@@ -142,7 +142,7 @@ def test_floats_are_truncated(source, bits, target, conversion, wanted):
         (0x7FC00000, "e4m3", Conversion.F_TO_F, Rule.NOT_FINITE),
     ],
 )
-def test_what_is_undefined_or_not_promised_is_refused(bits, target, conversion, rule):
+def test_undefined_or_unpromised_results_are_refused(bits, target, conversion, rule):
     with breaks(rule):
         convert_value(value("f32", [bits]), TYPES[target], conversion)
 
@@ -161,12 +161,12 @@ OVERFLOW = [
 
 
 @pytest.mark.parametrize(("source", "bits", "target", "saturating", "wanted"), OVERFLOW)
-def test_what_lies_beyond_the_largest_value(source, bits, target, saturating, wanted):
+def test_numbers_beyond_the_largest_value(source, bits, target, saturating, wanted):
     result = convert_value(value(source, bits), TYPES[target], Conversion.F_TO_F, saturating)
     assert [{b & 0x7F if target == "e4m3" and b & 0x7F == 0x7F else b for b in got} for got in allowed_sets(result)] == wanted
 
 
-def test_of_what_lies_beyond_the_largest_value_anything_is_permitted_except_of_8_bit_floats():
+def test_anything_is_permitted_beyond_the_largest_value_except_for_8_bit_floats():
     converted = convert_value(value("f32", [0x477FE100, 0x3F800000]), TYPES["f16"], Conversion.F_TO_F)
     expectation = converted.expectation()
     for bits in (0x7E00, 0x0000, 0x7C00, 0x1234):

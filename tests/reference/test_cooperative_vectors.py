@@ -686,7 +686,7 @@ def test_functions_with_bounds_are_refused_under_modes() -> None:
         ("Atan", "f16", "0x7c00", Rule.NOT_FINITE),
     ],
 )
-def test_a_function_of_which_nothing_is_promised_is_refused(function: str, component: str, argument: Any, rule: str) -> None:
+def test_a_function_with_an_unpromised_result_is_refused(function: str, component: str, argument: Any, rule: str) -> None:
     lanes = Lanes(1)
     with lanes.inside():
         x = lanes.loaded("x", component, [[argument]])

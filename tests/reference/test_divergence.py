@@ -68,7 +68,7 @@ def test_an_arm_stores_for_the_instances_that_take_it() -> None:
     assert stored(writer.builder.build()) == {0: 10, 1: 10}
 
 
-def test_what_returns_runs_no_further() -> None:
+def test_an_instance_that_returns_runs_no_further() -> None:
     writer = _Writer()
     with writer.builder.arm() as body:
         writer.store(writer.splat("early", 10))
@@ -112,7 +112,7 @@ def test_each_instance_runs_a_loop_as_often_as_its_own_count() -> None:
     assert stored(builder.build()) == {0: 100, 1: 0, 2: 1}
 
 
-def test_what_returns_inside_of_a_branch_runs_no_further() -> None:
+def test_an_instance_that_returns_in_a_branch_runs_no_further() -> None:
     writer = _Writer()
     with writer.builder.arm() as then:
         writer.builder.exit("return", writer.less(1))
@@ -121,7 +121,7 @@ def test_what_returns_inside_of_a_branch_runs_no_further() -> None:
     assert stored(writer.builder.build()) == {1: 20, 2: 20}
 
 
-def test_what_returns_inside_of_a_loop_runs_no_further() -> None:
+def test_an_instance_that_returns_in_a_loop_runs_no_further() -> None:
     writer = _Writer()
     builder = writer.builder
     current, index = Value("current", TYPE), Value("i", U32)

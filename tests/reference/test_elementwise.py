@@ -160,7 +160,7 @@ def test_negation(component: str, value: float, bits: int) -> None:
 
 
 @pytest.mark.parametrize("component", ["f16", "f32", "f64"])
-def test_a_quotient_lies_within_two_and_a_half_units_of_the_last_place(component: str) -> None:
+def test_a_quotient_is_within_two_and_a_half_units_of_the_last_place(component: str) -> None:
     type_ = COMPONENT_TYPES[component]
     rng = np.random.default_rng(5)
     x, y = (rng.uniform(1, 4, 200).astype(type_.dtype) for _ in range(2))
@@ -183,7 +183,7 @@ def test_a_quotient_lies_within_two_and_a_half_units_of_the_last_place(component
             assert is_allowed == (abs(Fraction(float(number)) - quotient) <= Fraction(5, 2) * unit)
 
 
-def test_an_interval_of_the_specification_is_no_policy() -> None:
+def test_an_interval_of_the_specification_is_not_a_policy() -> None:
     builder = ProgramBuilder(Scope.SUBGROUP)
     component = COMPONENT_TYPES["f32"]
     source = builder.array("source", Pointee(component), 2, BUFFER, "input")
@@ -215,12 +215,12 @@ def test_an_interval_of_the_specification_is_no_policy() -> None:
         ("f16", "divide", 60000.0, 0.5, Rule.OVERFLOW),
     ],
 )
-def test_what_is_undefined_or_unpromised_is_refused(component: str, operator: str, left: float, right: float, rule: str) -> None:
+def test_undefined_or_unpromised_results_are_refused(component: str, operator: str, left: float, right: float, rule: str) -> None:
     with breaks(rule):
         combine(operator, matrix(component, left), matrix(component, right))
 
 
-def test_a_result_that_rounds_is_no_operand_unless_contraction_is_forbidden() -> None:
+def test_a_result_that_rounds_is_not_an_operand_unless_contraction_is_forbidden() -> None:
     x, y, z = (matrix("f16", value) for value in (1 + 2.0**-10, 1 + 2.0**-10, 1.0))
     product = combine("multiply", x, y)
     with breaks(Rule.CONTRACTION):
@@ -231,7 +231,7 @@ def test_a_result_that_rounds_is_no_operand_unless_contraction_is_forbidden() ->
     assert numbers(combine("subtract", product, z, no_contraction=True).expectation().expected) == {2.0**-9, 2.0**-9 + 2.0**-10}
 
 
-def test_a_quotient_is_no_operand() -> None:
+def test_a_quotient_is_not_an_operand() -> None:
     quotient = combine("divide", matrix("f32", 1.0), matrix("f32", 3.0))
     with breaks(Rule.VALUE_RANGE):
         combine("add", quotient, matrix("f32", 1.0), no_contraction=True)

@@ -75,7 +75,7 @@ def test_extended_instructions(component: str, which: ExtendedName, operands: tu
         ("f16", "fused", (2047, 3, -4095), Rule.INEXACT),
     ],
 )
-def test_what_is_undefined_or_not_exact_is_refused(component: str, which: ExtendedName, operands: tuple[float, ...], rule: str) -> None:
+def test_undefined_or_inexact_results_are_refused(component: str, which: ExtendedName, operands: tuple[float, ...], rule: str) -> None:
     with breaks(rule):
         _extended(component, which, *operands)
 

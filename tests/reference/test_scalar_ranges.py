@@ -143,7 +143,7 @@ def test_who_needs_one_value_refuses_a_range() -> None:
         ("inverse_root", -1.0, Rule.FUNCTION_DOMAIN),
     ],
 )
-def test_arguments_of_which_nothing_is_promised_are_refused(which: ExtendedName, argument: float, rule: str) -> None:
+def test_arguments_with_unpromised_results_are_refused(which: ExtendedName, argument: float, rule: str) -> None:
     with breaks(rule):
         ends([Extended(Y, which, (X,))], Y, [argument])
 

@@ -258,7 +258,7 @@ def test_a_common_result_is_a_value_of_the_scope_instance() -> None:
     assert ran(program, GIVEN) == [22] * 4 + [11] * 4
 
 
-def test_a_result_of_single_invocations_is_none() -> None:
+def test_a_result_of_single_invocations_is_not_a_value_of_the_scope_instance() -> None:
     program, domain = outside(lambda own: SubgroupReduce(RESULT, "add", own, "inclusive"))
     assert domain is Domain.INVOCATION
     with breaks(Rule.SINGLE_INVOCATIONS):

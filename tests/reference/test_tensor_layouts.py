@@ -111,7 +111,7 @@ def test_coordinates_from_minus_three_to_six_of_a_dimension_of_three(mode: Clamp
 
 
 @pytest.mark.parametrize(("mode", "store"), [(CONSTANT, False), (CONSTANT, True), (EDGE, True), (REPEAT, True), (MIRRORED, True)])
-def test_what_is_out_of_bounds_has_no_address(mode: ClampMode, store: bool) -> None:
+def test_elements_out_of_bounds_have_no_address(mode: ClampMode, store: bool) -> None:
     result = found((1, 5), 1, ("dimension", (3,)), ("slice", (-1, 5)), mode=mode, store=store)
     assert result.outside.tolist() == [[[True, False, False, False, True]]]
     assert result.index.tolist() == [[[0, 0, 1, 2, 0]]]

@@ -106,7 +106,7 @@ def test_an_empty_window_leaves_everything_out():
     assert found((2, 3), layout(6), (0,), clip=(0, 2, 1, 0)).clipped.all()
 
 
-def test_what_is_clipped_is_not_out_of_bounds():
+def test_clipped_elements_are_not_out_of_bounds():
     state = layout(2, 2, offset=(0, 1), span=(2, 2))
     result = found((2, 4), state, (0, 1), clip=(0, 2, 1, 2), clamp=ClampMode.CONSTANT)
     assert result.outside[0].tolist() == [[False, False, True, False]] * 2
@@ -122,7 +122,7 @@ def test_edges_are_clamped_after_the_view():
     ("permutation", "clip", "rule"),
     [((0, 1, 2), WHOLE, "F-TA-10"), ((0, 1), (1, WHOLE_SPAN, 0, 4), "F-TA-8")],
 )
-def test_what_the_specification_leaves_open_is_refused(permutation, clip, rule):
+def test_results_that_the_specification_leaves_open_are_refused(permutation, clip, rule):
     with breaks(rule):
         found((2, 3), layout(2, 3), permutation, clip=clip)
 

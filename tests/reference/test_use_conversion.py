@@ -43,7 +43,7 @@ def test_elements_keep_their_places(use):
 
 
 @pytest.mark.parametrize("use", [Use.A, Use.B])
-def test_an_accumulator_is_made_of_another_use_by_one_extension_alone(use):
+def test_only_one_extension_makes_an_accumulator_of_another_use(use):
     source, elements = replace(SMALL, use=use), [[1, 2, 3], [4, 5, 6]]
     allowed = changed(source, SMALL, UseConvert, elements, maintenance1=True)
     assert allowed.bits[0].tolist() == elements

@@ -59,7 +59,7 @@ def test_labels_of_one_word_have_no_parts():
         (Divisible(Axis("m"), 8), "m a multiple of 8"),
     ],
 )
-def test_a_condition_is_said(condition, words):
+def test_a_condition_is_described(condition, words):
     assert phrase((condition,)) == words
 
 
@@ -166,7 +166,7 @@ def test_failures_by_chance_have_no_box_that_is_sure(seed, failures):
     assert [one for one in boxes(Table(cases), failing, ~failing, np.zeros(len(cases), bool)) if not one.tentative] == []
 
 
-def test_of_many_cases_as_many_are_looked_at_as_a_search_may_and_all_are_counted():
+def test_a_search_looks_at_a_limited_number_of_cases_and_counts_all():
     cases = [{"n": str(n % 97), "use": "abcd"[n % 4]} for n in range(20_000)]
     failing = np.array([case["use"] == "b" for case in cases])
     (only,) = boxes(Table(cases), failing, ~failing, np.zeros(len(cases), bool))

@@ -44,7 +44,7 @@ def test_cases_that_always_ended_alike_have_not_changed(folder):
     assert list(read_history(folder, {}).changed()) == ["a[x]", "a[y]"]
 
 
-def test_a_case_is_found_under_its_id_of_today(folder):
+def test_a_case_is_found_under_its_present_id(folder):
     history = read_history(folder, {"a[old]": "a[z]"})
     assert [one.run.name for one in history.of("a[z]")] == ["c", "deep"]
     assert [one.end.verdict for one in history.of("a[z]")] == ["fail", "pass"]

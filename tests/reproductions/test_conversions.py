@@ -97,7 +97,7 @@ MISTAKES = [
 
 @needs_lavapipe
 @pytest.mark.parametrize(("mistake", "verdict", "code", "told"), MISTAKES, ids=[one[1] + str(i) for i, one in enumerate(MISTAKES)])
-def test_what_a_command_does_is_judged(mistake, verdict, code, told, tmp_path):
+def test_the_effect_of_a_command_is_judged(mistake, verdict, code, told, tmp_path):
     with_own_command(tmp_path, mistake)
     ended = compiled_and_run(tmp_path)
     assert (ended.verdict, ended.code) == (verdict, code), ended.output

@@ -74,7 +74,7 @@ def agree(ended: Ended, code: str) -> bool:
 
 
 @pytest.mark.parametrize("case", FAILING)
-def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, judged, tmp_path):
+def test_a_case_that_fails_in_the_suite_fails_in_the_same_way_without_it(case, judged, tmp_path):
     code = judged(case, tmp_path)
     ended = compiled_and_run(tmp_path)
     assert agree(ended, code), f"{code}\n{ended.output}"
@@ -82,14 +82,14 @@ def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, judged,
 
 
 @pytest.mark.parametrize("case", PASSING)
-def test_what_the_suite_sees_pass_passes_without_it(case, judged, tmp_path):
+def test_a_case_that_passes_in_the_suite_passes_without_it(case, judged, tmp_path):
     code = judged(case, tmp_path)
     ended = compiled_and_run(tmp_path)
     assert agree(ended, code), f"{code}\n{ended.output}"
     assert ended.code == 0
 
 
-def test_a_wrong_element_is_told_with_its_place_and_both_sides(judged, tmp_path):
+def test_a_wrong_element_is_reported_with_its_place_and_both_values(judged, tmp_path):
     """The expected bits of one element are changed: this one element is wrong, and no other."""
     assert judged(PASSING[-1], tmp_path) == "pass"
     elements = next(tmp_path.glob("0-*/expected/elements.txt"))

@@ -31,7 +31,7 @@ def test_flexible_rows_of_both_scopes_with_their_workgroups() -> None:
 
 
 @pytest.mark.parametrize("invocations", [0, 16, 48])
-def test_workgroups_that_are_no_multiple_of_the_subgroup_size_are_not_judged(invocations: int) -> None:
+def test_workgroups_that_are_not_a_multiple_of_the_subgroup_size_are_not_judged(invocations: int) -> None:
     assert rows(replace(ROW, flexible=True, scope=Scope.WORKGROUP, invocations=invocations)) == ()
 
 
@@ -79,5 +79,5 @@ def test_rows_that_are_listed_without_transposition_say_that_they_have_it() -> N
         "component type 7.f16.f16.f16.f16",
     ],
 )
-def test_rows_of_cooperative_vectors_of_which_the_suite_has_no_data_are_not_judged(types: str) -> None:
+def test_rows_of_cooperative_vectors_without_data_in_the_suite_are_not_judged(types: str) -> None:
     assert vectors(types) == ()

@@ -107,7 +107,7 @@ def test_not_supported_names_what_is_missing_before_anything_is_computed(case, m
     assert device.runs == 0
 
 
-def test_what_glsl_cannot_say_is_not_supported(case, monkeypatch):
+def test_cases_that_glsl_cannot_express_are_not_supported(case, monkeypatch):
     def refuse(program):
         raise NotExpressible(Lack.INDEX_TYPE, "a stride of 64 bits")
 

@@ -52,7 +52,7 @@ def test_a_device_that_checks_several_elements_at_once_never_fails(access, group
     [ways.in_chunks(16), ways.in_lines(0), ways.in_lines(1), ways.whole_matrix],
     ids=["16 bytes", "rows", "columns", "matrix"],
 )
-def test_and_is_told_that_more_is_expected(access, groups_of):
+def test_a_device_that_checks_several_elements_at_once_gets_a_quality_warning(access, groups_of):
     assert verdicts(access, ways.checking(groups_of))[Verdict.QUALITY_WARNING]
 
 

@@ -186,7 +186,7 @@ def _specialized(bench: Bench) -> CooperativeVectorType:
 
 
 @pytest.mark.parametrize("rule", list(REFUSED))
-def test_what_no_valid_module_says_is_refused(rule: str) -> None:
+def test_programs_without_a_valid_module_are_refused(rule: str) -> None:
     component, code = REFUSED[rule]
     with breaks(rule):
         Bench(component).text(code)

@@ -187,7 +187,7 @@ def lacking(version, feature, full=True, changed=lambda k: k):
     return missing(changed(kernel(program, emit(program))), replace(description, features=features))
 
 
-def test_a_device_without_full_subgroups_runs_modules_of_1_6_alone():
+def test_a_device_without_full_subgroups_runs_only_modules_of_1_6():
     assert lacking((1, 6), "computeFullSubgroups", None) is None
     for full in (True, None):
         reason = lacking((1, 5), "computeFullSubgroups", changed=lambda k, full=full: replace(k, full_subgroups=full))

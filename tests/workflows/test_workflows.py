@@ -82,7 +82,7 @@ def test_the_commands_judge_the_embedded_device_and_leave_the_reports(workflow, 
     assert summary.read_text(encoding="utf-8") == (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
 
 
-def test_what_the_workflows_keep_is_what_the_commands_write():
+def test_the_workflows_keep_the_files_that_the_commands_write():
     (job,) = content(GITHUB)["jobs"].values()
     (upload,) = (step for step in job["steps"] if "upload-artifact" in step.get("uses", ""))
     assert (upload["with"]["path"], upload["if"]) == ("out", "always()")

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def measure(case: Case, device: Device, seconds: Seconds) -> None:
-    """Add the seconds of each step of ``case``: of all its pipelines and subcases together."""
+    """Add the seconds of each step of ``case``, for all its pipelines and subcases together."""
 
     def timed(step: str, work: Callable[[], T]) -> T:
         start = time.process_time()

@@ -27,7 +27,7 @@ def write(folder: Path, cases: int, seed: int, changed: float) -> Path:
     """Write a journal like a nightly run's: half of the cases not supported, a few known failures.
 
     Args:
-        folder: created for it.
+        folder: is created.
         cases: number of cases.
         seed: determines the times and the changes.
         changed: the share of cases that fail.

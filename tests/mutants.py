@@ -27,7 +27,7 @@ MOST_MESSAGE = 6_000
 
 @dataclass(frozen=True)
 class Seed:
-    """A good file, and its reader."""
+    """A valid file, and its reader."""
 
     name: str
     data: bytes

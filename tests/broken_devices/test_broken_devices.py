@@ -42,7 +42,7 @@ def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
 
 
 def with_load_layouts_swapped(module: bytes) -> bytes:
-    """Exchange row major and column major in every matrix load."""
+    """Exchange row-major and column-major in every matrix load."""
     u32 = {operands[1]: operands[2] for op, operands, _ in read_instructions(module) if op is Op.Constant and len(operands) == 3}
     by_value = {value: id_ for id_, value in u32.items()}
 

@@ -16,7 +16,8 @@ TODAY = ("llvmpipe", "nvidia-h200")
 
 
 def lengths(change) -> Faults:
-    """Return a fault that makes ``change`` compute each length from the right one and the one requested before it, or None."""
+    """Return a fault that makes ``change`` compute each length from the right length and the previously requested one (None if there is
+    none)."""
     asked: list[tuple[object, list]] = []
 
     def fault(right):

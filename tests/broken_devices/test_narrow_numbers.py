@@ -1,4 +1,4 @@
-"""Devices that address tensors with numbers of too few bits, or that handle several elements as one."""
+"""Devices that address tensors with too few bits, or that handle several elements as one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.broken_devices.smoke import fails, noticed, wrong
 
 PROFILE = "nvidia-h200"
 VAST = [f"tensor_layout[component:f16/{part}offset:vast/source:push_constant]" for part in ("", "access:store/")]
-"""Cases of the nightly tier: tensors of more than 64 MiB."""
+"""Cases of the nightly tier with tensors of more than 64 MiB."""
 
 
 def unsigned(bits):

@@ -1,4 +1,4 @@
-"""Nightly runs of a farm whose device has a known mistake."""
+"""Nightly runs of a test farm whose device makes a known mistake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = ("cases/khr_cooperative_matrix/muladd.yaml", "--tier", "nightly", "-k", 
 
 @dataclass(frozen=True)
 class Farm:
-    """A checkout with one family, so that reading it is quick, the reports of its nights, and the list of failures from the first night."""
+    """A checkout, the reports of its nights, and the list of failures from the first night. It has one family, so reading it is quick."""
 
     folder: Path
 
@@ -38,7 +38,7 @@ class Farm:
         return run([*plugins, *CASES, "--report-dir", name, *options], self.folder, environment)
 
     def ended(self, name: str, verdict: str) -> set[str]:
-        """Return the cases of a night that ended with a verdict."""
+        """Return the cases of a night that got a verdict."""
         lines = (self.folder / name / "results.jsonl").read_text(encoding="utf-8").splitlines()
         return {record["id"] for record in map(json.loads, lines) if record.get("verdict") == verdict}
 

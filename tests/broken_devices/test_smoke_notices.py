@@ -1,4 +1,4 @@
-"""Devices with one defect each, which the smoke tier of a family must notice with the features that known devices have."""
+"""Devices with one defect each: the smoke tier of a family must notice the defect with the features of known devices."""
 
 from __future__ import annotations
 

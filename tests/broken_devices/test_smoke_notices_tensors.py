@@ -1,5 +1,5 @@
-"""Devices with one defect each in tensor addressing or in calls of functions for elements, which the smoke tier of a family must notice
-with the features of an H200. Such a device supports a part of a family's cases, a different one for each use and type."""
+"""Devices with one defect each in tensor addressing or in calls of functions for elements: the smoke tier of a family must notice the
+defect with the features of an H200. Such a device supports only some of a family's cases, different ones for each use and type."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def arguments_of(op: Op, change: Callable) -> Faults:
 
 
 def element_places(change: Callable, use: Use | None = None) -> Faults:
-    """Give functions called for each element the coordinates that ``change`` computes from its row and column, in matrices of ``use``
-    (None: in all matrices)."""
+    """Give functions that are called for each element the coordinates that ``change`` computes from its row and column, in matrices of
+    ``use`` (None: in all matrices)."""
 
     def changed(matrix, arguments):
         return [*change(*arguments[:2]), *arguments[2:]] if use in (None, matrix.use) else arguments

@@ -50,7 +50,7 @@ def aliasing() -> Faults:
 
 
 def changing_its_operand(insert):
-    """Make an insertion whose composite operand becomes the result."""
+    """Make an insertion overwrite its composite operand with the result."""
 
     def handler(translation, words):
         run, values = insert(translation, words), translation.values

@@ -1,4 +1,4 @@
-"""Blocks of the full tier: together they have its cases, in its order."""
+"""Blocks of the full tier: together they contain its cases in its order."""
 
 from __future__ import annotations
 

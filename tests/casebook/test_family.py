@@ -1,4 +1,4 @@
-"""The YAML of a family, and the messages about a wrong one."""
+"""The YAML of a family, and the messages about mistakes in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases that are pinned stay pinned when their family changes."""
+"""Pinned cases stay pinned when their family changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pinned tiers of a family: how they are chosen, read, and proved."""
+"""The pinned tiers of a family: how they are chosen, read and checked."""
 
 from __future__ import annotations
 

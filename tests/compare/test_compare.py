@@ -44,7 +44,7 @@ def large_store() -> tuple[Expected, np.ndarray, np.ndarray]:
 
 
 def judged(change: dict[int, int]) -> tuple[Mismatch, ...]:
-    """Judge a 4x4 matrix of u16 stored with padding; ``change``: byte offset to value after the run."""
+    """Judge a 4x4 matrix of u16 stored with padding; ``change`` maps byte offsets to values after the run."""
     program, subcase = store_program(PLACE, MATRIX, LENGTH)
     expected, before, outcome = perfect(program, subcase)
     for offset, byte in change.items():
@@ -288,7 +288,7 @@ def test_places_that_are_not_aligned_to_the_element_are_also_compared() -> None:
 
 
 def quality_case(got: int) -> tuple[Program, Expected, dict[str, np.ndarray], Outcome]:
-    """Build an f16 that may be 1 or its neighbour above and should be 1, and an outcome that has the bits ``got``."""
+    """Build an f16 that should be 1 but may also be the next larger number, and an outcome with the bits ``got``."""
     one, above = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x3C01))
     expectation = Expectation(OneOf(F16, (one, above)), Exact(F16, one), Authority("KHR-MAD-04", quality="F-CM2-4"))
     expected = Expected((Placed("d_out", np.array([[[0]]]), expectation, "d"),))

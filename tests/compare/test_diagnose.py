@@ -1,7 +1,7 @@
 """A diagnosis names the defect that an implementation has.
 
-The outcome of a broken implementation is made here without the diagnosis's own defects: as the right outcome of a program that does what
-the broken implementation does, or by arithmetic on the right outcome.
+The tests make the outcome of a broken implementation without the diagnosis's own defects: from a program that does what the broken
+implementation does, or by arithmetic on the right outcome.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def test_a_sum_rounded_to_bfloat16_at_the_end() -> None:
 
 
 def equal_products(c: float, outcome: float, component: str = "f32") -> list[Match]:
-    """Diagnose a device that gives ``outcome`` for every element of 14 + ``c``, a sum of eight products."""
+    """Diagnose a device that gives ``outcome`` for every element, a sum of eight products and ``c``; the right result is 14 + ``c``."""
     shape = (1, 8, 8)
     type_ = COMPONENT_TYPES[component]
     case = muladd(

@@ -1,4 +1,4 @@
-"""Devices that misbehave, each made by a function that a child process imports by name."""
+"""Devices that misbehave. A child process imports the function that makes each of them by name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Obedient:
         self.runs += 1
         self.last_steps = {"pipeline": 0.25, "dispatch": 0.5}
         getattr(self, f"do_{kernel.entry_point}", lambda: None)()
-        # The process, and how many runs it has seen.
+        # The id of the process, and the number of its runs so far.
         return [Outcome({"out": np.array([os.getpid(), self.runs]), "in": dispatch.contents[0]}) for dispatch in dispatches]
 
     def do_kill_itself(self) -> None:

@@ -53,7 +53,7 @@ def multiply(
 
 
 def training(name: str, outer: bool) -> Kernel:
-    """Return a kernel that accumulates floats of a type."""
+    """Return a kernel that accumulates floats of the given type."""
     component, f16 = COMPONENT_TYPES[name], COMPONENT_TYPES["f16"]
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=4))
     vectors = VectorBuilder(builder)

@@ -1,4 +1,4 @@
-"""Kernels of vertex and fragment shaders: on the embedded device, and on a Vulkan driver if there is one."""
+"""Kernels of vertex and fragment shaders, on the embedded device and on a Vulkan driver if there is one."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from generators.kernel import Kernel
 from tests.suite import casebook
 
 EVERY = 97
-"""Cases of the smoke tier."""
+"""The tests take every 97th case of the smoke tier."""
 
 _UNIVERSAL = load_profile("universal").description
 _BARE = replace(_UNIVERSAL, name="bare", features={}, rows=(), vector_rows=())

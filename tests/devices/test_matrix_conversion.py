@@ -55,7 +55,7 @@ class Driver:
 
     Attributes:
         calls: the command and count of each call.
-        result: the wrong result of the host command; None for the right one.
+        result: a wrong result of the host command, or None for the right one.
     """
 
     def __init__(self, strict: bool = True) -> None:

@@ -45,7 +45,7 @@ def test_time_without_a_cpu_does_not_pass(share):
     machine = Machine(lambda now: now * share)
     patience = Patience(LIMIT, machine.measure, machine.clock)
     took = machine.seconds_until_late(patience)
-    # It has had the CPU for the limit, except for the unmeasured time and the last wait.
+    # It has had the CPU for as long as the limit, except for the unmeasured time and the last wait.
     assert 0.89 * LIMIT <= took * (1 - share) <= 1.03 * LIMIT
     assert patience.granted > 0
 

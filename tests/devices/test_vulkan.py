@@ -41,7 +41,7 @@ def listing() -> DeviceListing:
 
 @pytest.fixture(scope="module")
 def size(listing) -> dict[str, int]:
-    """Return a size that the device has for f16 x f16 + f32."""
+    """Return a size of f16 x f16 + f32 that the device supports."""
     return size_of(listing.description)
 
 
@@ -111,14 +111,14 @@ def test_a_device_without_enough_memory_names_call_and_result(device, muladd, si
 
 @pytest.fixture
 def own(listing) -> Iterator[VulkanDevice]:
-    """Yield a device that a test may spoil."""
+    """Yield a separate device, which a test may break."""
     device = VulkanDevice(listing.spec.name, listing.spec.index)
     yield device
     device.close()
 
 
 class Lying:
-    """The library, with some calls that return a test's results, after the real call or instead of it."""
+    """The library, with some calls replaced: they return a test's results, after the real call or instead of it."""
 
     def __init__(self, lib, made: bool, results: dict[str, int]) -> None:
         self._lib, self._made, self._results = lib, made, results
@@ -137,7 +137,7 @@ class Lying:
 
 
 def _lie(monkeypatch, device: VulkanDevice, made: bool = True, **results: int) -> None:
-    """Make calls of the device's parts return other results."""
+    """Make Vulkan calls of the device's parts return other results."""
     vulkan = load()
     package = SimpleNamespace(**{name: value for name, value in vars(vulkan).items() if name.startswith("VK_")})
     package.ffi, package.lib = vulkan.ffi, Lying(vulkan.lib, made, results)

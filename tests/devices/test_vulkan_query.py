@@ -102,7 +102,7 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Return two devices, the first of which has a driver that crashes on any request, and a record of the requests."""
+    """Return two devices and a record of the requests. The driver of the first device crashes on any request."""
     asked: list[int] = []
 
     def answer(instance, handle, index):

@@ -1,5 +1,5 @@
-"""Runs mutated modules on the embedded device, which must answer in bounded time and memory: with one of its own failures, or outputs.
-All other code that reads the words of a module, to find its needs or to show it, must answer too.
+"""Runs mutated modules on the embedded device, which must answer in bounded time and memory, with outputs or with one of its own failures.
+All other code that reads the words of a module, to find its needs or to show it, must also answer.
 
 ``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process took,
 and each result that is not an answer, with the seed and number that reproduce the mutant.
@@ -37,7 +37,7 @@ from tests.embedded.mutation import mutant
 from tests.families.evidence import casebook
 
 MEMORY_LIMIT = 1 << 30
-"""The most bytes that a process may take."""
+"""The most memory that a process may take, in bytes."""
 
 FORESEEN = (DeviceFailure, GeneratorError)
 
@@ -69,7 +69,7 @@ class Answer:
 
 
 def answer(device: EmbeddedDevice, sample: Sample) -> Answer:
-    """Return the answer of ``device`` to a kernel. Exceptions while the module is checked for features or shown also count."""
+    """Return the answer of ``device`` to a kernel, including exceptions while the module is checked for features or shown."""
     begin = time.process_time()
     asked = _attempt(lambda: device.missing(sample.kernel))
     ran = _attempt(lambda: device.run(sample.kernel, [sample.dispatch]))
@@ -147,7 +147,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the counts. Return 1 if a mutant had no answer or the memory limit was passed, else 0."""
+    """Print the counts. Return 1 if a mutant had no answer or the memory limit was exceeded, else 0."""
     arguments = _arguments(argv)
     warnings.simplefilter("ignore", RuntimeWarning)
     samples = case_samples(arguments.per_family) + glslang_samples()

@@ -23,7 +23,7 @@ def operand(word: str) -> str:
 
 
 def steps(ops: dict[str, str], type_: str, name: str, create: str, lines: Sequence[str]) -> str:
-    """Return the instructions that ``lines`` describe, such as "slice -1 4 0 4", each on the result of the one before.
+    """Return the instructions that ``lines`` describe, such as "slice -1 4 0 4", each applied to the previous result.
 
     The results are %t0, %t1, … for the name t.
     """

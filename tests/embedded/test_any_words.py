@@ -1,5 +1,5 @@
-"""Any sequence of words gets an answer: invalid SPIR-V (with place and mistake), unsupported (with the instruction), too large, or it
-runs."""
+"""Any sequence of words runs, or gets one of the answers invalid SPIR-V (with place and mistake), unsupported (with the instruction), too
+large."""
 
 from __future__ import annotations
 

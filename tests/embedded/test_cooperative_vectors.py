@@ -33,7 +33,7 @@ from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope, StorageCla
 from tests.undefined import undefined
 
 INVOCATIONS = 5
-"""Invocations of a workgroup: not a whole subgroup."""
+"""Invocations of a workgroup; they do not fill a subgroup."""
 
 WORKGROUPS = 2
 LANES = INVOCATIONS * WORKGROUPS
@@ -44,7 +44,7 @@ F16, F32, S8, S32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "s32
 
 
 class Shader:
-    """A program whose invocations each load a vector ``x`` of ``source`` and may store one to ``target``."""
+    """A program whose invocations each load a vector ``x`` from ``source`` and may store one to ``target``."""
 
     def __init__(self, component: str = "f16", length: int = 3, result: str | None = None, results: int | None = None) -> None:
         self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=WORKGROUPS, shape=WorkgroupShape(invocations=INVOCATIONS))

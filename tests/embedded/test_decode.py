@@ -106,7 +106,7 @@ def test_blocks_of_several_rows_count_in_both_dimensions(result) -> None:
 
 
 def test_the_pointer_counts_blocks_from_where_it_points(result) -> None:
-    # Pitch 3: a tensor of 9 columns has 2 1/4 blocks in a row, rounded up. The pointer is two blocks further.
+    # Pitch 3: a tensor of 9 columns has 2 1/4 blocks in a row, rounded up. The pointer points two blocks further.
     lines = ["block 1 4", "dimension 4 9", "slice 0 4 0 8"]
     assert result(module(lines, at="8"), BLOCKS, 128).reshape(SHAPE).tolist() == encoded(ROWS, COLUMNS, 3, 2).tolist()
 
@@ -236,7 +236,7 @@ VECTOR_CAPABILITIES = (*CAPABILITIES[:1], "CooperativeMatrixDecodeVectorNV", CAP
 
 
 WHEREVER_POSSIBLE = Faults(operations={chosen_groups: lambda _: lambda seed, site, instance, count: np.ones(count, bool)})
-"""A device that uses the vector function for every group for which it may."""
+"""A device that uses the vector function for every group where this is permitted."""
 
 
 def vector_module(lines: list[str] = LINES, scalar: str = PLAIN, pair: str = DECODE_PAIR, declared: str = VECTOR, **options) -> bytes:

@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic on the embedded device, from values worked out by hand."""
+"""Execution modes of float arithmetic on the embedded device, with values worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that glslang 16.6 made of the shaders beside them (glslang/NAME.comp), as spirv-dis prints them."""
+"""Modules that glslang 16.6 compiled from the shaders in glslang/NAME.comp, as spirv-dis prints them."""
 
 from __future__ import annotations
 

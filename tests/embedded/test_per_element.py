@@ -115,7 +115,7 @@ OpReturnValue %u32_7
 OpReturnValue %even
 """
     functions = "%ptr_local = OpTypePointer Function %u32\n" + nested + function(body)
-    # The same function with the invocations' own lanes, before and after.
+    # The same function is called with the invocations' own lanes before and after.
     before = "%own = OpFunctionCall %u32 %g %lane\n"
     got = result(per_element(functions, "", before), NUMBERS).reshape(4, 4)
     assert got.tolist() == np.where(COLUMNS < ROWS, 7, GIVEN & ~1).tolist()

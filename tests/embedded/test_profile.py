@@ -1,4 +1,4 @@
-"""Profiles: what they say about a device, and the kernels that their device does not support."""
+"""Profiles: what they say about a device, and the kernels that the device does not support."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def barrier(semantics: int = EVERYTHING, scope: str = "%u32_2") -> str:
 def hand_over(
     between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1
 ) -> bytes:
-    """Build a module in which each invocation writes an element of workgroup memory and reads another one's."""
+    """Build a module in which each invocation writes an element of workgroup memory and reads that of another invocation."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_shared %shared %lane
@@ -405,7 +405,7 @@ def test_a_subgroup_barrier_orders_the_subgroups_that_execute_it(result, forbidd
 
 
 def test_a_subgroup_barrier_of_one_subgroup_does_not_order_what_the_others_did_before(result, forbidden) -> None:
-    """The second subgroup stores and reads without its own barrier; the first one's barrier comes between."""
+    """The second subgroup stores and reads without its own barrier; the first subgroup's barrier is executed in between."""
     body = f"""
 %low = OpULessThan %bool %lane %u32_4
 %own = OpAccessChain %ptr_shared %shared %lane

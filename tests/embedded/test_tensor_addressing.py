@@ -54,7 +54,7 @@ AROUND = {
         [22, 21, 20, 21, 22, 23, 24, 23],
     ],
 }
-"""A tensor of 3 x 5, of which rows -1 to 2 and columns -2 to 5 are loaded."""
+"""A tensor of 3 x 5; rows -1 to 2 and columns -2 to 5 of it are loaded."""
 
 
 @pytest.mark.parametrize("mode", AROUND, ids=lambda mode: mode.name)
@@ -141,7 +141,7 @@ def test_the_order_of_state() -> None:
     lines = ["value 5", "dimension 4 5", "stride 8 1", "slice 1 2 1 2"]
     assert loaded(given, shape, Mode.Undefined, 2, lines) == sliced
     assert loaded(given, shape, Mode.Undefined, 2, ["stride 8 1", *lines]) == sliced
-    # Dimensions after a slice: the offsets are gone, and the span is all. Dimensions after strides: those are tight again.
+    # Dimensions after a slice clear the offsets and set the span to the whole dimension. Dimensions after strides make those tight again.
     assert loaded(given, shape, Mode.Undefined, 2, ["dimension 4 5", "stride 8 1", "slice 1 2 1 2", "dimension 2 2"]) == [[0, 1], [2, 3]]
     # The clamp value survives everything.
     assert loaded(given, (1, 3), Mode.Constant, 1, ["value 5", "dimension 2", "slice 0 3", "dimension 1", "slice 0 3"]) == [[0, 5, 5]]

@@ -126,7 +126,7 @@ def _run(case_id: str, change=lambda built: built, operands=None) -> list[np.nda
 
 
 def _without(op: Op, decoration: Decoration):
-    """Build a change of a kernel that leaves out the decoration."""
+    """Return a function that removes the decoration from a kernel."""
 
     def change(built):
         data = np.frombuffer(built.spirv, "<u4").tolist()
@@ -161,7 +161,7 @@ def test_an_array_of_many_descriptors_takes_memory_only_for_bound_ones() -> None
 
 
 def _with_descriptors(count: int):
-    """Build a change of a kernel that gives its arrays of descriptors this length."""
+    """Return a function that gives a kernel's arrays of descriptors this length."""
 
     def change(built):
         data = np.frombuffer(built.spirv, "<u4").tolist()

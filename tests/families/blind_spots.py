@@ -2,7 +2,7 @@
 
     python -m tests.families.blind_spots [--tier smoke|nightly] [--jobs N] [FAMILY ...]
 
-For each family of kernel cases and each defect of cts/defects that can occur in it, looks for a case whose expected result the defect
+Looks, for each family of kernel cases and each defect of cts/defects that can occur in it, for a case whose expected result the defect
 changes. Prints the defects without such a case, with the number of cases in which they can occur and one of those cases. Defects are
 distinguished by kind: a defect's id, and those of its parameters that make it a different mistake.
 """
@@ -72,7 +72,7 @@ def blind_spots(name: str, tier: Tier) -> list[Blind]:
     """Return the blind spots of the family ``name`` in ``tier``.
 
     A defect that the reference model refuses to evaluate with the data of a case is not a blind spot: it stores to a wrong place, or its
-    sums are not exact, and a device would show either.
+    sums are not exact, and the case would show either.
     """
     shown: set[str] = set()
     hidden: dict[str, Blind] = {}

@@ -30,7 +30,7 @@ def cases(tier: str) -> Iterator[Case]:
 
 
 def wrong_seeds(case: Case, seeds: range, told: Counter[str]) -> list[int]:
-    """Return the seeds with which a case is not as expected; count the elements of each function in ``told``."""
+    """Return the seeds with which a case is not as expected. Count in ``told`` the elements that each function supplied."""
     built = build(case)
     assert not built.program.others, "a case of these families has one program"
     plan, module = arrange(built), kernel(built.program, compile_module(built.program, "spirv"))

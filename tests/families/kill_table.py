@@ -7,8 +7,8 @@
 Takes all families of kernel cases, and the family of layout conversions. Prints a line for each family and each kind of defect that can
 occur in it, separated by tabs: the family, the kind, the number of cases in which it can occur, the number of cases that show it, and the
 first of these. A kind is a defect's id, and those of its parameters that make it a different mistake. A case shows a defect if an expected
-result changes, or if the reference model cannot evaluate it: then the defect stores to a wrong place, or its sums are not exact, and a
-device would show either.
+result changes, or if the reference model cannot evaluate it: then the defect stores to a wrong place, or its sums are not exact, and both
+would show on a device.
 
 Options for the whole catalogue over the smoke tier: with --enough 2, the search for a kind ends as soon as two cases of a family show it,
 and cases with nothing left to look for cost nothing. --sample 20 limits the cost of kinds that no case shows. --journal writes each family

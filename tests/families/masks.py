@@ -2,11 +2,11 @@
 
     python -m tests.families.masks [--tier smoke|nightly] [--jobs N] [lavapipe|nvidia ...]
 
-A known failure hides a defect if every case that shows the defect fails anyway: a driver that also gets the defect has the same results as
-before. Prints a line for each known failure and each kind of defect that it hides, separated by tabs: the driver, the known failure, the
-kind, the number of cases that show it, and the first of them. Only cases that the driver's device supports count. If a known failure names
-defects of the catalogue and permits passes, only the selected cases that show one of these defects count as failing; otherwise all selected
-cases do.
+A known failure hides a defect if every case that shows the defect fails anyway, because a driver that also gets the defect then has the
+same results as before. Prints a line for each known failure and each kind of defect that it hides, separated by tabs: the driver, the known
+failure, the kind, the number of cases that show it, and the first of them. Only cases that the driver's device supports count. If a known
+failure names defects of the catalogue and permits passes, only the selected cases that show one of these defects count as failing;
+otherwise all selected cases do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.families.kill_table import is_supported
 from tests.suite import REPOSITORY, casebook, programs
 
 PROFILES: Mapping[str, str] = MappingProxyType({"lavapipe": "llvmpipe", "nvidia": "nvidia-h200"})
-"""The profile of the embedded device that represents a driver, by the name of its known failures."""
+"""Name of a driver's known failures -> the profile of the embedded device that represents the driver."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def rows_of_others(place: Place) -> Place:
 
 
 def as_an_a(place: Place) -> Place:
-    """Make a square B as if it were an A, and an A as if it were a B."""
+    """Treat a square B as if it were an A, and an A as if it were a B."""
 
     def wrong(type_: MatrixType, lines: int, arrays: np.ndarray) -> np.ndarray:
         found = place(type_, lines, arrays)
@@ -70,7 +70,7 @@ def high_first(read: Read) -> Read:
 
 
 def half_read(read: Read) -> Read:
-    """Read the first half of an array only."""
+    """Read only the first half of an array."""
 
     def wrong(lanes: Lanes, to: Number) -> Lanes:
         found = read(lanes, to)

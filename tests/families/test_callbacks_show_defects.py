@@ -83,7 +83,7 @@ ELEMENT_CASES = [
 
 @pytest.mark.parametrize("case_id", ELEMENT_CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_functions_of_elements_show_every_known_defect(case_id):
-    # The functions that compare a row with a column belong to the form itself; no sign decides the difference.
+    # These forms compare a row with a column in their own function, and the sign does not decide that comparison.
     found = [
         one
         for one in seen(case_id, defects=callback_defects)

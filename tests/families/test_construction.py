@@ -1,4 +1,4 @@
-"""The data of the families of constructed matrices show the defects that real drivers had with them."""
+"""The data of the families of constructed matrices show the defects of real drivers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def built(case_id):
 
 
 def is_seen(case_id, broken) -> bool:
-    """Return whether a device that does what ``broken`` expects fails the case."""
+    """Return whether a device that computes the results ``broken`` fails the case."""
     own, subcase = built(case_id)
     expected = evaluate(own, subcase)
     before = initial_contents(own, subcase, expected)
@@ -196,8 +196,7 @@ def without_iterations(operation):
 
 
 def blind_spots(family, tier, step=1):
-    """Return (case, defect) for each known defect of construction that no case of the family shows, although the case's data could show
-    it."""
+    """Return (case, defect) for each known defect of construction that no case of the family shows, although the data of a case could."""
     found = []
     for case in expand(casebook().family(family), tier)[::step]:
         program, subcase = built(case.id)

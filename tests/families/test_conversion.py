@@ -1,4 +1,4 @@
-"""Data of the family conversion: every wrong reading of a conversion must fail on them, and nothing in them may be undefined."""
+"""Data of the family conversion: every wrong conversion must fail on them, and nothing in them may be undefined."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def the_other_neighbour(matrix, operation):
 
 
 def by_the_types(matrix, operation):
-    """Take signedness from the types and not from the instruction."""
+    """Take the signedness from the types instead of the instruction."""
     target = operation.result.type.component
     return convert_value(matrix, target, conversions(matrix.component, target)[0]).bits
 
@@ -138,7 +138,7 @@ def low_bits_ignored(matrix, operation):
 
 
 def wrapped(matrix, operation):
-    """Ignore the decoration."""
+    """Ignore the decoration for saturation."""
     return convert_value(matrix, operation.result.type.component, operation.conversion).bits
 
 

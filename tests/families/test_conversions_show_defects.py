@@ -52,7 +52,7 @@ def spans() -> tuple[Ideal, ...]:
 
 
 def test_a_defect_alone_is_named() -> None:
-    """A visible defect is among the explanations of its result, with few others, which have the same result."""
+    """A visible defect is among the explanations of its result, with only a few others that have the same result."""
     named = Counter[int]()
     for ideal in spans():
         number = len(ideal.placed) - 1
@@ -215,7 +215,7 @@ def test_a_layout_that_the_other_command_permutes_is_named() -> None:
 
 
 def test_a_matrix_whose_type_was_not_converted_is_named() -> None:
-    """The host leaves f16 where e4m3 should be: the device finds pairs of bytes."""
+    """The host leaves f16 where e4m3 should be, so the device reads pairs of bytes."""
     ideal = crossed()
     span: Span = ideal.span
     given = gather(span.sources[0], span.forms[0].offsets(31, 33), span.forms[0].component)

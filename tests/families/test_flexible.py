@@ -143,7 +143,7 @@ def test_a_reduction_shows_zeros_with_which_fragments_are_filled_up(tier):
 
 @pytest.mark.parametrize("does", ["muladd", "tensor"])
 def test_memory_beside_the_matrices_must_stay(does):
-    """A device that uses memory of others changes the bytes that are copied out at the end."""
+    """A device that uses memory that is not its own changes the bytes that are copied out at the end."""
     case = case_of(does=does, size="2x2x2", beside=8192)
     program = build(case).program
     array = next(array for array in program.arrays if array.name == "beside_shared")

@@ -47,7 +47,7 @@ def test_a_device_that_negates_by_subtraction_fails():
 
 
 def quieted(kernel, dispatch, outcome):
-    """Make every NaN quiet."""
+    """Change every NaN to a quiet NaN."""
     bits = outcome.outputs["result"].view(np.uint16)
     bits[:] = np.where(is_nan(bits, COMPONENT_TYPES["f16"]), bits | 0x200, bits)
     return outcome

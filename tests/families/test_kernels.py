@@ -1,4 +1,4 @@
-"""Whole kernels: recomputed in integers and fractions from their inputs alone, and broken in ways that must be noticed."""
+"""Whole kernels: their results, recomputed from the inputs with integers and fractions, and mistakes that must be noticed."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def made(case_id: str):
 
 
 def results(case_id: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return inputs and outputs of a case, bytes by name."""
+    """Return the inputs and outputs of a case: name -> bytes."""
     _, program, subcase = made(case_id)
     expected = evaluate(program, subcase)
     return dict(subcase.inputs), dict(outcome_of(program, expected, initial_contents(program, subcase, expected)).outputs)
 
 
 def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0) -> np.ndarray:
-    """Return the numbers of a tensor that begins at byte 16, with ``gap`` elements after each innermost line; exact Python numbers."""
+    """Return the numbers of a tensor that begins at byte 16, with ``gap`` elements after each innermost line, as exact numbers."""
     values = np.ascontiguousarray(data[16:]).view(dtype)
     lines = sizes[-1] + gap
     count = int(np.prod(sizes[:-1]))
@@ -201,13 +201,13 @@ def test_a_product_with_packed_weights_is_that_of_unpacked_ones(form, block):
 
 
 def left_out(state: State, operation: PerElement | MatrixArithmetic | Reduce) -> None:
-    """Let the operand through unchanged."""
+    """Return the operand unchanged."""
     matrix = operation.left if isinstance(operation, MatrixArithmetic) else operation.matrix
     state.matrices[operation.result.name] = state.matrices[matrix.name]
 
 
 def changed(edit: Callable[[Operation], Operation]) -> Callable[[State, Operation], None]:
-    """Build the specification's step of another operation."""
+    """Build a step that performs another operation in place of the right one."""
 
     def step(state: State, operation: Operation) -> None:
         STEPS[type(operation)](state, edit(operation))
@@ -224,7 +224,7 @@ def swapped(operation: ScalarArithmetic) -> ScalarArithmetic:
 
 
 def edge_for_zeros(operation: TensorLoad) -> TensorLoad:
-    """Read the tensor's last element beyond it, in place of zeros."""
+    """Read the tensor's last element instead of zeros beyond its edges."""
     layout = operation.layout
     return replace(operation, layout=replace(layout, type=replace(layout.type, clamp=ClampMode.CLAMP_TO_EDGE)))
 

@@ -1,4 +1,4 @@
-"""The kill table: counts that end early, samples that stay, journals that go on."""
+"""The kill table: counts that end early, samples that do not change, and journals that are continued."""
 
 from __future__ import annotations
 

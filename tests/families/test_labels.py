@@ -1,4 +1,4 @@
-"""The builders declare which values their parameters take, and the casebook checks the YAML against this."""
+"""The builders declare which values their parameters take, and the casebook checks the YAML against these declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""large_buffers: a device that computes addresses with too few bits accesses bytes that are also in a window, with wrong results."""
+"""large_buffers: the wrong addresses of a device that computes with too few bits are also in a window, and give wrong results."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ OWN = "tensor_layout.block_strides_rounded_down"
 
 
 def _failing(name: str, tier: str, driver: str) -> dict[str, tuple[set[str], set[str]]]:
-    """Return a case that fails by the known failure, and one that it selects but that passes."""
+    """Return a case that fails by the known failure, and a selected case that passes."""
     del tier, driver
     return {
         f"{name}[strides:default]": ({FAILURE}, {OWN, "a.hidden", "b.passing", "c.elsewhere[bits:8]"}),

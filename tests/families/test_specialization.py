@@ -22,7 +22,7 @@ U32 = COMPONENT_TYPES["u32"]
 
 
 def left_at_default(program, name):
-    """Return the program of a device that leaves one constant at its default, in types and operands alike."""
+    """Return the program of a device that leaves one constant at its default, both in types and in operands."""
 
     def of(value):
         if isinstance(value, Operand) and value.name == name:

@@ -1,4 +1,4 @@
-"""The static families: the promises of their data, and the detection of wrong validators."""
+"""The static families: what their data promise, and the detection of wrong validators."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_the_data_show_the_defect(case_id, id_):
 
 
 def visible(cases, wanted) -> set[str]:
-    """Return the ids of the defects that some case shows by another result."""
+    """Return the ids of the defects that change the result of some case."""
     result: set[str] = set()
     for one in cases:
         built = build(one)

@@ -1,4 +1,4 @@
-"""The data of cases that address tensors must give another result under each known defect of addressing, not merely run into an error."""
+"""The data of cases that address tensors must give a different result under each known defect of addressing, not only an error."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ OVER = {"offset": "over", "mode": "constant", "clamp_value": "last"}
 
 
 def case_of(family, **labels):
-    """Return the case with these labels, and with the default of every other parameter, or else its first label."""
+    """Return the case with these labels. Every other parameter has its default or, without one, its first label."""
     parameters = casebook().family(family).parameters
     wrong = labels.keys() - {parameter.name for parameter in parameters}
     assert not wrong, wrong

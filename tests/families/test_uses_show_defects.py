@@ -1,4 +1,4 @@
-"""Known mistakes of changes of use and transpositions, and whether the data of use_conversion and use_chain show them."""
+"""Known mistakes with changes of use and transpositions: the data of use_conversion and use_chain must show them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def components(parameters: use_chain.Parameters | use_conversion.Parameters) -> 
 
 @pytest.mark.parametrize("family", ["use_conversion", "use_chain"])
 def test_current_devices_run_half_of_the_smoke_tier(family):
-    """By component types: 16- and 8-bit factors, accumulators of f16 or 32 bits."""
+    """They support these component types: 16- and 8-bit factors, and accumulators of f16 or 32 bits."""
     cases = expand(casebook().family(family), "smoke")
     today = {"f16", "bf16", "f32", "s32", "u32", "s8", "u8"}
     assert sum(components(case.parameters) <= today for case in cases) * 2 > len(cases)

@@ -1,4 +1,4 @@
-"""vector_composites and vector_variables show devices that make, index, choose or keep vectors of invocations in a wrong way."""
+"""vector_composites and vector_variables show devices that construct, index, select or keep the vectors of invocations wrongly."""
 
 from __future__ import annotations
 

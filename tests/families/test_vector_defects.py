@@ -1,4 +1,4 @@
-"""Defects of cooperative vectors: small programs in which each can occur, and data that show it."""
+"""Defects of cooperative vectors: small programs in which each defect can occur, and data that show it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SUBJECT = {id_ for id_ in glossary().entries if id_.startswith(AREAS)} - BY_FAMI
 
 
 def memory() -> Lanes:
-    """Load and store in arrays of u32 that are longer than they need to be, and access components at indices of the invocations."""
+    """Load and store in arrays of u32 that are longer than necessary, and access components at an index of each invocation."""
     lanes = Lanes(3)
     builder, vectors = lanes.builder, lanes.vectors
     type_ = CooperativeVectorType(TYPES["f16"], 3)

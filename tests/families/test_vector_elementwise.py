@@ -1,4 +1,4 @@
-"""vector_elementwise and vector_conversion show devices that compute the components of invocations' vectors in a wrong way."""
+"""vector_elementwise and vector_conversion show devices that compute the components of the invocations' vectors wrongly."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ CONVERSION = {
 
 
 def elementwise(parameters: str) -> str:
-    """Return an id: a component type, f16 if none is given, an operation, and other parameters."""
+    """Return an id, given a component type (default: f16), an operation, and other parameters."""
     component, _, rest = parameters.partition("/")
     if component not in ("f32", "s8", "u8", "s32", "u32"):
         component, rest = "f16", parameters
@@ -160,7 +160,7 @@ def elementwise(parameters: str) -> str:
 
 
 def conversion(parameters: str) -> str:
-    """Return an id: two component types, and other parameters."""
+    """Return an id, given two component types and other parameters."""
     source, target, *others = parameters.split("/")
     return f"vector_conversion[{'/'.join([f'from:{source}', f'to:{target}', *others])}]"
 

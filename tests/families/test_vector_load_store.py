@@ -1,4 +1,4 @@
-"""vector_load_store shows devices that find, move or guard the vectors of invocations in a wrong way."""
+"""vector_load_store shows devices that locate, move or guard the vectors of invocations wrongly."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def in_everyone(handler):
 
 
 def first_components(handler):
-    """Move four components at most, and repeat them."""
+    """Move at most four components, and repeat them."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run = handler(translation, words)

@@ -1,4 +1,4 @@
-"""vector_muladd shows devices that convert inputs, find matrices and biases, or treat invocations in a wrong way."""
+"""vector_muladd shows devices that convert inputs, locate matrices and biases, or treat invocations wrongly."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_a_multiply_that_reads_padding_is_a_quality_warning(size: str, multiple:
 
 
 def spoiled(beside_nan: bool, bits: int) -> Broken:
-    """Return a device that returns ``bits`` as the results of rows with NaN beside them, or of all other rows."""
+    """Return a device that returns ``bits`` for the rows that have NaN beside them, or for all other rows."""
     rows, first, stride = 5, 64, 32
 
     def outcome(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
@@ -253,7 +253,7 @@ UNLISTED = [
 
 @pytest.mark.parametrize(("types", "transposes"), UNLISTED)
 def test_a_row_that_only_a_device_has_takes_cases_of_a_listed_row_and_passes(types, transposes):
-    """The embedded device has that row alone, so a case of any other row would not be supported."""
+    """The embedded device has only that row, so a case of any other row would not be supported."""
     device = EmbeddedDevice(replace(load_profile("universal"), vector_rows=(VectorRow(*types.split("."), transposes),)))
     (label,) = device_rows(replace(device.description, kind="vulkan", rows=()))
     assert label == (f"{types}.t" if transposes else types)

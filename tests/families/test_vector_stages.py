@@ -68,7 +68,7 @@ def test_helper_invocations_read_inside_of_arrays(case_id: str) -> None:
 
 
 def swapped_axes(module: bytes) -> bytes:
-    """Return the module with the two components of FragCoord exchanged, which are the first that it extracts."""
+    """Return the module with the two components of FragCoord exchanged; these are the first components that it extracts."""
     words = np.frombuffer(module, np.uint32).copy()
     extracts = np.flatnonzero(words == (5 << 16 | Op.CompositeExtract))[:2]
     words[extracts + 4] = words[extracts + 4][::-1]

@@ -15,7 +15,7 @@ FAMILIES = [family.name for family in casebook().families.values() if family.kin
 
 
 def needed(program: Program) -> int:
-    """Return the bytes to which some matrix in workgroup memory must be aligned; 1 if there is none."""
+    """Return the greatest alignment that a matrix in workgroup memory needs, in bytes; 1 if there is no such matrix."""
     accesses = [o for o in flattened(program.operations) if isinstance(o, MatrixLoad | MatrixStore)]
     types = [(o.result if isinstance(o, MatrixLoad) else o.matrix).type for o in accesses]
     shared = [(o, t) for o, t in zip(accesses, types, strict=True) if o.array.storage is StorageClass.WORKGROUP]

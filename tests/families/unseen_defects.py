@@ -18,7 +18,7 @@ class Unseen:
         why: why no test can see them, or which families must show them.
         asked: the families that must show them.
         excused: families that need not show them, although no other family must.
-        where: parameters of the defects.
+        where: parameters that the defects must have.
     """
 
     defects: frozenset[str]

@@ -1,4 +1,4 @@
-"""Random tensor addressings: the draws, the detection of wrong devices, and the shrinking of their draws."""
+"""Random tensor addressing: the draws, the detection of wrong devices, and the shrinking of draws."""
 
 from __future__ import annotations
 

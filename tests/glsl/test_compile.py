@@ -1,4 +1,4 @@
-"""Running glslang: finding it, its input, and its error messages. A script replaces it in tests of its failures."""
+"""Running glslang: how it is found, its input, and its error messages. A script replaces it in tests of its failures."""
 
 import os
 import stat

@@ -75,7 +75,7 @@ def test_variables_compile(module):
 
 
 def sized(whole):
-    """Build an array of a specialization constant's length, written and read by parts or as a whole."""
+    """Build an array whose length is a specialization constant; it is written and read in parts or as a whole."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     variable = builder.variable("matrices", ArrayType(TYPE, builder.operand("count", U32, "specialization", 3, 5)))
     array = builder.array("target", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "output")

@@ -16,7 +16,7 @@ _DRIVERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"), Path("/u
 
 
 def lavapipe() -> Path | None:
-    """Return the manifest of Mesa's software driver, which is made hostile."""
+    """Return the manifest of Mesa's software driver, which the layer makes hostile."""
 
     def found() -> Iterator[Path]:
         for folder in _DRIVERS:

@@ -27,7 +27,7 @@ class Scenario:
 
     Attributes:
         name: unique in the table.
-        faults: as layer.c reads them, except that names in braces are not filled in yet (see Shaders.filled).
+        faults: as layer.c reads them, except that names in braces are not yet filled in (see Shaders.filled).
         of: the case, by its family. The faults strike only while the driver has that case's shader. None: they strike any call.
         verdict: the verdict of that case, or several if the rules leave a choice; empty if the scenario is about the run.
         step: the step in which the device failed; None if any step will do.
@@ -56,7 +56,7 @@ class Run:
         device: the value of ``--device``; empty leaves the option out.
         environment: additional variables of the run.
         cases: the families whose cases are judged, None for all of CASES.
-        others: the verdict of every case without a scenario; None: its verdict without faults.
+        others: the verdict of every case without a scenario; None for the verdict that it has without faults.
         findings: the step of each finding that meta.json must have, in any order; it must have no others.
         says: words that the last lines of the output must contain; ``opens_with``: words that the first lines must contain.
         resumed: whether ``--resume``, without faults, must complete the run.

@@ -1,4 +1,5 @@
-"""Folders of ``cts repro``: each kind of case explains the steps with and without the suite, and keeps no earlier content of the folder."""
+"""Folders of ``cts repro``: each kind of case explains the steps with and without the suite, and removes the files of earlier
+reproductions."""
 
 from __future__ import annotations
 

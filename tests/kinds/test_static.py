@@ -1,4 +1,4 @@
-"""Static cases: the verdicts on a validator's answers, in every command of the suite."""
+"""Static cases: the verdicts on a validator's answers, in each command of the suite."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
 
 @pytest.fixture
 def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that puts a spirv-val on PATH that gives the same answer for every module."""
+    """Return a function that puts a spirv-val with a fixed answer for every module on PATH."""
 
     def install(code: int, message: str = "") -> DeviceHolder:
         script = tmp_path / "bin" / "spirv-val"

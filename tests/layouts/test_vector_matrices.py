@@ -1,4 +1,4 @@
-"""Matrices of matrix-vector multiplies in arrays: elements are in the places that offset, stride and layout give."""
+"""Matrices of matrix-vector multiplies in arrays: the places of elements follow from offset, stride and layout."""
 
 from __future__ import annotations
 

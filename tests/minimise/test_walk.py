@@ -1,4 +1,4 @@
-"""The walk from a failing case to the smallest one that fails in the same way, on devices that are functions of a case."""
+"""The walk from a failing case to the smallest case that fails in the same way, on devices that are functions of a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bits to numbers and back, and the limits of the formats."""
+"""Conversion between bits and numbers, and the limits of the formats."""
 
 from __future__ import annotations
 

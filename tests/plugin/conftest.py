@@ -72,7 +72,7 @@ def tiers_of(text: str) -> str:
 
 @dataclass
 class Checkout:
-    """A small checkout with one family, and runs of pytest in it on a device that behaves as told."""
+    """A small checkout with one family, and runs of pytest in it on a device with given behaviours."""
 
     root: Path
 

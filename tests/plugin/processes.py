@@ -41,7 +41,7 @@ HANGS = 900.0
 
 
 def run(arguments: Sequence[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m pytest`` with ``arguments`` in ``directory``, without anything of this process's environment.
+    """Run ``python -m pytest`` with ``arguments`` in ``directory``, with none of this process's environment.
 
     Raises:
         subprocess.TimeoutExpired: it hung, and was killed.

@@ -85,7 +85,7 @@ def alone(source: ArrayType, result: ArrayType, compute: Invocation) -> Program:
 
 
 def cast(source: ArrayType, result: ArrayType) -> Program:
-    """Return the program of a cast."""
+    """Return the program that casts an array."""
 
     def compute(builder: ProgramBuilder, array: ArrayValue, _: ScalarValue) -> ArrayValue:
         made = Value("made", result)
@@ -96,7 +96,7 @@ def cast(source: ArrayType, result: ArrayType) -> Program:
 
 
 def part(source: ArrayType, length: int, start: int) -> Program:
-    """Return the program that takes a part."""
+    """Return the program that extracts a part of an array."""
 
     def compute(builder: ProgramBuilder, array: ArrayValue, _: ScalarValue) -> ArrayValue:
         made = Value("made", ArrayType(source.element, length))

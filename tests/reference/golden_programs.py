@@ -56,7 +56,7 @@ _OPERATORS: dict[type, BinaryOperator] = {
 
 
 def function_of(text: str | Sequence[str], block: Mapping[str, Mapping[str, Any]], rank: int) -> Function:
-    """Return the decode function of a formula (see golden/vectors/decode.yaml), or of several formulas: then it returns a vector."""
+    """Return the decode function of a formula (see golden/vectors/decode.yaml). The function of several formulas returns a vector."""
     name = "Block" if isinstance(text, str) else "GroupBlock"
     members = [BlockMember(COMPONENT_TYPES[m["type"]], m["at"], m.get("length")) for m in block.values()]
     alignment = max(member.component.bytes for member in members)
@@ -173,7 +173,7 @@ def tensor_store(vector: Vector) -> tuple[Program, Subcase]:
 
 
 def reduction(vector: Vector, maintenance1: bool = False) -> tuple[Program, Subcase]:
-    """Return a program that reduces ``rows`` to a matrix of the shape of ``result``."""
+    """Return a program that reduces ``rows`` to a matrix with the shape of ``result``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP, maintenance1=maintenance1), COMPONENT_TYPES[vector["type"]]
     matrix, subcase = loaded(builder, component, as_bits(vector["rows"], component))
     a, b = Value("a", component), Value("b", component)

@@ -25,7 +25,7 @@ Vector = Mapping[str, Any]
 
 _OPERATORS: dict[type, BinaryOperator] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
 _ANYTHING = 90
-"""Value of elements that do not matter."""
+"""The value of elements that do not matter."""
 
 
 def coordinates(vector: Vector) -> tuple[Program, Subcase]:

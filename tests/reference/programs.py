@@ -132,7 +132,7 @@ def store_program(place: Mapping[str, Any], bits: np.ndarray, length: int) -> tu
 
 
 def perfect(program: Program, subcase: Subcase, expected: Expected | None = None) -> tuple[Expected, dict[str, np.ndarray], Outcome]:
-    """Return the expected result, the buffers before the run, and the outcome of a right device."""
+    """Return the expected result, the buffers before the run, and the outcome of a correct device."""
     from cts.verdict.elements import scatter
 
     expected = expected or evaluate(program, subcase)

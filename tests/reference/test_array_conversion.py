@@ -1,4 +1,4 @@
-"""Conversions of arrays: vectors derived by hand, in the reference model and on the embedded device, and the refusals of both."""
+"""Conversions of arrays: vectors derived by hand, in the reference model and on the embedded device, and programs that both refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that are called for elements, worked by hand from the text of SPV_NV_cooperative_matrix2."""
+"""Functions that are called for elements, with results worked out by hand from the text of SPV_NV_cooperative_matrix2."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_denormals_may_be_taken_for_zero_except_from_8_bit_floats_to_f16(source,
 def test_a_chain_may_skip_a_rounding_but_not_a_truncation():
     tie = convert_value(value("f32", [0x3F801000]), TYPES["f16"], Conversion.F_TO_F)
     assert allowed_sets(convert_value(tie, TYPES["f32"], Conversion.F_TO_F)) == [{0x3F800000, 0x3F801000, 0x3F802000}]
-    # 4097 becomes 4096 or 4100 in f16
+    # In f16, 4097 becomes 4096 or 4100.
     rounded = convert_value(value("s16", [0x1001]), TYPES["f16"], Conversion.S_TO_F)
     assert allowed_sets(convert_value(rounded, TYPES["s32"], Conversion.F_TO_S)) == [{0x1000, 0x1001, 0x1004}]
     assert allowed_sets(convert_value(rounded, TYPES["f32"], Conversion.F_TO_F)) == [{0x45800000, 0x45800800, 0x45802000}]

@@ -1,4 +1,4 @@
-"""Cooperative vectors in the reference model: values worked out here, the same on the embedded device, and refusals."""
+"""Cooperative vectors in the reference model: values worked out here, which the embedded device must also give, and refused programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 
 
 def gives(lanes: Lanes, rows: list[list[Any]]) -> None:
-    """Check that reference model and embedded device have ``rows`` in ``d_out``, one for each invocation."""
+    """Check that the reference model and the embedded device have ``rows`` in ``d_out``, one for each invocation."""
     assert lanes.rows() == rows
     runs(*lanes.case())
 
@@ -588,7 +588,8 @@ def test_a_pitch_has_the_size_of_the_elements() -> None:
 
 
 def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
-    """Some invocations take an exponential, and the others the loaded value; then a sum that rounds, or one that does not."""
+    """Some invocations compute an exponential, and the others take the loaded value. Then all compute a sum that rounds, or one that does
+    not."""
     lanes = Lanes(4)
     builder, vectors = lanes.builder, lanes.vectors
     with lanes.inside():

@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic: the permitted results, from values worked out by hand."""
+"""Execution modes of float arithmetic: the permitted results, with values worked out by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAN = math.nan
 
 
 def allowed(row: Row, *numbers: float | int) -> bool:
-    """Return whether the elements of a row may be ``numbers``, integers being bits."""
+    """Return whether the elements of a row may be ``numbers``; integers are bits."""
     permitted = row.expectation().permitted
     component = permitted.component
     bits = [each if isinstance(each, int) else int(encode(component, np.array(each))) for each in numbers]
@@ -29,7 +29,7 @@ def allowed(row: Row, *numbers: float | int) -> bool:
 
 
 def only(row: Row, number: float, *others: float) -> bool:
-    """Return whether the single element of a row must be ``number``, and may be none of ``others``."""
+    """Return whether the only element of a row must be ``number``, and cannot be any of ``others``."""
     return allowed(row, number) and not any(allowed(row, other) for other in others)
 
 

@@ -1,4 +1,4 @@
-"""Scalars for which Vulkan's precision of functions permits a range, and values computed from them; worked out by hand."""
+"""Scalars for which Vulkan's precision of functions permits a range, and values computed from them, worked out by hand."""
 
 from __future__ import annotations
 

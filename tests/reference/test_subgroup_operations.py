@@ -1,4 +1,4 @@
-"""Operations of subgroups: hand-worked values, in the reference model and on the embedded device, and refusals."""
+"""Operations of subgroups: values worked out by hand, in the reference model and on the embedded device, and refused programs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Bench:
         return builder.build()
 
     def in_odd_invocations(self, make: Make) -> Program:
-        """Build a program with the operation in the invocations of odd number; the others have 99."""
+        """Build a program with the operation in the invocations with odd numbers; the others have 99."""
         builder = self.builder
         with builder.per_invocation(self.index, SIZE):
             own = builder.read_scalar("own", self.source, self.index)

@@ -84,7 +84,7 @@ def test_elements_are_counted_along_rows_and_taken_apart_innermost_first() -> No
 
 
 def test_the_outermost_coordinate_wraps() -> None:
-    """F-TA-11: of six elements the slice has four."""
+    """F-TA-11: the slice has four elements, and the matrix has six."""
     result = found((2, 3), 2, ("dimension", (4, 5)), ("slice", (0, 2, 0, 2)))
     assert result.index.tolist() == [[[0, 1, 5], [6, 0, 1]]]
 

@@ -57,11 +57,11 @@ class Bench:
         self.count = 0
 
     def whole(self, name: str = "whole") -> TensorLayout:
-        """Build a layout of all quarters, sliced to the first."""
+        """Build a layout of all quarters, sliced to the first one."""
         return self.writer.layout(name, LAYOUT, ("dimension", (8 * QUARTERS, 8)), ("slice", (0, 8, 0, 8)))
 
     def below(self, name: str, layout: TensorLayout, quarters: int = 1) -> TensorLayout:
-        """Slice the layout further down."""
+        """Move the slice of the layout further down."""
         return self.writer.changed(name, layout, ("slice", (8 * quarters, 8, 0, 8)))
 
     def load(self, layout: TensorLayout, view: TensorView | None = None) -> Matrix:

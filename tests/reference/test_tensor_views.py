@@ -1,4 +1,5 @@
-"""Hand-worked indices of tensor views: SPV_NV_cooperative_matrix2, Tensor Layout and View, matrixCoordToTensorElementWithView."""
+"""Indices of tensor views, worked out by hand from SPV_NV_cooperative_matrix2, Tensor Layout and View,
+matrixCoordToTensorElementWithView."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Changes of use and transpositions: hand-worked vectors, and results about which nothing is promised."""
+"""Changes of use and transpositions: vectors worked out by hand, and results about which nothing is promised."""
 
 from __future__ import annotations
 

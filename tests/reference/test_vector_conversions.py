@@ -1,4 +1,4 @@
-"""Inputs in their interpretation, products and functions of cooperative vectors, against exact rational arithmetic."""
+"""Inputs in their interpretation, products and functions of cooperative vectors, compared with exact rational arithmetic."""
 
 from __future__ import annotations
 

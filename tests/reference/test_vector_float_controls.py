@@ -1,4 +1,4 @@
-"""Cooperative vectors under execution modes: the permitted results of moves, bitcasts and functions, from values worked out by hand."""
+"""Cooperative vectors under execution modes: the permitted results of moves, bitcasts and functions, with values worked out by hand."""
 
 from __future__ import annotations
 

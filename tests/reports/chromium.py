@@ -1,4 +1,4 @@
-"""A headless Chromium that opens files: its DevTools protocol, spoken over a pipe."""
+"""A headless Chromium that opens files, controlled by its DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPTIONS = (
 )
 
 SECONDS = 60
-"""The limit for any answer."""
+"""The limit for any answer, in seconds."""
 
 KEYS = {"Enter": 13, "Escape": 27}
 
@@ -71,7 +71,7 @@ class Chromium:
         self._number = 0
         self._session = ""
         self.events: list[dict[str, Any]] = []
-        """Events of the page since it was opened: requests and exceptions."""
+        """Requests and exceptions of the page since it was opened."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network"):

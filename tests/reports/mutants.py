@@ -73,7 +73,7 @@ def _journal() -> bytes:
 
 
 def seeds() -> Sequence[Seed]:
-    """Return a journal of every verdict, one of failures alone, and a meta.json."""
+    """Return a journal with every verdict, a journal with only failures, and a meta.json."""
     failures = b"".join(line for line in b"".join(map(encode_object, realistic(120))).splitlines(True) if b'"failures":[{' in line)
     small = b"".join(sorted(failures.splitlines(True), key=len)[:4])
     return (

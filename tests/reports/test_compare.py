@@ -1,4 +1,4 @@
-"""Runs compared by their journals."""
+"""Comparing runs by their journals."""
 
 from __future__ import annotations
 

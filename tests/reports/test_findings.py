@@ -1,4 +1,4 @@
-"""The search for causes, on the published runs, without their known failures: it finds the conditions that golden/known_failures states by
+"""The search for causes in the published runs, without their known failures: it finds the conditions that golden/known_failures states by
 hand."""
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def test_no_box_of_a_failure_has_a_case_that_no_finding_is_about(run):
     for cause in findings(run).causes:
         for inside in cause.inside:
             if cause.verdict is not Verdict.QUALITY_WARNING:
-                # A quality warning shows the same defect where anything is permitted.
+                # A quality warning shows the same defect in cases where anything is permitted.
                 left_out = (Verdict.NOT_SUPPORTED, Verdict.QUALITY_WARNING)
                 ran = [one for one in findings(run).results if one.family == inside.family and one.verdict not in left_out]
                 within = Table([one.parameters for one in ran]).inside(inside.box)

@@ -20,7 +20,7 @@ VOID = {"meta", "input", "br", "link", "wbr"}
 
 
 class Page(HTMLParser):
-    """Checks that every element is closed where it must be, and collects ids, links and titles."""
+    """Checks that every element is closed correctly, and collects ids, links and titles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

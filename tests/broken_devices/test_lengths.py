@@ -1,4 +1,4 @@
-"""Devices that give a wrong number of components: one more than there are, or as many as a matrix of another type has."""
+"""Devices that give a wrong number of components: one too many, or the number for a matrix of another type."""
 
 from __future__ import annotations
 

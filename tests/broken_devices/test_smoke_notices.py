@@ -34,7 +34,8 @@ class Defaults(EmbeddedDevice):
 
 
 def matrices(result: Callable[[MatrixType, np.ndarray, list[np.ndarray]], np.ndarray]) -> Fault:
-    """Return a fault that makes ``result`` compute an instruction's matrix from the type, the right value and the operands."""
+    """Return a fault that changes an instruction's matrix result; ``result`` computes it from the type, the right value and the
+    operands."""
 
     def fault(right):
         def handler(translation, words):

@@ -40,7 +40,7 @@ def test_every_requirement_is_a_sentence() -> None:
     texts = {id_: requirement.text for id_, requirement in load_requirements(CHECKOUT).items()}
     name = "max|vk|pSpec|cooperative(?=[A-Z])"
     assert not {id_: text for id_, text in texts.items() if not re.match(rf"[A-Z]|{name}", text) or not text.endswith(".")}
-    # A notation is not a sentence.
+    # Notation need not be a sentence.
     assert not {id_: text for id_, text in texts.items() if re.search(r" (?:->|iff|w/|<=|>=|=) |\w/[A-Z]", text) or len(text.split()) < 3}
 
 

@@ -86,8 +86,8 @@ def load_module(
 ) -> bytes:
     """Return a module that loads a matrix of ``shape`` from the input at element ``at`` and stores it in row-major order to the output.
 
-    It loads with the layout after ``used`` (default: all) of ``lines``. At subgroup scope the matrices follow each other in the order of
-    the subgroups.
+    It loads with the layout that the first ``used`` (default: all) of ``lines`` make. At subgroup scope the matrices follow each other in
+    the order of the subgroups.
     """
     last = len(lines) if used is None else used
     addressing = f"TensorView %v{len(view_lines)}" if permutation else "None"

@@ -281,7 +281,7 @@ def test_the_elements_of_a_group_that_the_matrix_has_in_part_are_decoded_one_by_
 def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
     lines = ["block 1 4", "dimension 8 4"]
     got = result(vector_module(lines, permutation="1 0", view_lines=()), BLOCKS, 128, faults=WHEREVER_POSSIBLE).reshape(SHAPE)
-    # Element i of the matrix is (i % 8, i // 8) of the tensor of 8 x 4, each row of which is a block.
+    # Element i of the matrix is (i % 8, i // 8) of the tensor of 8 x 4; each row of the tensor is a block.
     word = 100 * COLUMNS + ROWS
     assert got.tolist() == (word + 5000000 + 10000 * (ROWS & ~1)).tolist()
 

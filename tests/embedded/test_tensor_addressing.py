@@ -176,7 +176,7 @@ def test_a_permutation_that_is_not_its_own_inverse() -> None:
 
 
 def test_a_view_with_dimensions_of_its_own() -> None:
-    # A slice of 2 x 6 as 2 x 3 x 2, of which the last two dimensions change places.
+    # A slice of 2 x 6 as 2 x 3 x 2 with the last two dimensions exchanged.
     given, lines = tensor(3, 8), ["dimension 3 8", "slice 1 2 1 6"]
     got = loaded(given, (2, 6), Mode.Undefined, 2, lines, permutation="0 2 1", own=True, view_lines=["dimension 2 3 2"])
     assert got == [[11, 13, 15, 12, 14, 16], [21, 23, 25, 22, 24, 26]]

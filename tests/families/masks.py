@@ -83,7 +83,7 @@ def _shown(case: Case, program: Program, defects: Iterable[Defect]) -> set[str]:
 
 
 def seen_elsewhere(name: str, tier: Tier, driver: str, wanted: Set[str]) -> set[str]:
-    """Return those of the kinds ``wanted`` that are shown by a case of the family ``name`` that no known failure of a driver selects."""
+    """Return the kinds in ``wanted`` that are shown by cases of the family ``name`` that no known failure of a driver selects."""
     seen: set[str] = set()
     for case, program in _cases(name, tier, driver, known=False):
         defects = [defect for defect in known_defects(program) if defect.kind in wanted and defect.kind not in seen]

@@ -94,7 +94,7 @@ def cut(right):
 
 
 def as_other_float8(right):
-    """Write elements of 8 bits in the other type."""
+    """Write 8-bit elements in the other type."""
     return lambda elements, source, destination: (
         right(elements, source, COMPONENT_TYPES[OTHER[destination.name]])
         if destination.name in FLOAT8 and source is not destination

@@ -62,7 +62,7 @@ def test_a_case_holds_kilobytes_of_gigabytes() -> None:
 
 
 def test_wrapped_addresses_are_held_and_have_other_bits() -> None:
-    """A device that computes a line's place with only as many bits as the limit has finds another line of the source."""
+    """A device that computes a line's place with only as many bits as the limit reads another line of the source."""
     for case in sample():
         if not case.case.named["access"].endswith("load"):
             continue

@@ -77,7 +77,7 @@ def test_a_shuffle_from_the_other_half_has_no_value():
 
 
 def test_invocations_that_store_to_the_place_of_others_race():
-    """Results stored by lane alone, without the subgroup's number, overwrite results of the other subgroup."""
+    """Results that are stored at the lane's index, without the subgroup's number, overwrite results of the other subgroup."""
 
     def first_instance(operation):
         if isinstance(operation, PerInvocation):

@@ -48,7 +48,7 @@ def _differs(program, subcase, defect):
 
 
 def named(part):
-    """Return a name for a part of a test's parameters."""
+    """Return a test id for a parameter."""
     return part if isinstance(part, str) else "_".join(map(str, part.values() if isinstance(part, dict) else part))
 
 

@@ -105,7 +105,7 @@ def in_pairs(add: Add) -> Add:
 
 
 def rows_as_columns(add: Add) -> Add:
-    """Add the transposed product of vectors of one length."""
+    """Add the transposed product of vectors of the same length."""
 
     def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
         add(memory, elements, addends.T, type_)

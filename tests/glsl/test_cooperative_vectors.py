@@ -26,7 +26,7 @@ E4M3 = INTERPRETATIONS["e4m3"]
 
 
 def program(change: str = "") -> Program:
-    """Return a program with every kind of instruction; ``change`` makes one of them inexpressible."""
+    """Return a program with every kind of instruction; ``change`` makes one of them inexpressible in GLSL."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=5))
     vectors = VectorBuilder(builder)
     slots = VectorArray(CooperativeVectorType(F16, 6), 5)

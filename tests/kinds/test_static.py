@@ -70,7 +70,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
 
 @pytest.fixture
 def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that puts a spirv-val with a fixed answer for every module on PATH."""
+    """Return a function that puts on PATH a spirv-val with a fixed answer for every module."""
 
     def install(code: int, message: str = "") -> DeviceHolder:
         script = tmp_path / "bin" / "spirv-val"

@@ -1,4 +1,4 @@
-"""Minimised data: one dispatch that fails alone, with zeros for all data that do not matter. The device's output is wrong if one input
+"""Minimised data: one dispatch that fails alone, with zeros in place of all irrelevant data. The device's output is wrong if one input
 element is not zero."""
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ IMPORTED = (
 cts.run.plan is left out, because it imports names that doubles.py replaces."""
 
 HANGS = 900.0
-"""Seconds after which a run counts as hanging. It needs less than one, and a few on a busy machine."""
+"""Seconds after which a run counts as hanging. A run needs less than one second, and a few on a busy machine."""
 
 
 def run(arguments: Sequence[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -76,7 +76,7 @@ def _pytest(arguments: tuple[str, ...], directory: str, environment: dict[str, s
     os.chdir(directory)
     installed = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]
     sys.path[:] = [directory, *environment.get("PYTHONPATH", "").split(os.pathsep), *dict.fromkeys(installed)]
-    # The run may have tests of its own
+    # The run may have its own tests.
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     sys.argv[:] = ["pytest", *arguments]

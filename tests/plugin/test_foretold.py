@@ -1,4 +1,4 @@
-"""Cases that the device does not support, according to their pinned needs, before the device is asked."""
+"""Cases whose pinned needs show, before the device is asked, that it does not support them."""
 
 from __future__ import annotations
 

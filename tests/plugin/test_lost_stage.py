@@ -1,4 +1,4 @@
-"""A device whose draws are lost or wrong, and whose dispatches work."""
+"""A device whose draws are lost or wrong, while its dispatches work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run whose output has no reader."""
+"""A run whose output nobody reads."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_options_that_workers_cannot_be_sent_are_refused():
 
 
 def test_a_full_disk_loses_nothing_that_was_judged(checkout):
-    """The limit lets some records through, and no report."""
+    """The limit permits some records, but no report."""
     done = shell(checkout, f"ulimit -f 2; {shlex.join(checkout.command('cts', '--report-dir', 'out'))}")
     assert done.returncode == 2, done.stdout
     assert "Traceback" not in done.stdout + done.stderr

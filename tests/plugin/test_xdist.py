@@ -21,7 +21,7 @@ def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout)
 
 
 def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(checkout):
-    # The worker finds another meta.json in the directory than the controller wrote: as on another machine.
+    # The worker finds another meta.json in the directory than the controller wrote, as if it ran on another machine.
     checkout.add_plugin(
         "elsewhere",
         "import cts.run.plugin\nreal = cts.run.plugin._token\n"

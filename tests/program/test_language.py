@@ -98,7 +98,7 @@ class Writer:
 
 
 def test_invocations_loop_and_branch_each_for_itself() -> None:
-    """A cooperative vector: its values, and the control flow around it, differ between invocations."""
+    """The values of a cooperative vector, and the control flow around it, differ between invocations."""
     builder = builder_of_invocations(subgroups=2)
     write = Writer(builder)
     source, target = u32s(builder, "source", 2 * SIZE, "input"), u32s(builder, "target", 2 * SIZE, "output")
@@ -122,7 +122,7 @@ def test_invocations_loop_and_branch_each_for_itself() -> None:
 
 
 def test_invocation_i_supplies_row_i() -> None:
-    """OpCompositeConstructCoopMatQCOM: the array in each invocation is the row with the invocation's index."""
+    """OpCompositeConstructCoopMatQCOM: the array of each invocation is the row with the invocation's index."""
     builder = builder_of_invocations()
     write = Writer(builder)
     source, target = u32s(builder, "source", SIZE * 4, "input"), u32s(builder, "target", SIZE * 4, "output")

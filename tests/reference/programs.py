@@ -68,7 +68,7 @@ def muladd(
     operands: MatrixOperands | None = None,
     trips: int | None = None,
 ) -> Muladd:
-    """Return a program of D = A x B + C for every instance; ``a``, ``b``, ``c`` are bits. With ``trips`` a loop carries D."""
+    """Return a program of D = A x B + C for every instance; ``a``, ``b``, ``c`` are bits. With ``trips``, a loop carries D."""
     ta, tb, tc, tr = (COMPONENT_TYPES[name] for name in types)
     instances, m, k = a.shape
     n = b.shape[2]

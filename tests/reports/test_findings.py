@@ -55,10 +55,11 @@ FOUND = {
     ("lavapipe", "structs-for-per-element-functions"): {"per_element": "function:bundled or struct"},
     ("lavapipe", "stores-after-divided-barriers"): {"memory": "form:divided_plain"},
 }
-"""By run and known failure: the box of each family in which the run has cases of it. reductions-of-fragments has two, see below."""
+"""(run, known failure) -> the box for each family in which the run has cases of the known failure. reductions-of-fragments has two, see
+below."""
 
 UNDECIDED = frozenset({"timeout.pipeline"})
-"""Codes with some cases outside any box: sizes alone do not tell which pipelines take slightly longer than the limit."""
+"""Codes with some cases outside any box: sizes alone do not decide which pipelines take slightly longer than the limit."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A few of the mutants of which ``python -m tests.reports.mutants`` draws thousands."""
+"""A few mutants; ``python -m tests.reports.mutants`` draws thousands."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def some() -> list[Case]:
 
 
 def moved() -> Case:
-    """Return a case that the host command alone converts, without a change of type, and through an optimal layout."""
+    """Return a case that only the host command converts, without a change of type, through an optimal layout."""
     for case in cases():
         conversion = build_conversion(case)
         plain = set(conversion.commands) == {"host"} and len({form.component for form in conversion.forms}) == 1

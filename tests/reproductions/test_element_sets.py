@@ -21,7 +21,7 @@ def bits(value: int, component=F16) -> np.ndarray:
 
 
 def line(permitted: ValueSet, expected: ValueSet | None = None, dropped: bool = False) -> str:
-    """Return the words of the only element's sets."""
+    """Return the words for the sets of the only element."""
     expectation = one_set(permitted) if expected is None else Expectation(permitted, expected)
     if dropped:
         expectation = Expectation(permitted, permitted, may_be_dropped=np.ones((1, 1, 1), bool))

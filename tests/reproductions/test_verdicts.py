@@ -90,7 +90,7 @@ def test_a_case_that_passes_in_the_suite_passes_without_it(case, judged, tmp_pat
 
 
 def test_a_wrong_element_is_reported_with_its_place_and_both_values(judged, tmp_path):
-    """The expected bits of one element are changed: this one element is wrong, and no other."""
+    """The test changes the expected bits of one element, so only this element is wrong."""
     assert judged(PASSING[-1], tmp_path) == "pass"
     elements = next(tmp_path.glob("0-*/expected/elements.txt"))
     heading, first, *others = elements.read_text().splitlines()

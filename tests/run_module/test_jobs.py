@@ -1,4 +1,4 @@
-"""Modules like those of applications run on the embedded device: shaders/, with their jobs. The expected results are from lavapipe or,
+"""Modules like those of applications, in shaders/ with their jobs, run on the embedded device. The expected results are from lavapipe or,
 where lavapipe lacks something (images, microscaling, nv_matrices), from numpy.
 """
 

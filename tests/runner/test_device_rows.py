@@ -1,4 +1,4 @@
-"""Which property rows of a device become cases."""
+"""The property rows of a device that become cases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_embedded_device_has_none() -> None:
     ids=["of another extension", "saturating floats", "integers to floats", "integers and floats"],
 )
 def test_rows_whose_results_no_text_defines_are_not_judged(row: MatrixRow) -> None:
-    """A device may list them (F-KHR-7); that the suite has no expected result for them must not be an error of its own."""
+    """A device may list them (F-KHR-7); the suite has no expected result for them, but this must not be an error."""
     assert rows(ROW, row) == rows(ROW)
 
 

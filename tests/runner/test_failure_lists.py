@@ -1,4 +1,4 @@
-"""Known failures in the formats of deqp-runner: read, applied to results, and brought up to date."""
+"""Known failures in the formats of deqp-runner: how they are read, applied to results, and updated."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def checkout(tmp_path: Path) -> Path:
         (tmp_path / "cases" / needed).symlink_to(REPOSITORY / "cases" / needed)
     whole = (REPOSITORY / "cases" / "khr_cooperative_matrix" / "load_store.yaml").read_text(encoding="utf-8")
     head, products = whole.split("\nproducts:\n")
-    # A few cases exercise few requirements.
+    # So few cases exercise only one requirement.
     before, covers = head.split("\ncovers:\n")
     positions, plan = covers.split("positions:", 1)[1].split("\ndisputed:", 1)[0], covers.split("\nplan:", 1)[1]
     head = f"{before}\ncovers: [KHR-LOAD-08]\npositions:{positions}\nplan:{plan}"

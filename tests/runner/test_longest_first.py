@@ -1,4 +1,4 @@
-"""Cases that take long begin first, spread over the processes."""
+"""Long cases begin first, spread over the processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Process:
         self.got += indices
 
     def send_steal(self, indices: list[int]) -> None:
-        """Give no tests back."""
+        """Refuse to give tests back."""
 
     def shutdown(self) -> None:
         """Ignore the request."""

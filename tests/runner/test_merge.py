@@ -1,4 +1,4 @@
-"""Report directories of shards become one of a whole run."""
+"""The report directories of shards are merged into the directory of a whole run."""
 
 from __future__ import annotations
 

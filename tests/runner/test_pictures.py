@@ -38,7 +38,7 @@ MISMATCH = {"kind": "wrong value", "array": "d_out", "what": "d", "instance": 0,
 
 
 def tensor(**changes):
-    """Build a matrix of 2 by 3 elements over a tensor of 4 by 3, one row and one column further."""
+    """Build a matrix of 2 by 3 elements that begins at row 1 and column 1 of a tensor of 4 by 3."""
     values = {
         "access": "load",
         "matrix": "m",

@@ -38,7 +38,7 @@ BOUNDS = st.none() | st.builds(Bounds, ENDS, ENDS, ENDS) | st.builds(EnvelopeBou
 
 @st.composite
 def failures(draw: st.DrawFn) -> Failure:
-    """Draw a failure of bytes, or of a matrix of 2 by 3 elements, in a tensor or not."""
+    """Draw a failure of bytes, or of a matrix of 2 by 3 elements, with or without a tensor."""
     name = draw(st.sampled_from(sorted(COMPONENT_TYPES)))
     digits = COMPONENT_TYPES[name].bits // 4
     bits = st.integers(0, 16**digits - 1) | st.just(16**digits - 1)
@@ -97,7 +97,7 @@ RESULTS = st.builds(
 def test_the_suite_reads_back_its_own_results(result):
     read = result_of(parse(encode(result), SEVERAL_LINES))
     assert read == result
-    # FailingMatrix takes no part in comparisons.
+    # Comparisons ignore FailingMatrix.
     assert [failure.mismatch.matrix for failure in read.failures] == [failure.mismatch.matrix for failure in result.failures]
 
 
@@ -113,7 +113,7 @@ def test_the_largest_element_of_every_type_is_read_back(name):
 
 
 def names(kind: type) -> set[str]:
-    """Return the fields of a dataclass."""
+    """Return the names of a dataclass's fields."""
     return {field.name for field in fields(kind)}
 
 

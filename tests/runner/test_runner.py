@@ -158,7 +158,7 @@ def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash():
 
 def test_where_a_device_failed_can_be_sent_to_another_process(case):
     result = judge(case, holding(Scripted(raising(DeviceLost("lost", step=Step.DISPATCH)))), "spirv", "smoke")
-    # execnet sends no subclass of str.
+    # execnet cannot send subclasses of str.
     sent = msgspec.to_builtins(SetAside("path::id", 1, tried(result, alone=False)))
     assert [type(value) for value in sent["first"].values()] == [bool, str, str, str, float, str]
     assert {type(value) for value in msgspec.to_builtins(Digest.of(result)).values()} == {str, float, int, tuple}

@@ -15,8 +15,8 @@ FAMILY = ("--family", "elements", "--tier", "smoke")
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """Return a function that puts a spirv-val on PATH that runs the given lines of shell; $3 is the path, or $4 with --target-env own. It
-    returns a function that returns the names of the judged modules, in order."""
+    """Return a function that puts on PATH a spirv-val that runs the given lines of shell; $3 is the path, or $4 with --target-env own. The
+    function returns another one that returns the names of the judged modules, in order."""
 
     def pretend(script):
         path = tmp_path / "bin" / "spirv-val"

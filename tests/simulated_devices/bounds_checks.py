@@ -1,4 +1,4 @@
-"""Ways to check the bounds of matrix accesses that a device may have, legal and illegal.
+"""Ways in which devices may check the bounds of matrix accesses, legal and illegal.
 
 Each is a fault of an embedded device. A legal way checks several elements at once; if one of them is out of bounds, all of them count as
 out of bounds: loads give zeros, and stores are dropped.
@@ -86,12 +86,12 @@ def _other_bits(elements: np.ndarray) -> np.ndarray:
 
 
 def last_in_bounds(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return the last element in bounds in place of each that is not."""
+    """Replace each element out of bounds by the last element in bounds."""
     return found if beyond.all() else np.where(beyond, found[~beyond][-1], found)
 
 
 def with_other_bits(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return changed bits of the elements in bounds, for a matrix that exceeds the range."""
+    """Change the bits of the elements in bounds if the matrix exceeds the range."""
     return np.where(beyond, found, _other_bits(found)) if beyond.any() else found
 
 

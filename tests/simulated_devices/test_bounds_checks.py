@@ -32,7 +32,7 @@ def verdict(case_id: str, faults: Faults) -> Verdict:
 
 
 def verdicts(access: str, faults: Faults) -> Counter[Verdict]:
-    """Return how many cases of the smoke tier with an access get each verdict."""
+    """Return how many smoke cases with this access get each verdict."""
     return Counter(verdict(case_id, faults) for case_id in _cases(access))
 
 

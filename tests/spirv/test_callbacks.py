@@ -55,7 +55,7 @@ def test_inputs_in_buffers_are_read_plainly() -> None:
 
 
 def test_a_function_loads_the_address_of_an_array_for_itself() -> None:
-    """A function sees no id of its caller: it loads the address from the push constants."""
+    """A function cannot use ids of its caller, so it loads the address from the push constants."""
     text = disassemble(emit(_reading(StorageClass.PHYSICAL_STORAGE_BUFFER)))
     function = text[text.rindex("OpFunctionParameter") :]
     loads = [line for line in function.splitlines() if "OpLoad" in line]

@@ -1,4 +1,4 @@
-"""Each way to make a matrix without loading it is the instruction that the case asks for, in both readings."""
+"""Each way to make a matrix without loading it becomes the instruction that the case asks for, in both readings."""
 
 import pytest
 

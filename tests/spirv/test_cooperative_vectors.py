@@ -1,4 +1,4 @@
-"""Instructions of cooperative vectors: their words, their capabilities, and refusals."""
+"""Instructions of cooperative vectors: their words, their capabilities, and refused programs."""
 
 from __future__ import annotations
 

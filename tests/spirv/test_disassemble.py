@@ -1,4 +1,4 @@
-"""The text of a module. Expected texts are spirv-dis's (SPIRV-Tools 2026.4)."""
+"""The text of a module. The expected texts are from spirv-dis (SPIRV-Tools 2026.4)."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_a_loop_hands_on_the_next_value_and_leaves_the_current_one(muladd: Build
 
 
 def _masks(module: bytes) -> list[str]:
-    """Return the operands after the stride of loads and stores."""
+    """Return the operands that follow the stride in loads and stores."""
     return [line.split("%stride", 1)[1].strip() for line in _lines(module, "OpCooperativeMatrix(Load|Store)KHR .*%stride")]
 
 
@@ -356,5 +356,5 @@ def test_the_guaranteed_alignment_is_a_power_of_two_that_every_valid_access_has(
     element = array.pointee.component.bytes
     assert alignment & (alignment - 1) == 0
     assert alignment % element == 0
-    # Any address that is a multiple of the element and of min(16, line), as the rule demands, has this alignment.
+    # Any address that the rule permits, a multiple of the element and of min(16, line), has this alignment.
     assert all(address % alignment == 0 for address in range(0, 16 * line * element, element) if address % min(16, line) == 0)

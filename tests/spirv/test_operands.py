@@ -1,4 +1,4 @@
-"""Operands told apart by the grammar."""
+"""Operands that the grammar distinguishes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of each SPIR-V version: their declarations, the absence of newer features, and the answers of devices and validators."""
+"""Modules of each SPIR-V version: their declarations, the absence of newer features, and how devices and validators treat them."""
 
 from __future__ import annotations
 

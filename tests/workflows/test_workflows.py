@@ -1,4 +1,4 @@
-"""The workflow files work: their commands are run as a CI system would run them, with fewer cases."""
+"""The workflow files work: the tests run their commands as a CI system would, with fewer cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.suite import REPOSITORY
 GITHUB = ".github/workflows/conformance.yml"
 GITLAB = "docs/ci/gitlab-ci.yml"
 FEWER = "--tier smoke -n 1 -k tensor_block"
-"""A project's value of CTS_OPTIONS for judging one family."""
+"""A project's value of CTS_OPTIONS, for judging one family."""
 
 HANGS = 600.0
 

@@ -102,7 +102,7 @@ class Caches:
     """Two processors run workgroups in turn. Each reads matrices in storage buffers through its own cache of whole lines.
 
     Args:
-        dropped: whether memory operands and barriers make nothing visible.
+        dropped: whether memory operands and barriers have no effect.
     """
 
     def __init__(self, dropped: bool) -> None:
@@ -179,7 +179,7 @@ class SubgroupCaches:
     """Each subgroup reads matrices through its own cache of whole lines, and writes through it to memory.
 
     Args:
-        dropped: whether memory operands and barriers make nothing visible.
+        dropped: whether memory operands and barriers have no effect.
     """
 
     def __init__(self, dropped: bool) -> None:

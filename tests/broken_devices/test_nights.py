@@ -38,7 +38,7 @@ class Farm:
         return run([*plugins, *CASES, "--report-dir", name, *options], self.folder, environment)
 
     def ended(self, name: str, verdict: str) -> set[str]:
-        """Return the cases of a night that got a verdict."""
+        """Return the cases of a night that got the given verdict."""
         lines = (self.folder / name / "results.jsonl").read_text(encoding="utf-8").splitlines()
         return {record["id"] for record in map(json.loads, lines) if record.get("verdict") == verdict}
 

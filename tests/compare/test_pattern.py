@@ -1,4 +1,4 @@
-"""The description of which elements are wrong."""
+"""The description of the wrong elements."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from generators.kernel import Dispatch, Kernel, Outcome
 
 
 class Obedient:
-    """A device whose behaviour is named by the kernel's entry point."""
+    """A device that takes its behaviour from the name of the kernel's entry point."""
 
     def __init__(self) -> None:
         self.runs = 0

@@ -59,7 +59,7 @@ def types(
     component: str = "u32",
     scope: int = 3,
 ) -> str:
-    """Declare %matrix, %flat, %layout and, with a permutation like "1 0", %view; %seven is a matrix of 7."""
+    """Declare %matrix, %flat, %layout and, with a permutation like "1 0", %view; %seven is a matrix of sevens."""
     text = f"%matrix = OpTypeCooperativeMatrixKHR %{component} %u32_{scope} %u32_{shape[0]} %u32_{shape[1]} %u32_2\n"
     text += f"%seven = OpConstantComposite %matrix %{component}_7\n"
     text += "%flat = OpTypeTensorLayoutNV %u32_1 %u32_0\n"

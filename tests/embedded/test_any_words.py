@@ -1,4 +1,4 @@
-"""Any sequence of words runs, or gets one of the answers invalid SPIR-V (with place and mistake), unsupported (with the instruction), too
+"""Any sequence of words runs, or is refused: as invalid SPIR-V (with place and mistake), as unsupported (with the instruction), or as too
 large."""
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ FLAT_VIEW = "%flat_view = OpTypeTensorViewNV %u32_1 %false %u32_0\n%nothing = Op
 
 
 def rows_of_flat(first: int, count: int) -> str:
-    """Make %w, a view for %flat1 of some rows."""
+    """Make %w, a view of some rows of %flat1."""
     clip = f"%u32_{first} %u32_{count} %u32_0 %u32_4"
     return f"%w0 = OpCreateTensorViewNV %flat_view\n%w = OpTensorViewSetClipNV %flat_view %w0 {clip}\n"
 

@@ -121,7 +121,7 @@ def close_together(right):
 
 
 def swapped_targets(right):
-    """Swap row-major and column-major in every second use of such a layout, which is the one that is written."""
+    """Swap row-major and column-major in every second use of these layouts, which is the use for writing."""
     calls: list[object] = []
 
     def wrong(layouts, form, rows, columns):

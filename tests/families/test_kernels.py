@@ -99,7 +99,7 @@ def test_a_product_split_over_depth_is_that_of_numpy():
 
 @pytest.mark.parametrize(("mask", "spread"), [("causal", "own"), ("keys", "smear")])
 def test_attention_is_a_sum_of_powers_of_two(mask, spread):
-    """Blocks and running maxima do not matter if no weight of a query vanishes beside its largest one."""
+    """Blocks and running maxima do not matter if no weight of a query vanishes next to its largest one."""
     case = f"kernel_attention[row:16x16x16.f16.f16.f32.f32/group:2/blocks:2/tail:both/mask:{mask}/spread:{spread}/gap:some]"
     inputs, outputs = results(case)
     queries, keys, depth = 13, 29, 16

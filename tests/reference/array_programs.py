@@ -30,7 +30,7 @@ Invocation = Callable[[ProgramBuilder, ArrayValue, ScalarValue], ArrayValue]
 
 
 def arrays_of(type_: MatrixType, elements: str) -> ArrayType:
-    """Return the type of the arrays of a matrix."""
+    """Return the type of the arrays that hold a matrix."""
     rows, columns = type_.shape
     line = rows if type_.use is Use.B else columns
     element = COMPONENT_TYPES[elements]

@@ -60,7 +60,7 @@ def test_a_float_result_is_exact_or_either_neighbour(component: str, operator: s
         ("add", 1.0, 2.0**-8, {1.0}),
         ("add", 1 + 2.0**-7, 2.0**-8, {1 + 2.0**-7, 1 + 2.0**-6}),
         ("subtract", 1.0, 2.0**-10, {1 - 2.0**-8, 1.0}),
-        # Binary32 may round to the sum's upper neighbour, a bf16 number: both of its roundings leave it there.
+        # Binary32 may round to the sum's upper neighbour, which is a bf16 number, so rounding to bf16 in either direction keeps it.
         ("subtract", 1.0, 2.0**-60, {1 - 2.0**-8, 1.0}),
         # Binary32 may round to the middle of two bf16 numbers, and the tie goes to the even one.
         ("add", 1 + 2.0**-7, 2.0**-8 - 2.0**-16, {1 + 2.0**-7}),
@@ -80,7 +80,7 @@ def test_a_unit_at_a_power_of_two_is_the_smaller_of_the_two_beside_it(component:
     type_ = COMPONENT_TYPES[component]
     expected = combine("divide", matrix(component, 3.0), matrix(component, 3.0)).expectation().expected
     one = int(as_bits([1.0], type_)[0])
-    # 2.5 units of half the distance between numbers above 1: two numbers below, one above.
+    # 2.5 units of half the distance between numbers above 1 permit two numbers below and one above.
     inside = {d: bool(expected.contains(np.array([[[one + d]]], type_.bits_dtype))[0, 0, 0]) for d in range(-4, 5)}
     assert [d for d, is_in in inside.items() if is_in] == [-2, -1, 0, 1]
 
@@ -91,7 +91,7 @@ def test_a_unit_at_a_power_of_two_is_the_smaller_of_the_two_beside_it(component:
         # Exact in 24 bits, operands and result.
         ("add", 1.0, 2.0**-23, 1 + 2.0**-23, 1 + 2.0**-23),
         ("multiply", 4095.0, 4097.0, 4095.0 * 4097.0, 4095.0 * 4097.0),
-        # The result alone rounds.
+        # Only the result rounds.
         ("add", 1.0, 2.0**-30, 1.0, 1 + 2.0**-23),
         ("subtract", -1.0, 2.0**-100, -1 - 2.0**-23, -1.0),
         # Operands round, and a difference shows it.

@@ -60,7 +60,7 @@ def index(browser, runs):
 
 @pytest.fixture
 def failure(browser, runs):
-    """Open the page of a case that failed in a matrix, between two others."""
+    """Open the page of a case with a wrong matrix; there are failures before and after it."""
     pages = sorted((runs / "tuesday" / "failures").glob("muladd_type_f16*.html"))
     page = next(page for page in pages if all(f'rel="{way}"' in page.read_text() for way in ("prev", "next")))
     browser.open(page)

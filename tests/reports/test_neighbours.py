@@ -1,4 +1,4 @@
-"""The passed cases that are nearest to a failed one, and the parameters in which they differ from it."""
+"""The passing cases nearest to a failed one, and the parameters in which they differ from it."""
 
 from __future__ import annotations
 

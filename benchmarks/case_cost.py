@@ -67,7 +67,7 @@ def row(name: str, cells: Sequence[str]) -> str:
 
 
 def cells(seconds: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return the cells of a row for the cases whose seconds are given by step."""
+    """Return the cells of a row, given the seconds of its cases for each step."""
     ours = np.sum([seconds[step] for step in OURS], axis=0)
     device = seconds.get(DEVICE, ())
     medians = [f"{np.median(seconds[step]) * 1e3:.2f}" for step in OURS]

@@ -83,7 +83,7 @@ ELEMENT_CASES = [
 
 @pytest.mark.parametrize("case_id", ELEMENT_CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_functions_of_elements_show_every_known_defect(case_id):
-    # These forms compare a row with a column in their own function, and the sign does not decide that comparison.
+    # Some forms compare a row with a column in their own function. The sign does not matter there.
     found = [
         one
         for one in seen(case_id, defects=callback_defects)

@@ -1,4 +1,4 @@
-"""Slices of every kind are in the stated places, and their instructions lead exactly there."""
+"""Slices of every kind are in the stated places, and their instructions produce exactly these slices."""
 
 from itertools import product
 from math import prod

@@ -96,7 +96,7 @@ def test_the_index_is_relative_to_the_clip_window():
 def test_lines_of_a_window_over_the_edge_are_as_wide_as_its_span():
     result = found((2, 4), layout(6), (0,), clip=(0, 2, 3, 3))
     assert result.clipped[0].tolist() == [[True, True, True, False]] * 2
-    assert result.index[0][:, 3].tolist() == [0, 3], "F-TA-9: 3, not the one column that is seen"
+    assert result.index[0][:, 3].tolist() == [0, 3], "F-TA-9: 3, not the only visible column"
 
 
 def test_lines_of_a_window_larger_than_the_matrix_are_as_wide_as_the_matrix():

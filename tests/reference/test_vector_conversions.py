@@ -289,5 +289,5 @@ def test_tanh_is_in_its_range_and_the_range_is_not_wide(name: str, data: st.Data
     assert isinstance(result.known, Range)
     low, high = (Fraction(float(end[0, 0, 0])) for end in (result.known.low, result.known.high))
     assert low < exact < high or x == 0
-    # Two exponentials, a sum of each kind and a quotient: no more than about 3 (3 + 2|x|) + 8 steps of one.
+    # Two exponentials, a sum, a difference and a quotient: at most about 3 (3 + 2|x|) + 8 steps of the numbers around 1.
     assert high - low <= 2 * (3 * (3 + 2 * abs(x)) + 8) * Fraction(1, 2 ** (component.precision - 1))

@@ -28,7 +28,7 @@ from tests.undefined import undefined
 
 VERSIONS = ((1, 3), (1, 4), (1, 5), (1, 6))
 ENVIRONMENTS = {(1, 3): "vulkan1.1", (1, 4): "vulkan1.1spv1.4", (1, 5): "vulkan1.2", (1, 6): "vulkan1.3"}
-"""Version -> the environment of spirv-val whose newest version it is."""
+"""SPIR-V version -> the environment of spirv-val in which it is the newest."""
 
 SIZES = ("x_constant", "constants", "literals", "built_in")
 

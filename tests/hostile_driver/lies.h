@@ -14,9 +14,9 @@ static long number_of(VkPhysicalDevice device) {
     return -1;
 }
 
-/* A query of an array that lies about its count. 'growing' reports one entry more each time and never fits; 'incomplete' returns all entries
- * and says that there are more; 'changing' drops an entry between the query of the count and the query of the entries; 'huge' reports a
- * count that does not fit in memory; 'none' reports no entries; 'beyond' reports more entries than the array has room for. */
+/* A query of an array that lies about its count. 'growing' reports one entry more each time and never fits; 'incomplete' returns all
+ * entries and says that there are more; 'changing' drops an entry between the query of the count and the query of the entries; 'huge'
+ * reports a count that does not fit in memory; 'none' reports no entries; 'beyond' reports more entries than the array has room for. */
 #define LIE_ABOUT_COUNT(fault, count, array, query)                                                                                        \
     do {                                                                                                                                   \
         static uint32_t grown;                                                                                                             \

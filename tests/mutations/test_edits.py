@@ -29,7 +29,7 @@ LINES = ("OpCapability Shader", "%a = OpTypeInt 32 0", "%f = OpFunction %a None 
 
 
 def numbered(lines: Iterable[str]) -> list[str]:
-    """Number the ids that have no name in order, and return the lines."""
+    """Give numbers, in order, to the ids that have no name, and return the lines."""
     numbers: dict[str, str] = {}
     return [re.sub(r"%\d+", lambda match: numbers.setdefault(match[0], f"%{len(numbers)}"), line) for line in lines]
 

@@ -1,10 +1,10 @@
-"""Measures the suite's own cost of a kernel case: emission, input data and expected results; and the embedded device.
+"""Measures the suite's own cost of a kernel case (emission, input data and expected results), and the cost of the embedded device.
 
     python -m benchmarks.case_cost [--every N] [--family F ...]
 
-Takes every N-th case of the nightly tier and prints a row for each family, and one for all: the median of each step in milliseconds per
-case, then the median and the 95th percentile of our side in all, and of the embedded device. ``run`` counts the cases that the
-embedded device runs; the others have no device time. All times are of the processor, so they hold on a machine that others use too.
+Takes every N-th case of the nightly tier and prints a row for each family, and one for all. A row has the median of each step in
+milliseconds per case, then the median and the 95th percentile of all our steps together, and of the embedded device. ``run`` counts the
+cases that the embedded device runs; the others have no device time. All times are processor times, so they also hold on a shared machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def measure(case: Case, device: Device, seconds: Seconds) -> None:
-    """Add the seconds of each step of ``case``: of all its pipelines and subcases together."""
+    """Add the seconds of each step of ``case``, for all its pipelines and subcases together."""
 
     def timed(step: str, work: Callable[[], T]) -> T:
         start = time.process_time()
@@ -67,7 +67,7 @@ def row(name: str, cells: Sequence[str]) -> str:
 
 
 def cells(seconds: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return the cells of a row for the cases whose seconds are given by step."""
+    """Return the cells of a row, given the seconds of its cases for each step."""
     ours = np.sum([seconds[step] for step in OURS], axis=0)
     device = seconds.get(DEVICE, ())
     medians = [f"{np.median(seconds[step]) * 1e3:.2f}" for step in OURS]

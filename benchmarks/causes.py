@@ -2,9 +2,9 @@
 
     python -m benchmarks.causes [--cases N] [--seed N]
 
-Makes a run of N invented results (30,000) of 60 families with 16 parameters each. In most families a box fails, in some two boxes or none,
-and one case in a hundred fails by chance: there are passes in boxes, failures outside, and many groups. The last line compares the time
-with the time for parsing the same results from the lines of a journal.
+Makes a run of N invented results (30,000) of 60 families with 16 parameters each. In half of the families the cases of one box fail, in the
+others those of two boxes or of none. One case in a hundred gets a random result, so there are failures outside the boxes, and many groups.
+The last line compares the time with the time for parsing the same results from the lines of a journal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run(cases: int, seed: int) -> Iterator[dict[str, Any]]:
 
     Args:
         cases: number of cases.
-        seed: of their parameters and failures.
+        seed: determines their parameters and failures.
     """
     draw = random.Random(seed)
     boxes = [
@@ -93,8 +93,8 @@ def _record(family: str, number: int, parameters: dict[str, str], code: str, def
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=30_000, metavar="N", help="results of the run (default: 30000)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the invented run (default: 1)")
+    parser.add_argument("--cases", type=int, default=30_000, metavar="N", help="number of results (default: 30000)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the invented run (default: 1)")
     arguments = parser.parse_args()
     lines = [json.dumps(record).encode() for record in run(arguments.cases, arguments.seed)]
     start = time.process_time()

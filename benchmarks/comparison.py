@@ -27,9 +27,9 @@ def write(folder: Path, cases: int, seed: int, changed: float) -> Path:
     """Write a journal like a nightly run's: half of the cases not supported, a few known failures.
 
     Args:
-        folder: created for it.
+        folder: is created.
         cases: number of cases.
-        seed: of the times and the changes.
+        seed: determines the times and the changes.
         changed: the share of cases that fail.
     """
     draw = random.Random(seed)
@@ -77,7 +77,7 @@ def _record(number: int, draw: random.Random, changed: float) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=100_000, metavar="N", help="cases of each run (default: 100000)")
+    parser.add_argument("--cases", type=int, default=100_000, metavar="N", help="number of cases in each run (default: 100000)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)

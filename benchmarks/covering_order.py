@@ -2,8 +2,8 @@
 
     python -m benchmarks.covering_order [--tier T]
 
-Prints the part of all pairs of labels that the first 5, 10, 25 and 50 % of the cases have: in the covering order, and in the order in
-which a run without a limit judges them; then the processor time of the covering order.
+Prints the share of all pairs of labels that occur in the first 5, 10, 25 and 50 % of the cases: in the covering order, and in the order in
+which a run without a limit judges them. Then prints the processor time of computing the covering order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PREFIXES = (0.05, 0.1, 0.25, 0.5)
 
 
 def covered(families: Sequence[Labels], order: Sequence[tuple[int, int]]) -> list[float]:
-    """Return the part of all pairs that each prefix has."""
+    """Return the share of all pairs that occur in each prefix."""
     seen: set[object] = set()
     after = []
     for family, case in order:
@@ -34,7 +34,7 @@ def covered(families: Sequence[Labels], order: Sequence[tuple[int, int]]) -> lis
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tier", choices=("smoke", "nightly"), default="nightly", help="which cases (default: nightly)")
+    parser.add_argument("--tier", choices=("smoke", "nightly"), default="nightly", help="tier of the cases (default: nightly)")
     families = [[case.labels for case in expand(family, parser.parse_args().tier)] for family in load_casebook(ROOT)]
     start = time.process_time()
     order = covering_order(families)

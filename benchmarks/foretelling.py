@@ -2,8 +2,9 @@
 
     python -m benchmarks.foretelling [--profile NAME]
 
-Prints the microseconds of processor time per kernel case in two ways, and their ratio: all needs of each pipeline asked by themselves, and
-each part of needs (features, limits, property rows) asked once for all pipelines that have it; and checks that both give the same reasons.
+Prints the microseconds of processor time per kernel case for two methods, and their ratio: checking all needs of each pipeline separately,
+and checking each part of the needs (features, limits, property rows) once for all pipelines that have it. Also checks that both methods
+give the same reasons.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profile", default="nvidia-h200", metavar="NAME", help="of the embedded device (default: nvidia-h200)")
+    parser.add_argument("--profile", default="nvidia-h200", metavar="NAME", help="profile of the embedded device (default: nvidia-h200)")
     profile = parser.parse_args().profile
     cases = [case for family in load_casebook(ROOT) if family.kind is CaseKind.KERNEL for case in expand(family, "nightly")]
     description = load_profile(profile).description
@@ -39,7 +40,7 @@ def main() -> None:
         return missing_for(needs, description)
 
     for case in cases:
-        # The needs are decoded once, in both ways.
+        # The needs are decoded once, for both methods.
         pinned_needs(case)
     apart, reasons = _timed(cases, lambda case: pinned_missing(case, whole))
     parts, others = _timed(cases, foreteller.missing)

@@ -1,9 +1,9 @@
-"""Measures the cost of an unsupported case, by its pinned needs and by its module.
+"""Measures the cost of finding that a case is not supported, from its pinned needs and from its module.
 
     python -m benchmarks.not_supported [--every N]
 
-Takes every N-th kernel case of the nightly tier on the universal profile without a property row, prints the microseconds of processor time
-of both ways per case, and their ratio; and checks that both give the same words and codes.
+Takes every N-th kernel case of the nightly tier on the universal profile without property rows. Prints the microseconds of processor time
+per case for both methods, and their ratio. Also checks that both give the same messages and codes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
         found = [way(case) for case in cases]
         return (time.process_time() - start) / len(cases) * 1e6, found
 
-    # Reading the files is a part of the run, not of a case.
+    # Reading the files is a cost of the run, not of a case.
     by_needs(cases[0])
     needs, told = timed(by_needs)
     module, other = timed(by_module)

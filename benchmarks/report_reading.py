@@ -2,7 +2,7 @@
 
     python -m benchmarks.report_reading [JOURNAL]
 
-Prints the seconds of processor time of both for a run's folder or journal, by default the published nightly run of an H200, and their
+Takes a run's folder or journal, by default the published nightly run of an H200. Prints the seconds of processor time of both, and their
 ratio.
 """
 

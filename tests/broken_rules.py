@@ -12,7 +12,7 @@ from generators.errors import GeneratorError
 
 @contextmanager
 def breaks(*rules: str) -> Iterator[pytest.ExceptionInfo[GeneratorError]]:
-    """Expect that the body breaks a rule: one of the given ids, as ``GeneratorError.rule`` has them."""
+    """Expect that the body breaks a rule with one of the given ids, as in ``GeneratorError.rule``."""
     with pytest.raises(GeneratorError) as raised:
         yield raised
     assert raised.value.rule in rules, str(raised.value)

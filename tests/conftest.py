@@ -1,4 +1,4 @@
-"""Settings of all tests: no clock decides a test, none runs for ever, and signals that are ignored outside are not ignored in them."""
+"""Settings of all tests: no test depends on a clock or runs forever, and no test ignores a signal because its parent process does."""
 
 import signal
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
 
-# nohup makes its processes, and the processes that they start, ignore this signal. Tests that send it would wait for ever.
+# Processes under nohup ignore this signal, as do the processes that they start. Tests that send it would wait forever.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HANGS = 1200

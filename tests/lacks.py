@@ -1,4 +1,4 @@
-"""Expects that GLSL or the program of a reproduction lacks something."""
+"""Expects that GLSL or the program of a reproduction cannot express something."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.errors import Lack, NotExpressible
 
 @contextmanager
 def lacks(lack: Lack) -> Iterator[pytest.ExceptionInfo[NotExpressible]]:
-    """Expect that the body meets a lack, as ``NotExpressible.lack`` has it."""
+    """Expect that the body raises ``NotExpressible`` with this lack."""
     with pytest.raises(NotExpressible) as raised:
         yield raised
     assert raised.value.lack == lack, str(raised.value)

@@ -20,14 +20,14 @@ from generators.errors import CtsError
 
 MOST_MEMORY = 1 << 30
 MOST_CPU_SECONDS = 30.0
-"""Seconds for one mutant, of CPU time, so a busy machine causes no hang."""
+"""Seconds of CPU time for one mutant, so a busy machine does not count as a hang."""
 
 MOST_MESSAGE = 6_000
 
 
 @dataclass(frozen=True)
 class Seed:
-    """A good file, and its reader."""
+    """A valid file, and its reader."""
 
     name: str
     data: bytes

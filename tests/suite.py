@@ -1,4 +1,4 @@
-"""The suite's own casebook, read once for all tests of a process, and the pinning of families that tests write."""
+"""The suite's own casebook, which all tests of a process share, and the pinning of families that tests write."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ VUID = re.compile(r"VUID-\w+-\w+-(\w+|parameter)")
 
 
 def calls(text: str, *folders: str) -> Iterator[tuple[str, ast.Call]]:
-    """Yield every call in the Python files of folders that contain a text, with its place."""
+    """Yield every call, with its place, in the Python files of folders that contain a text."""
     for folder in folders:
         for path in sorted((REPOSITORY / folder).rglob("*.py")):
             source = path.read_text(encoding="utf-8")
@@ -47,8 +47,8 @@ PARSE_ERRORS = frozenset(
         "WrongField",
     }
 )
-"""Errors about what was read: a document, a line, an argument, a message or a module. Their texts may be compared, as they say where it is
-wrong, and how."""
+"""Errors about input: a document, a line, an argument, a message or a module. Tests may compare their texts, since these say where the
+input is wrong, and how."""
 
 
 def test_only_texts_of_parse_errors_are_compared() -> None:
@@ -63,7 +63,7 @@ def test_only_texts_of_parse_errors_are_compared() -> None:
 
 
 def rule_texts(argument: ast.expr) -> Iterator[str]:
-    """Yield the ids that an expression for a rule may give, where it says them."""
+    """Yield the ids that an expression for a rule contains."""
     match argument:
         case ast.Constant(value=str(text)):
             yield text

@@ -1,4 +1,4 @@
-"""Windows of large buffers: the positions of the buffer's bytes among the held bytes."""
+"""Windows of large buffers: where the buffer's bytes are among the held bytes."""
 
 from __future__ import annotations
 

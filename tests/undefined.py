@@ -12,7 +12,7 @@ from cts.devices.device import UndefinedBehaviour
 
 @contextmanager
 def undefined(*rules: str) -> Iterator[None]:
-    """Expect that the body breaks a rule: one of the given ids, as ``UndefinedBehaviour.rule`` has them."""
+    """Expect that the body breaks a rule with one of the given ids, as in ``UndefinedBehaviour.rule``."""
     with pytest.raises(UndefinedBehaviour) as raised:
         yield
     assert raised.value.rule in rules, str(raised.value)

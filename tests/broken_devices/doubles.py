@@ -1,4 +1,4 @@
-"""An embedded device with a defect in it or around it, and the verdict on a case that runs on it."""
+"""An embedded device with a defect, and the verdict on a case that runs on it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A pytest plugin for runs that a test starts: they judge an embedded device that makes one mistake, or two.
+"""A pytest plugin for runs that a test starts: they judge an embedded device that makes one or two mistakes.
 
-The device overwrites C as lavapipe does. WORSE is the number of a kernel, counted from 1, whose first byte of output it changes as well.
+The device overwrites C as lavapipe does. WORSE is the number of a kernel, counted from 1: the device also changes the first byte of that
+kernel's output.
 """
 
 from __future__ import annotations

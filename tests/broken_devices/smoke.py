@@ -46,7 +46,7 @@ def _has(named: Mapping[str, str], labels: Mapping[str, str | tuple[str, ...]]) 
 
 
 def wrong(profile: str, faults: Faults) -> EmbeddedDevice:
-    """Return a device with faults that is not strict, from the name of its profile."""
+    """Return a device with faults that is not strict, given the name of its profile."""
     return EmbeddedDevice(load_profile(profile), strict=False, faults=faults)
 
 
@@ -56,7 +56,7 @@ def noticed(family: str, device: EmbeddedDevice, /, **labels: str | tuple[str, .
     Args:
         family: name of the family.
         device: runs the cases.
-        labels: by the name of a parameter, the label of the cases, or several alternative labels.
+        labels: name of a parameter -> the label that the cases must have, or several alternatives.
     """
     cases = [case.id for case in smoke_cases(family) if _has(case.named, labels)]
     assert cases, f"no smoke case of {family} has {labels}"

@@ -42,7 +42,7 @@ def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
 
 
 def with_load_layouts_swapped(module: bytes) -> bytes:
-    """Exchange row major and column major in every matrix load."""
+    """Exchange row-major and column-major in every matrix load."""
     u32 = {operands[1]: operands[2] for op, operands, _ in read_instructions(module) if op is Op.Constant and len(operands) == 3}
     by_value = {value: id_ for id_, value in u32.items()}
 
@@ -64,7 +64,7 @@ def without_flag(flag: MatrixOperands) -> Callable[[bytes], bytes]:
 
 
 def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
-    """Build a change that lets the device read zeros from one array."""
+    """Build a change that makes the device read zeros from one array."""
 
     def zero(kernel: Kernel, dispatch: Dispatch) -> Dispatch:
         contents = [
@@ -135,7 +135,7 @@ def test_c_dropped(case_id):
     assert "multiply_add.without_c" in ids(result)
 
 
-def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
+def test_an_explanation_of_all_subcases_wins_over_one_of_a_single_subcase():
     result = judged(S8_MULADD, Broken(module=without_flag(MatrixOperands.A_SIGNED)))
     listed = [failure.matches for failure in result.failures[:3]]
     assert listed
@@ -165,7 +165,7 @@ def test_a_byte_written_between_rows():
     assert "padding" in result.message
 
 
-def test_the_same_defect_behind_workgroup_memory():
+def test_the_same_defect_after_workgroup_memory():
     result = judged(LOAD_STORE.format("workgroup"), Broken(module=with_load_layouts_swapped))
     assert result.verdict is Verdict.FAIL
     assert "load_store.layout_swapped" in ids(result)
@@ -207,7 +207,7 @@ def test_c_overwritten_by_the_sum_of_the_first_fragments(row, data):
 
 @pytest.mark.parametrize("form", ["break_late", "continue_late"])
 def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(form):
-    """The loop carries C of the iteration that leaves it, and that is its result."""
+    """The result of the loop is the C of the iteration that leaves it."""
     result = judged(f"control_flow[row:16x8x32.s8.s8.s32.s32/form:{form}/source:literal/n:{LEAVING[form]}]", Broken(faults=OVERWRITING_C))
     assert result.verdict is Verdict.FAIL
     assert "carried_3 in d0" in result.message

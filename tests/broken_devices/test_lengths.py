@@ -1,4 +1,4 @@
-"""Devices that give a wrong number of components: one more than there are, or as many as a matrix of another type has."""
+"""Devices that give a wrong number of components: one too many, or the number for a matrix of another type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ TODAY = ("llvmpipe", "nvidia-h200")
 
 
 def lengths(change) -> Faults:
-    """Return the fault of a length that ``change`` computes from the right length and the previously requested one, or None."""
+    """Return a fault that makes ``change`` compute each length from the right length and the previously requested one (None if there is
+    none)."""
     asked: list[tuple[object, list]] = []
 
     def fault(right):
@@ -39,7 +40,7 @@ def lengths(change) -> Faults:
 
 
 def reading_zeros(right):
-    """Read zeros from components that are not there, as a register has that no one has written."""
+    """Read zeros from components that do not exist, like a register that was never written."""
 
     def handler(translation, words):
         run, type_, machine = right(translation, words), translation.types[words[0]], translation.machine

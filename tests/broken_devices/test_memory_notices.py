@@ -27,7 +27,7 @@ def place_of(machine, pointer):
 
 
 def loading_once(*forgetting: Op) -> Faults:
-    """Return the fault of a load that repeats the result of the first load of the same type from the same place, unless one of
+    """Return a fault that makes a load repeat the result of the first load of the same type from the same place, unless one of
     ``forgetting`` was executed between them."""
     known, owners = {}, set()
 
@@ -78,7 +78,7 @@ def test_a_second_load_that_only_a_matrix_store_makes_new(profile):
 
 
 def cached_by(caches) -> Faults:
-    """Return the faults that matrix loads and stores, and barriers, go through ``caches``."""
+    """Return faults that make matrix loads, matrix stores and barriers go through ``caches``."""
 
     def clearing(right):
         def handler(translation, words):
@@ -99,10 +99,10 @@ def cached_by(caches) -> Faults:
 
 
 class Caches:
-    """Two processors run workgroups in turn, and read matrices in storage buffers through a cache of whole lines each.
+    """Two processors run workgroups in turn. Each reads matrices in storage buffers through its own cache of whole lines.
 
     Args:
-        dropped: whether memory operands and barriers make nothing visible.
+        dropped: whether memory operands and barriers have no effect.
     """
 
     def __init__(self, dropped: bool) -> None:
@@ -179,7 +179,7 @@ class SubgroupCaches:
     """Each subgroup reads matrices through its own cache of whole lines, and writes through it to memory.
 
     Args:
-        dropped: whether memory operands and barriers make nothing visible.
+        dropped: whether memory operands and barriers have no effect.
     """
 
     def __init__(self, dropped: bool) -> None:
@@ -192,7 +192,7 @@ class SubgroupCaches:
             self.caches.clear()
 
     def places(self, translation, matrix, pointer, layout, stride):
-        """Return the memory that is accessed, and for each subgroup the byte of each element in it."""
+        """Return the accessed memory, and for each subgroup the position of each element in it, in bytes."""
         machine, values = translation.machine, translation.values
         if machine.workgroup != self.workgroup:
             # Workgroups run one after another, each on idle processors.

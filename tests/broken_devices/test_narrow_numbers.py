@@ -1,4 +1,4 @@
-"""Devices that address tensors with numbers of too few bits, or that handle several elements as one."""
+"""Devices that address tensors with too few bits, or that handle several elements as one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.broken_devices.smoke import fails, noticed, wrong
 
 PROFILE = "nvidia-h200"
 VAST = [f"tensor_layout[component:f16/{part}offset:vast/source:push_constant]" for part in ("", "access:store/")]
-"""Cases of the nightly tier: tensors of more than 64 MiB."""
+"""Cases of the nightly tier with tensors of more than 64 MiB."""
 
 
 def unsigned(bits):
@@ -33,7 +33,7 @@ def in_f32(number):
 
 
 def layouts(**numbers) -> Faults:
-    """Return the fault of accesses that use functions of the named numbers of each layout."""
+    """Return a fault that applies functions to the named numbers of each layout."""
 
     def fault(right):
         def broken(machine, matrix, layout, view, store):
@@ -46,7 +46,7 @@ def layouts(**numbers) -> Faults:
 
 
 def views(**numbers) -> Faults:
-    """Return the fault of accesses that use functions of the named numbers of each view."""
+    """Return a fault that applies functions to the named numbers of each view."""
 
     def fault(right):
         def broken(machine, matrix, layout, view, store):
@@ -60,7 +60,7 @@ def views(**numbers) -> Faults:
 
 
 def places(change) -> Faults:
-    """Return the fault of accesses to the places that ``change`` computes from the right ones."""
+    """Return a fault that makes tensor accesses go to the places that ``change`` computes from the right ones."""
     return Faults(operations={places_of: lambda right: lambda *arguments: change(right(*arguments))})
 
 

@@ -1,4 +1,4 @@
-"""Nightly runs of a farm whose device has a known mistake."""
+"""Nightly runs of a test farm whose device makes a known mistake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = ("cases/khr_cooperative_matrix/muladd.yaml", "--tier", "nightly", "-k", 
 
 @dataclass(frozen=True)
 class Farm:
-    """A checkout with one family, which is read in no time, reports of nights, and the list of failures that the first night left."""
+    """A checkout, the reports of its nights, and the list of failures from the first night. It has one family, so reading it is quick."""
 
     folder: Path
 
@@ -38,7 +38,7 @@ class Farm:
         return run([*plugins, *CASES, "--report-dir", name, *options], self.folder, environment)
 
     def ended(self, name: str, verdict: str) -> set[str]:
-        """Return the cases of a night that ended in a way."""
+        """Return the cases of a night that got the given verdict."""
         lines = (self.folder / name / "results.jsonl").read_text(encoding="utf-8").splitlines()
         return {record["id"] for record in map(json.loads, lines) if record.get("verdict") == verdict}
 
@@ -79,7 +79,7 @@ def test_a_night_with_known_failures_is_green_and_red_as_soon_as_one_case_more_f
     assert re.search(rf"^ +{re.escape(one)}$", out, re.MULTILINE)
 
 
-def test_a_case_that_has_been_mended_makes_a_night_red_and_leaves_the_list(farm, capsys):
+def test_a_fixed_case_makes_a_night_red_and_leaves_the_list(farm, capsys):
     text = farm.fails.read_text(encoding="utf-8")
     mended = min(farm.ended("first", "pass"))
     longer = farm.folder / "longer-fails.txt"

@@ -1,4 +1,4 @@
-"""Devices with one defect each, which the smoke tier of a family must notice with the features that known devices have."""
+"""Devices with one defect each: the smoke tier of a family must notice the defect with the features of known devices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Defaults(EmbeddedDevice):
 
 
 def matrices(result: Callable[[MatrixType, np.ndarray, list[np.ndarray]], np.ndarray]) -> Fault:
-    """Return the fault of an instruction whose matrix result ``result`` computes from the type, the right value and the operands."""
+    """Return a fault that changes an instruction's matrix result; ``result`` computes it from the type, the right value and the
+    operands."""
 
     def fault(right):
         def handler(translation, words):
@@ -63,7 +64,7 @@ def test_null_that_is_not_zero_for_one_use(profile, family, use):
 
 
 @pytest.mark.parametrize("profile", TODAY)
-def test_operands_constructed_by_the_first_subgroup_alone(profile):
+def test_operands_constructed_only_by_the_first_subgroup(profile):
     def first_alone(right):
         def broken(translation, type_, value):
             matrix = right(translation, type_, value)
@@ -177,7 +178,7 @@ def test_offsets_that_lose_their_upper_bits(bits, access, operation):
 
 
 def with_rounded_factor(operand: int, bits: int) -> Faults:
-    """Return the fault that multiply-adds take operand A (0) or B (1) with so many bits of its significand."""
+    """Return a fault that makes multiply-adds keep only ``bits`` bits of the significand of operand A (0) or B (1)."""
 
     def fault(right):
         def handler(translation, words):

@@ -1,5 +1,5 @@
-"""Devices with one defect each in tensor addressing or in calls of functions for elements, which the smoke tier of a family must notice
-with the features of an H200. Such a device supports a part of a family's cases, a different one for each use and type."""
+"""Devices with one defect each in tensor addressing or in calls of functions for elements: the smoke tier of a family must notice the
+defect with the features of an H200. Such a device supports only some of a family's cases, different ones for each use and type."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DIMENSION_OF_ONE = [
     f"tensor_clamp[component:f16/rank:{rank}/mode:mirrored/side:{side}/which:beside_one/reach:part/size:odd/source:{source}]"
     for rank, side, source in ((3, "after", "push_constant"), (5, "before", "literal"))
 ]
-"""Cases of the nightly tier: on NVIDIA's devices such loads do not end."""
+"""Cases of the nightly tier only: such loads hang NVIDIA's devices."""
 USES = {Use.A: "a", Use.B: "b", Use.ACCUMULATOR: "acc"}
 
 
 def addressing(change: Callable) -> Faults:
-    """Give tensor accesses the layout and the view that ``change`` computes from (type of the matrix, layout, view, whether it is a
-    store)."""
+    """Change the layout and the view of tensor accesses; ``change`` gets the type of the matrix, layout, view, and whether it is a
+    store."""
 
     def fault(right):
         return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(matrix, layout, view, store), store)
@@ -140,7 +140,7 @@ def test_strides_of_a_view_ignored_by_one_use(use, store):
 
 
 @pytest.mark.parametrize("use", Use)
-def test_what_a_matrix_had_lost_by_one_use(use):
+def test_previous_elements_lost_by_one_use(use):
     def into_zeros(right):
         def handler(translation, words):
             run, values = right(translation, words), translation.values
@@ -162,8 +162,7 @@ def test_what_a_matrix_had_lost_by_one_use(use):
 
 
 def arguments_of(op: Op, change: Callable) -> Faults:
-    """Give functions that instructions ``op`` call the arguments that ``change`` computes from the type of the matrix and the right
-    arguments."""
+    """Change the arguments of functions that instructions ``op`` call; ``change`` gets the type of the matrix and the right arguments."""
 
     def fault(right):
         def broken(callback, lanes, arguments):
@@ -175,8 +174,8 @@ def arguments_of(op: Op, change: Callable) -> Faults:
 
 
 def element_places(change: Callable, use: Use | None = None) -> Faults:
-    """Give functions called for each element the coordinates that ``change`` computes from its row and column, in matrices of ``use``
-    (None: of all)."""
+    """Change the coordinates that functions of elements get in matrices of ``use`` (None: in all matrices); ``change`` gets row and
+    column."""
 
     def changed(matrix, arguments):
         return [*change(*arguments[:2]), *arguments[2:]] if use in (None, matrix.use) else arguments
@@ -223,7 +222,8 @@ def test_row_numbers_of_8_signed_bits():
 
 
 def reductions(mode: int, change: Callable) -> Faults:
-    """Replace the results of reductions of ``mode`` by ``change`` of (values, words, types of result and operand, the right result)."""
+    """Change the results of reductions of ``mode``; ``change`` gets values, words, the types of result and operand, and the right
+    result."""
 
     def fault(right):
         def handler(translation, words):
@@ -271,7 +271,7 @@ def test_running_maximum_that_starts_at_zero(profile):
 def test_masks_of_scores_left_out(tail, mask):
     def unmasked(right):
         def broken(callback, lanes, arguments):
-            # Row, column, score, and the numbers that tell which keys exist.
+            # The arguments are row, column, score, and the numbers that decide which keys exist.
             if callback.op is Op.CooperativeMatrixPerElementOpEXT and len(arguments) in (5, 6):
                 return arguments[2]
             return right(callback, lanes, arguments)
@@ -285,7 +285,7 @@ MARKS = {"instruction": "element", "body": ("mark", "store")}
 
 
 def calls(change: Callable) -> Faults:
-    """Operations on elements call their function for the elements that ``change`` makes of the numbers of all."""
+    """Make operations on elements call their function for a changed list of elements: ``change`` gets the numbers of all elements."""
 
     def fault(right):
         def changed(callback, lanes, arguments):

@@ -20,7 +20,7 @@ INSERTIONS = [
 
 
 def aliasing() -> Faults:
-    """Build a device that makes loads of matrices again after each store. Mesa's lavapipe does this."""
+    """Build a device that repeats the loads of matrices after each store. Mesa's lavapipe does this."""
     loads = []
 
     def noting(load):
@@ -50,7 +50,7 @@ def aliasing() -> Faults:
 
 
 def changing_its_operand(insert):
-    """Make an insertion whose composite operand becomes the result."""
+    """Make an insertion overwrite its composite operand with the result."""
 
     def handler(translation, words):
         run, values = insert(translation, words), translation.values

@@ -98,7 +98,7 @@ class Declare(Protocol):
 
 @pytest.fixture(autouse=True)
 def test_builders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the builders of this folder's tests be found like the suite's."""
+    """Make the builders of this folder's tests available like the suite's."""
     for package in (khr, nv):
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(Path(__file__).parent / "builders")])
 

@@ -1,4 +1,4 @@
-"""Changed YAML of every kind that users write, and case lists.
+"""Makes random changes to YAML of every kind that users write, and to case lists.
 
 python -m tests.casebook.mutants --count 3000 --seed 1
 """
@@ -52,7 +52,7 @@ def seeds() -> Sequence[Seed]:
     book, positions = load_casebook(ROOT), load_positions(ROOT)
 
     def read_bug_classes(path: Path) -> object:
-        # Its file is beside the families that it names.
+        # The file must be next to the families that it names.
         original = book.root
         (path.parents[1] / "tests").symlink_to(ROOT / "tests")
         try:
@@ -84,4 +84,4 @@ def seeds() -> Sequence[Seed]:
 
 
 if __name__ == "__main__":
-    sys.exit(mutants.main("Has the suite read YAML that was changed at random.", seeds(), TOKENS))
+    sys.exit(mutants.main("Makes the suite read YAML with random changes.", seeds(), TOKENS))

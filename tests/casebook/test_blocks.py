@@ -1,4 +1,4 @@
-"""Blocks of the full tier: together they have its cases, in its order."""
+"""Blocks of the full tier: together they contain its cases in its order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_family_without_pinned_blocks_has_none(toy: Family) -> None:
     assert pinned_blocks(toy) is None
 
 
-def test_a_block_with_another_count_is_no_block_of_the_family(toy: Family) -> None:
+def test_a_block_with_another_count_is_not_a_block_of_the_family(toy: Family) -> None:
     block = divided(toy, full_rows(toy), 3)[0]
     with pytest.raises(CasebookError, match="cts golden --update"):
         block_cases(toy, replace(block, count=block.count + 1))

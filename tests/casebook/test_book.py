@@ -1,4 +1,4 @@
-"""The casebook: all families, and a case by its id."""
+"""The casebook: its families, and finding a case by its id."""
 
 from __future__ import annotations
 

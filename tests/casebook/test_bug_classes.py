@@ -1,4 +1,4 @@
-"""Classes of bugs, and the families that would show them."""
+"""Classes of bugs, and the families that show them."""
 
 from __future__ import annotations
 

@@ -270,5 +270,5 @@ def test_an_expansion_asks_a_constraint_about_the_labels_that_it_names_and_not_a
     full = expand(family, "full")
     assert len(full) > 200_000
     assert len({case.id for case in full}) == len(full)
-    # Once before anything is known, and again for each label of the two parameters; the cover asks too
+    # The constraint is asked once before anything is known, again for each label of its two parameters, and for the covering array.
     assert asked < 100

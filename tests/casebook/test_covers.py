@@ -1,4 +1,4 @@
-"""Which requirements a case exercises."""
+"""The requirements that a case exercises."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_entry_holds_for_the_cases_that_have_one_of_the_labels_on_every_param
     assert exercising(family, "KHR-A-02")
 
 
-def test_of_a_list_of_conditions_one_is_enough(write: Write, text: str) -> None:
+def test_one_of_several_conditions_is_enough(write: Write, text: str) -> None:
     family = covering(write, text, "{id: KHR-A-02, when: [{columns: [8], use: b}, {stride: padded}]}")
     found = {case.labels for case in exercising(family, "KHR-A-02")}
     assert found == {case.labels for case in expand(family, "full") if case.labels[1:3] == ("8", "b") or case.labels[3] == "padded"}
@@ -152,7 +152,7 @@ def test_coverage_counts_the_cases_of_the_nightly_tier(write: Write, text: str, 
     assert entries["KHR-A-02"].families == ("toy",)
 
 
-def test_what_the_full_tier_alone_exercises_is_open_and_a_fault(write: Write, text: str, root: Path) -> None:
+def test_a_requirement_that_only_the_full_tier_exercises_is_open_and_a_fault(write: Write, text: str, root: Path) -> None:
     pin(covering(write, text.replace("nightly: 1", "nightly: 0"), "{id: KHR-A-02, when: {stride: padded}}"))
     found = coverage(load_casebook(root))
     assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]

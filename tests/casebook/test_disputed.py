@@ -1,4 +1,4 @@
-"""Which cases have modules that the text may forbid."""
+"""The cases whose modules the text may forbid."""
 
 from __future__ import annotations
 

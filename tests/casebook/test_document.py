@@ -1,4 +1,4 @@
-"""YAML that is larger, deeper or odder than any document of the suite."""
+"""YAML that is larger, deeper or stranger than any document of the suite."""
 
 from __future__ import annotations
 

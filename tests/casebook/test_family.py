@@ -1,4 +1,4 @@
-"""The YAML of a family, and the messages about a wrong one."""
+"""The YAML of a family, and the messages about mistakes in it."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_a_family_covers_something_or_says_why_not(write: Write, text: str) -> N
         load_family(path)
 
 
-def test_a_family_lies_in_its_specifications_folder(write: Write, text: str, root: Path) -> None:
+def test_a_family_is_in_its_specifications_folder(write: Write, text: str, root: Path) -> None:
     path = write(text)
     other = root / "cases" / "nv_cooperative_vector" / "toy.yaml"
     other.parent.mkdir()
@@ -192,7 +192,7 @@ def test_a_family_lies_in_its_specifications_folder(write: Write, text: str, roo
 @pytest.mark.parametrize(
     ("content", "message"), [(b"", "the document is empty"), (b"\xff\xfe\x00", "not UTF-8"), (b"a: 1\n---\nb: 2\n", "malformed YAML")]
 )
-def test_a_file_that_is_no_document_is_named(write: Write, content: bytes, message: str) -> None:
+def test_a_file_that_is_not_a_document_is_named(write: Write, content: bytes, message: str) -> None:
     path = write("")
     path.write_bytes(content)
     with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}.*{message}"):
@@ -214,7 +214,7 @@ def test_nesting_of_more_than_100_levels_is_refused(write: Write, text: str) -> 
 
 
 def test_nesting_that_would_exhaust_the_parser_is_refused(write: Write, text: str) -> None:
-    # Since libyaml 0.2.6, the parser may be the first to refuse: the text of the message is then its own.
+    # Since libyaml 0.2.6, the parser may refuse first, with a message of its own.
     path = write(text.replace("tight: 0,", f"tight: {'[' * 100_000},"))
     with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:13: malformed YAML: .*nest"):
         load_family(path)

@@ -64,6 +64,6 @@ def test_where_every_parameter_has_a_default_nothing_is_named() -> None:
         ("f16", "expected name:label, found 'f16'"),
     ],
 )
-def test_what_names_no_case_is_explained(text: str, message: str) -> None:
+def test_text_that_names_no_case_is_explained(text: str, message: str) -> None:
     with pytest.raises(CasebookError, match=re.escape(message)):
         parse_labels(PARAMETERS, text)

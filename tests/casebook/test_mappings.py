@@ -1,4 +1,4 @@
-"""Mappings of YAML that become dataclasses: a key that no field has is an error wherever it is."""
+"""YAML mappings that become dataclasses: an unknown key is an error at every level."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_a_key_without_a_field_is_named(data: dict[str, Any]):
         convert(data, Outer)
 
 
-def test_what_has_another_type_is_msgspecs_to_refuse():
+def test_values_of_another_type_are_refused_by_msgspec():
     with pytest.raises(msgspec.ValidationError, match="Expected `int`"):
         convert({"one": {"size": "2"}}, Outer)

@@ -1,4 +1,4 @@
-"""Parameters that are named by a word of Python, which no field of a dataclass can be."""
+"""Parameters named by a keyword of Python, which cannot name a field of a dataclass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.parameters.declaration import declarations, make_parameters, par
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Parameters, one of which is called ``from`` in the YAML."""
+    """Parameters; one of them is called ``from`` in the YAML."""
 
     from_: str = parameter("where it begins", default="here", applies=lambda parameters: parameters.moves)
     trailing_: int = parameter("an underscore that no word of Python needs", default=1)

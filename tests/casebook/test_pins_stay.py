@@ -1,4 +1,4 @@
-"""Cases that are pinned stay pinned when their family changes."""
+"""Pinned cases stay pinned when their family changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_product_that_comes_into_the_smoke_tier_takes_cases_of_the_nightly_tie
     assert ids(after, Tier.SMOKE) > ids(before, Tier.SMOKE)
 
 
-def test_a_case_that_the_full_tier_has_no_more_goes(toy: Family) -> None:
+def test_a_case_that_is_not_in_the_full_tier_is_removed(toy: Family) -> None:
     before = choose_tiers(toy)
     narrower = replace(toy, products=toy.products[1:])
     after = choose_tiers(narrower, pinned=before)

@@ -52,7 +52,7 @@ def test_rows_are_alike_by_kind_of_components_then_types(label: str, order: list
     assert by_likeness(label, rows) == [f"16x16x16.{types}" for types in order]
 
 
-def test_of_rows_with_the_same_types_sizes_and_scope_decide() -> None:
+def test_sizes_and_scope_decide_between_rows_with_the_same_types() -> None:
     rows = [f"{sizes}.f16.f16.f32.f32.{scope}" for sizes, scope in (("16x16x16", "flex"), ("16x8x16", "wg4"), ("16x8x16", "flex"))]
     assert by_likeness("16x8x8.f16.f16.f32.f32.wg8", rows) == [rows[1], rows[2], rows[0]]
 

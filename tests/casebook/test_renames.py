@@ -1,4 +1,4 @@
-"""golden/renames.tsv maps ids that cases had to the ids that they have."""
+"""golden/renames.tsv maps the former ids of cases to their present ids."""
 
 from __future__ import annotations
 

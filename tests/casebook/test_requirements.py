@@ -40,7 +40,7 @@ def test_every_requirement_is_a_sentence() -> None:
     texts = {id_: requirement.text for id_, requirement in load_requirements(CHECKOUT).items()}
     name = "max|vk|pSpec|cooperative(?=[A-Z])"
     assert not {id_: text for id_, text in texts.items() if not re.match(rf"[A-Z]|{name}", text) or not text.endswith(".")}
-    # A notation is not a sentence.
+    # Notation need not be a sentence.
     assert not {id_: text for id_, text in texts.items() if re.search(r" (?:->|iff|w/|<=|>=|=) |\w/[A-Z]", text) or len(text.split()) < 3}
 
 
@@ -139,7 +139,7 @@ OPEN = "KHR-A-02 is open: let a family cover it; if nothing can test it, say so 
 FILE = "cases/requirements/khr_cooperative_matrix.yaml"
 
 
-def test_what_is_open_is_a_fault_of_a_finished_specification_alone(pinned: Pinned, text: str, root: Path) -> None:
+def test_open_requirements_are_faults_only_of_a_finished_specification(pinned: Pinned, text: str, root: Path) -> None:
     pinned(text)
     assert coverage(load_casebook(root)).faults == (OPEN,)
     path = root / FILE
@@ -150,7 +150,7 @@ def test_what_is_open_is_a_fault_of_a_finished_specification_alone(pinned: Pinne
     assert found.faults == ()
 
 
-def test_what_cannot_be_tested_needs_a_note(pinned: Pinned, text: str, root: Path) -> None:
+def test_requirements_that_cannot_be_tested_need_a_note(pinned: Pinned, text: str, root: Path) -> None:
     pinned(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
     assert coverage(load_casebook(root)).faults == ()
     path = root / FILE

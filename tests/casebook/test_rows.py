@@ -1,4 +1,4 @@
-"""Enumeration, completion and covering arrays of constrained rows, against brute force."""
+"""Enumeration, completion and covering arrays of constrained rows, compared with brute force."""
 
 from __future__ import annotations
 

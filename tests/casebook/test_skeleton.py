@@ -51,7 +51,7 @@ def test_the_builder_is_in_the_style_of_the_others(root: Path) -> None:
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_the_folder_names_the_specification_too(root: Path) -> None:
+def test_the_folder_also_names_the_specification(root: Path) -> None:
     assert new_family(root, "fresh", "khr_cooperative_matrix")[0].parent.name == "khr_cooperative_matrix"
 
 

@@ -1,4 +1,4 @@
-"""The cases that .ci/run leaves out on lavapipe: they exist, and other cases still test the same."""
+"""The cases that .ci/run leaves out on lavapipe: they exist, and other cases test the same labels."""
 
 from __future__ import annotations
 

@@ -26,20 +26,20 @@ PRODUCTS = [
 
 
 WHOLE = 50_000
-"""Rows of a product, allowed or not, up to which all are enumerated."""
+"""All rows of a product are enumerated if it has at most this many rows, allowed or not."""
 
 PART, DRAWN_PARTS = 2_000, 12
-"""Rows of a drawn part of a larger product, and how many parts are drawn."""
+"""The most rows in a drawn part of a larger product, and the number of parts."""
 
 
 def occurring(found: np.ndarray, parameters: tuple[int, ...], radix: int) -> np.ndarray:
-    """Tell which combinations of labels on ``parameters`` are in the rows ``found``, by number."""
+    """Return, by number, whether a combination of labels on ``parameters`` is in the rows ``found``."""
     numbers = found[:, parameters] @ radix ** np.arange(len(parameters))
     return np.bincount(numbers, minlength=radix ** len(parameters)) > 0
 
 
 def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list[Sequence[int]]]:
-    """Yield all choices if they are few; otherwise draw choices of some labels each."""
+    """Yield all choices if they are few; otherwise draw parts of them, each with some of the labels."""
     if math.prod(len(labels) for labels in choices if labels) <= WHOLE:
         yield list(choices)
         return

@@ -1,4 +1,4 @@
-"""The pinned tiers of a family: how they are chosen, read, and proved."""
+"""The pinned tiers of a family: how they are chosen, read and checked."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_an_outline_that_changed_and_tiers_that_are_not_there_are_faults(toy: Fa
     assert tier_faults(toy, PinnedTiers()).notes[0] == "no cases are pinned"
 
 
-def test_a_family_of_the_full_tier_alone_pins_no_cases(toy: Family) -> None:
+def test_a_family_only_of_the_full_tier_pins_no_cases(toy: Family) -> None:
     alone = replace(toy, products=tuple(replace(part, smoke=0, nightly=0) for part in toy.products))
     chosen = choose_tiers(alone)
     assert chosen.cases == ()

@@ -33,7 +33,7 @@ MIB = 1 << 20
 
 
 def large_store() -> tuple[Expected, np.ndarray, np.ndarray]:
-    """Return a store of four u32, one of them across the fourth MiB, and an array of 9 MiB before and after it."""
+    """Return a store of four u32, and an array of 9 MiB before and after it. One u32 crosses the end of the fourth MiB."""
     offsets = np.array([[16, 4 * MIB - 2, 4 * MIB + 2, 8 * MIB - 4]])
     bits = np.array([[1, 2, 3, 4]], np.uint32)
     placed = Placed("far", offsets[None], one_set(Exact(COMPONENT_TYPES["u32"], bits[None])), "m")
@@ -44,7 +44,7 @@ def large_store() -> tuple[Expected, np.ndarray, np.ndarray]:
 
 
 def judged(change: dict[int, int]) -> tuple[Mismatch, ...]:
-    """Judge a 4x4 matrix of u16 stored with padding; ``change``: byte offset to value after the run."""
+    """Judge a 4x4 matrix of u16 stored with padding; ``change`` maps byte offsets to values after the run."""
     program, subcase = store_program(PLACE, MATRIX, LENGTH)
     expected, before, outcome = perfect(program, subcase)
     for offset, byte in change.items():
@@ -145,7 +145,7 @@ def test_the_ends_of_an_interval_are_allowed_and_the_next_values_are_not(end: st
     assert "true value" in text
 
 
-def test_changed_padding_is_told_with_its_bytes() -> None:
+def test_changed_padding_is_reported_with_its_bytes() -> None:
     (mismatch,) = judged({0: 0, 1: 0})
     assert mismatch.kind == "padding overwritten"
     assert mismatch.count == 2
@@ -153,7 +153,7 @@ def test_changed_padding_is_told_with_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 5 * MIB, 9 * MIB - 1])
-def test_a_byte_that_is_changed_anywhere_in_a_large_array_is_told(place: int) -> None:
+def test_a_byte_changed_anywhere_in_a_large_array_is_reported(place: int) -> None:
     expected, before, after = large_store()
     after[place] ^= 0xFF
     (mismatch,) = compare_array("far", expected, before, after)
@@ -175,7 +175,7 @@ def test_a_large_array_is_filled_and_compared_in_little_more_memory_than_it_has(
     assert peak < len(before) + len(after) + 10 * MIB
 
 
-def test_wrong_and_unwritten_elements_are_told_apart() -> None:
+def test_wrong_and_unwritten_elements_are_distinguished() -> None:
     program, subcase = store_program(PLACE, MATRIX, LENGTH)
     expected, before, outcome = perfect(program, subcase)
     outcome.outputs["d_out"][2:4] = before["d_out"][2:4]
@@ -236,7 +236,7 @@ def test_poison_differs_from_place_to_place_in_the_padding() -> None:
     assert not np.isin(pattern, [0, 255]).any()
 
 
-def test_inputs_are_handed_on_and_workgroup_memory_is_no_buffer() -> None:
+def test_inputs_are_handed_on_and_workgroup_memory_is_not_a_buffer() -> None:
     program, subcase = store_program(PLACE, MATRIX, LENGTH)
     contents = initial_contents(program, subcase, evaluate(program, subcase))
     assert set(contents) == {"m_in", "d_out"}
@@ -254,7 +254,7 @@ def test_a_message_has_place_bits_and_values() -> None:
     ]
 
 
-def test_a_message_lists_no_more_than_a_dozen() -> None:
+def test_a_message_lists_at_most_a_dozen() -> None:
     program, subcase = store_program(PLACE, MATRIX, LENGTH)
     expected, before, outcome = perfect(program, subcase)
     outcome.outputs["d_out"].view(np.uint16)[expected.placed[0].offsets.ravel() // 2] = 99
@@ -275,7 +275,7 @@ def test_the_record_draws_the_matrix() -> None:
     assert record["elements"][0]["got"] == 9
 
 
-def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
+def test_places_that_are_not_aligned_to_the_element_are_also_compared() -> None:
     bits = as_bits([[1.5]], F32)[None]
     expected = Expected((Placed("d_out", np.array([[[3]]]), one_set(Exact(F32, bits)), "d"),))
     program, _ = store_program({**PLACE, "type": "u8", "pointee": "u8"}, np.ones((1, 1), np.uint8), 9)
@@ -288,7 +288,7 @@ def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
 
 
 def quality_case(got: int) -> tuple[Program, Expected, dict[str, np.ndarray], Outcome]:
-    """Build an f16 that may be 1 or its neighbour above and should be 1, and an outcome that has the bits ``got``."""
+    """Build an f16 that should be 1 but may also be the next larger number, and an outcome with the bits ``got``."""
     one, above = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x3C01))
     expectation = Expectation(OneOf(F16, (one, above)), Exact(F16, one), Authority("KHR-MAD-04", quality="F-CM2-4"))
     expected = Expected((Placed("d_out", np.array([[[0]]]), expectation, "d"),))
@@ -298,7 +298,7 @@ def quality_case(got: int) -> tuple[Program, Expected, dict[str, np.ndarray], Ou
 
 
 @pytest.mark.parametrize(("got", "failures", "warnings"), [(0x3C00, 0, 0), (0x3C01, 0, 1), (0x3C02, 1, 0)])
-def test_only_what_is_not_permitted_fails_and_what_is_not_expected_is_told_apart(got: int, failures: int, warnings: int) -> None:
+def test_only_forbidden_results_fail_and_unexpected_ones_are_counted_apart(got: int, failures: int, warnings: int) -> None:
     program, expected, before, outcome = quality_case(got)
     wrong = compare(program, expected, before, outcome)
     assert len(wrong) == failures
@@ -333,7 +333,7 @@ def test_poison_is_not_even_permitted() -> None:
     assert not expected.placed[0].permitted.contains(before["d_out"].view(np.uint16)[None, None]).any()
 
 
-def test_what_is_expected_is_permitted() -> None:
+def test_expected_results_are_permitted() -> None:
     one, two = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x4000))
     around = Interval(F16, one, np.full((1, 1, 1), 0.5), np.full((1, 1, 1), 1.5), np.ones((1, 1, 1)))
     Expectation(around, Exact(F16, one))

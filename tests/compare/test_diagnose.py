@@ -1,7 +1,7 @@
 """A diagnosis names the defect that an implementation has.
 
-The outcome of a broken implementation is made here without the diagnosis's own defects: as the right outcome of a program that does what
-the broken implementation does, or by arithmetic on the right outcome.
+The tests make the outcome of a broken implementation without the diagnosis's own defects: from a program that does what the broken
+implementation does, or by arithmetic on the right outcome.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def test_a_sum_rounded_to_bfloat16_at_the_end() -> None:
 
 
 def equal_products(c: float, outcome: float, component: str = "f32") -> list[Match]:
-    """Diagnose a device that gives ``outcome`` for every element of 14 + ``c``, a sum of eight products."""
+    """Diagnose a device that gives ``outcome`` for every element, a sum of eight products and ``c``; the right result is 14 + ``c``."""
     shape = (1, 8, 8)
     type_ = COMPONENT_TYPES[component]
     case = muladd(
@@ -245,7 +245,7 @@ def equal_products(c: float, outcome: float, component: str = "f32") -> list[Mat
     return list(diagnose(case.program, case.subcase, wanted, before, received))
 
 
-def test_c_added_twice_is_named_even_where_a_narrow_sum_fits_too() -> None:
+def test_c_added_twice_is_named_even_if_a_narrow_sum_also_fits() -> None:
     found = equal_products(1, 16)
     assert told(found)[0] == ("multiply_add.c_twice", "the sum d computed with C added twice")
     assert any(match.id.startswith("multiply_add.sum_") for match in found)
@@ -279,7 +279,7 @@ def test_a_relative_error() -> None:
     assert float_diagnosis((a @ b + c) * (1 + 2.0**-12))[0].sentence == "the sum too large by 2^-12 of itself"
 
 
-def test_an_index_that_is_ignored_is_no_row_of_another_place() -> None:
+def test_an_ignored_index_is_not_a_row_of_another_place() -> None:
     case = find_case(casebook(), "aggregates[row:8x8x8.f16.f16.f32.f32/count:2]")
     built = build(case)
     program, subcase = built.program, built.subcases()[0]
@@ -373,7 +373,7 @@ def test_a_rotation_by_half_is_not_reported_as_two_shifts() -> None:
     assert "outcome.shifted" not in ids(found)
 
 
-def test_a_flipped_bit_of_what_was_only_moved_is_no_rounding() -> None:
+def test_a_flipped_bit_of_a_moved_value_is_not_a_rounding() -> None:
     bits = as_bits(np.random.default_rng(5).normal(size=(8, 8)), F16)
     program, subcase = store_program({"type": "f16", "pointee": "f16", "first": 0, "stride": 8, "layout": "ROW_MAJOR"}, bits, 128)
     expected, before, outcome = perfect(program, subcase)

@@ -24,7 +24,7 @@ def test_a_match_says_how_many_failing_elements_it_explains() -> None:
     assert explanations([ONE]) == ("one (3 of 4 failing elements)",)
 
 
-def test_a_match_of_an_older_journal_says_nothing_of_them() -> None:
+def test_a_match_of_an_older_journal_says_nothing_about_them() -> None:
     assert explanations([Match("a.one", "one")]) == ("one",)
 
 
@@ -37,7 +37,7 @@ def test_matches_that_fit_equally_well_are_one_sentence() -> None:
 
 
 def _found(kept: int) -> list[str]:
-    """Diagnose a device that left ``kept`` of each 8 elements unchanged, although it should have changed all in place."""
+    """Diagnose a device that left ``kept`` of every 8 elements unchanged, although it should have changed all of them in place."""
     case = find_case(casebook(), "elements[row:8x8x8.f16.f16.f32.f32/action:in_place/condition:odd_lane/leading:1/operand:buffer]")
     (program, subcase, expected, before), *_ = prepared(case, build(case).program)
     (placed,) = expected.placed

@@ -15,7 +15,7 @@ from cts.verdict.poison import initial_contents
 from tests.families.evidence import BEYOND, chosen, outcome_of, parts
 
 WHOLE = (Fit.ALL, Fit.BEYOND_ARRAY)
-"""All returned bytes that do not depend on contents beyond an array."""
+"""The explanation fits all returned bytes, or all that do not depend on memory beyond an array."""
 
 NAMED = [
     ("load_store.stride_too_large", "load_store[component:f16/shape:16x16]", {"access": "loaded"}),

@@ -1,4 +1,4 @@
-"""Which elements are wrong, in words."""
+"""The description of the wrong elements."""
 
 from __future__ import annotations
 

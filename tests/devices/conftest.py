@@ -19,7 +19,7 @@ MulAdd = Callable[..., Kernel]
 
 @pytest.fixture(autouse=True)
 def _fakes_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a child process import fake_devices by name."""
+    """Make fake_devices importable by name in child processes."""
     monkeypatch.syspath_prepend(Path(__file__).parent)
 
 

@@ -1,4 +1,4 @@
-"""Devices that misbehave, each made by a function that a child process imports by name."""
+"""Devices that misbehave. A child process imports the function that makes each of them by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generators.kernel import Dispatch, Kernel, Outcome
 
 
 class Obedient:
-    """A device whose behaviour is named by the kernel's entry point."""
+    """A device that takes its behaviour from the name of the kernel's entry point."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -37,7 +37,7 @@ class Obedient:
         self.runs += 1
         self.last_steps = {"pipeline": 0.25, "dispatch": 0.5}
         getattr(self, f"do_{kernel.entry_point}", lambda: None)()
-        # The process, and how many runs it has seen.
+        # The id of the process, and the number of its runs so far.
         return [Outcome({"out": np.array([os.getpid(), self.runs]), "in": dispatch.contents[0]}) for dispatch in dispatches]
 
     def do_kill_itself(self) -> None:
@@ -175,7 +175,7 @@ class FailsOnClose(Obedient):
 
 
 def _after_answer(do: Callable[[], None]) -> None:
-    """Let the child do something after it has answered the present request."""
+    """Make the child do something after it has answered the current request."""
     serving = sys.modules["__main__"]
     send = serving.send
 

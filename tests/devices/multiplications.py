@@ -1,4 +1,4 @@
-"""Multiply-adds that a device supports, and their results."""
+"""Multiply-adds that a device supports, with their results."""
 
 from __future__ import annotations
 

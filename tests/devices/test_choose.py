@@ -62,7 +62,7 @@ def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):
     assert choice.fallback == "no Vulkan device was judged, but the embedded device, which needs none: no Vulkan loader (libvulkan.so.1)"
 
 
-def test_a_device_that_was_named_stands_in_for_none(offer):
+def test_nothing_replaces_a_device_that_was_named(offer):
     offer(reason="no Vulkan loader (libvulkan.so.1)")
     assert choose("embedded").fallback == ""
 
@@ -73,7 +73,7 @@ def settings(**given):
     )
 
 
-def test_what_stands_in_for_a_driver_takes_a_drivers_options(offer):
+def test_the_fallback_device_takes_a_drivers_options(offer):
     offer(reason="no Vulkan loader (libvulkan.so.1)")
     assert not settings(step_timeout="5").isolated
     with pytest.raises(OptionError, match="--step-timeout 5"):
@@ -81,7 +81,7 @@ def test_what_stands_in_for_a_driver_takes_a_drivers_options(offer):
 
 
 @pytest.mark.parametrize("device", [None, "embedded"])
-def test_where_vulkan_is_required_nothing_stands_in_for_it(offer, device):
+def test_there_is_no_fallback_if_vulkan_is_required(offer, device):
     offer(reason="no Vulkan loader (libvulkan.so.1)")
     with pytest.raises(OptionError, match="--require-vulkan: there is no Vulkan device to judge"):
         settings(require_vulkan=True, device=device)

@@ -32,7 +32,7 @@ COMMAND = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
 def multiply(
     types: str = "f32 s8 s8 s32 s32", transpose: bool = False, biased: bool = True, specialized: bool = False, length: int = 8
 ) -> Kernel:
-    """Return a kernel that multiplies; ``types`` in the order of a row."""
+    """Return a kernel that multiplies; ``types`` are in the order of a row."""
     input_, as_, of_matrix, of_bias, result = types.split()
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=4))
     vectors = VectorBuilder(builder)
@@ -53,7 +53,7 @@ def multiply(
 
 
 def training(name: str, outer: bool) -> Kernel:
-    """Return a kernel that accumulates floats of that type."""
+    """Return a kernel that accumulates floats of the given type."""
     component, f16 = COMPONENT_TYPES[name], COMPONENT_TYPES["f16"]
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=4))
     vectors = VectorBuilder(builder)

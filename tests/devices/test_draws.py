@@ -1,4 +1,4 @@
-"""Kernels of vertex and fragment shaders: on the embedded device, and on a Vulkan driver if there is one."""
+"""Kernels of vertex and fragment shaders, on the embedded device and on a Vulkan driver if there is one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ COUNTS = (32, 1, 7, 33, 64, 200)
 
 
 def program(stage: DrawnStage, count: int, storage: StorageClass = StorageClass.STORAGE_BUFFER) -> Program:
-    """Return a program whose invocations store added + factor * source of their number, and mark their numbers; odd ones only."""
+    """Return a program in which invocation i stores added + factor * source[i] to target[i]; the odd invocations also mark their
+    numbers."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=count, stage=stage))
     source = builder.array("source", Pointee(U32), count, storage, "input")
     target = builder.array("target", Pointee(U32), count, storage, "output")
@@ -148,7 +149,7 @@ def test_a_module_of_another_stage_is_stopped() -> None:
 def test_a_built_in_of_another_stage_is_not_known() -> None:
     built, dispatches, _ = work(program("fragment", 7), 7)
     words = np.frombuffer(built.spirv, np.uint32).copy()
-    # Execution model Fragment becomes Vertex, and OriginUpperLeft is passed over.
+    # Execution model Fragment becomes Vertex, and OriginUpperLeft is skipped.
     (at,) = np.flatnonzero((words[:-1] & 0xFFFF == 15) & (words[1:] == 4))
     words[at + 1] = 0
     with pytest.raises(NotSupported) as caught:

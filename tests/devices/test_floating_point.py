@@ -9,10 +9,10 @@ from cts.devices import floating_point
 
 FLUSH_TO_ZERO, SUBNORMALS_ARE_ZERO = 1 << 15, 1 << 6
 TO_NEAREST, UP, DOWN, TO_ZERO = 0, 0x800, 0x400, 0xC00
-"""Argument of fesetround, on x86."""
+"""Arguments of fesetround on x86."""
 
 OTHER = (platform.machine(), platform.libc_ver()[0]) != ("x86_64", "glibc")
-pytestmark = pytest.mark.skipif(OTHER, reason="sets modes as on x86-64 with glibc")
+pytestmark = pytest.mark.skipif(OTHER, reason="sets the modes of x86-64 with glibc")
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_buffers_are_aligned_and_apart(shapes):
 
 
 @given(sizes, st.integers(1, 3))
-def test_what_no_kernel_touched_comes_back(shapes, count):
+def test_bytes_that_no_kernel_touched_come_back(shapes, count):
     slots = _slots(shapes)
     layout = lay_out(slots)
     before = fill(layout, [_dispatch(slots, index) for index in range(count)])
@@ -42,7 +42,7 @@ def test_what_no_kernel_touched_comes_back(shapes, count):
 
 
 @given(sizes, st.data())
-def test_every_changed_byte_outside_of_an_output_is_told(shapes, data):
+def test_every_changed_byte_outside_of_an_output_is_reported(shapes, data):
     slots = _slots(shapes)
     layout = lay_out(slots)
     before = fill(layout, [_dispatch(slots, 0), _dispatch(slots, 1)])
@@ -86,7 +86,7 @@ def test_stray_zeros_and_ones_are_seen_in_every_guard_byte():
         assert sum(stray.count for stray in outcome.stray) == layout.pitch - 700
 
 
-def test_a_later_round_that_left_something_else_is_told_of_its_dispatch_alone():
+def test_a_later_round_with_another_result_is_reported_only_for_its_dispatch():
     slots = _slots([(8, True), (8, False)])
     layout = lay_out(slots)
     before = fill(layout, [_dispatch(slots, 0), _dispatch(slots, 1)])
@@ -99,7 +99,7 @@ def test_a_later_round_that_left_something_else_is_told_of_its_dispatch_alone():
     assert (second.outputs["b0"][0], repeated.outputs["b0"][0]) == (1, 0)
 
 
-def test_a_stray_byte_in_a_later_round_is_told():
+def test_a_stray_byte_in_a_later_round_is_reported():
     slots = _slots([(8, True)])
     layout = lay_out(slots)
     before = fill(layout, [_dispatch(slots, 0)])

@@ -57,7 +57,7 @@ def device() -> Iterator[IsolatedDevice]:
 
 
 def _who(device: IsolatedDevice, order: str = "work") -> tuple[int, int]:
-    """Process and number of the run."""
+    """Return the process and the number of the run."""
     (outcome,) = device.run(_kernel(order), DISPATCHES)
     return int(outcome.outputs["out"][0]), int(outcome.outputs["out"][1])
 
@@ -71,7 +71,7 @@ def test_it_answers_as_the_device_does(device):
     assert device.last_steps["dispatch"] == 0.5
 
 
-def test_opening_is_told_apart_from_the_run_that_needed_it(device):
+def test_opening_is_distinguished_from_the_run_that_needed_it(device):
     _who(device)
     assert device.last_steps.pop("open") > 0
     _who(device)
@@ -84,7 +84,7 @@ def test_a_device_that_was_opened_before_the_run_costs_the_run_nothing(device):
     assert "open" not in device.last_steps
 
 
-def test_what_is_missing_is_known_without_a_child(muladd, describe):
+def test_missing_needs_are_known_without_a_child(muladd, describe):
     device = IsolatedDevice(_spec("nonexistent"), 20.0, describe(MatrixRow(8, 4, 16, "f16", "f16", "f32", "f32", False, 3)))
     assert device.missing(muladd(8, 4, 16)) is None
     assert device.missing(muladd(16, 4, 16)) == Reason("missing.row.type", "no property row for A f16 16x16 at subgroup scope")
@@ -95,7 +95,7 @@ def test_one_child_serves_many_runs(device):
     assert second == (first[0], first[1] + 1)
 
 
-def test_a_child_that_dies_is_a_crash_of_that_run_alone(device):
+def test_a_child_that_dies_is_a_crash_of_that_run_only(device):
     before = _who(device)
     with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("kill_itself"), DISPATCHES)
@@ -113,7 +113,7 @@ def test_a_crash_tells_the_exit_status(device):
     assert crash.value.status == 3
 
 
-def test_a_child_that_dies_between_runs_is_no_crash_of_the_next(device):
+def test_a_child_that_dies_between_runs_is_not_a_crash_of_the_next_run(device):
     before = _who(device)
     os.kill(before[0], signal.SIGKILL)
     after = _who(device)
@@ -138,7 +138,7 @@ def test_a_child_that_hangs_is_ended():
     device.close()
 
 
-def test_a_shorter_limit_holds_within_its_block_alone():
+def test_a_shorter_limit_holds_only_within_its_block():
     device = IsolatedDevice(_spec(), 20.0)
     with device.limited(0.5), pytest.raises(DeviceTimeout) as timeout:
         device.run(_kernel("hang"), DISPATCHES)
@@ -165,7 +165,7 @@ def test_a_crash_names_the_step_in_which_it_happened(device):
     assert _who(device, "step") != _who(device)
 
 
-def test_a_lost_device_is_opened_anew(device):
+def test_a_lost_device_is_opened_again(device):
     before = _who(device)
     with pytest.raises(DeviceLost):
         device.run(_kernel("lose"), DISPATCHES)
@@ -180,7 +180,7 @@ def test_a_refusal_leaves_the_device_open(order, kind, device):
     assert _who(device)[0] == before[0]
 
 
-def test_what_the_device_raises_comes_back_with_its_traceback(device):
+def test_an_exception_of_the_device_comes_back_with_its_traceback(device):
     before = _who(device)
     with pytest.raises(DeviceFailure) as failure:
         device.run(_kernel("raise"), DISPATCHES)
@@ -189,7 +189,7 @@ def test_what_the_device_raises_comes_back_with_its_traceback(device):
     assert _who(device)[0] != before[0]
 
 
-def test_what_a_driver_prints_disturbs_nothing(device, capfd):
+def test_output_of_a_driver_disturbs_nothing(device, capfd):
     _who(device, "print")
     _who(device)
     assert capfd.readouterr() == ("", "")
@@ -225,7 +225,7 @@ def _short(factory: str = "obedient", seconds: float = 0.5) -> IsolatedDevice:
     return IsolatedDevice(_spec(factory), seconds)
 
 
-def test_what_a_driver_writes_to_the_channel_is_a_crash_of_that_run_alone(device):
+def test_bytes_that_a_driver_writes_to_the_channel_are_a_crash_of_that_run_only(device):
     before = _who(device)
     with pytest.raises(Garbled):
         device.run(_kernel("write_on_every_descriptor"), DISPATCHES)
@@ -233,7 +233,7 @@ def test_what_a_driver_writes_to_the_channel_is_a_crash_of_that_run_alone(device
     assert device.close() == ()
 
 
-def test_what_a_driver_writes_between_runs_is_a_finding_and_no_crash_of_the_next(device):
+def test_bytes_that_a_driver_writes_between_runs_are_a_finding_and_not_a_crash(device):
     before = _who(device, "write_later")
     assert _who(device)[0] != before[0]
     (finding,) = device.close()
@@ -270,7 +270,7 @@ def test_a_driver_that_forks_and_dies_is_a_crash_at_once_and_its_fork_is_ended(d
     assert not _group_is_alive(pid)
 
 
-def test_what_a_driver_has_started_ends_with_its_process():
+def test_processes_that_a_driver_started_end_with_its_process():
     device = _short(seconds=20.0)
     pid, fork = _who(device, "fork")
     assert _alive(fork)
@@ -278,13 +278,13 @@ def test_what_a_driver_has_started_ends_with_its_process():
     assert not _group_is_alive(pid)
 
 
-def test_a_child_that_exits_with_success_is_a_crash_too(device):
+def test_a_child_that_exits_with_success_is_also_a_crash(device):
     with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("exit_with_success"), DISPATCHES)
     assert crash.value.status == 0
 
 
-def test_of_a_flood_of_output_the_end_is_kept(device):
+def test_the_end_of_a_flood_of_output_is_kept(device):
     with pytest.raises(DeviceCrash) as crash:
         device.run(_kernel("flood"), DISPATCHES)
     assert "the last line" in str(crash.value)
@@ -309,7 +309,7 @@ def test_signals_that_end_a_job_are_the_parents_to_handle(device):
     assert _who(device, "raise_terminate") == (*_who(device)[:1], 1)
 
 
-def test_a_failure_that_spends_the_device_opens_it_anew(device):
+def test_a_failure_that_spends_the_device_opens_it_again(device):
     before = _who(device)
     with pytest.raises(DriverRefused) as refusal:
         device.run(_kernel("spend"), DISPATCHES)
@@ -317,7 +317,7 @@ def test_a_failure_that_spends_the_device_opens_it_anew(device):
     assert _who(device)[0] != before[0]
 
 
-def test_a_device_that_is_out_of_memory_is_opened_anew(device):
+def test_a_device_that_is_out_of_memory_is_opened_again(device):
     before = _who(device)
     with pytest.raises(OutOfMemory) as failure:
         device.run(_kernel("run_out_of_memory"), DISPATCHES)
@@ -338,8 +338,8 @@ def test_the_child_is_ended_by_whatever_it_did_not_report(device, monkeypatch):
     assert _who(device)[0] != before[0]
 
 
-def test_every_step_has_the_limit_anew():
-    """Each step is late by its own time: the waits are counted, no clock decides."""
+def test_every_step_has_the_whole_limit():
+    """Each step is timed separately. The test counts the restarts of the limit instead of using a clock."""
     restarted = []
 
     class Counted(Patience):
@@ -355,12 +355,12 @@ def test_every_step_has_the_limit_anew():
         device.run(_kernel("step"), DISPATCHES)
         device.close()
     run = restarted[0]
-    # One each: the request, what follows BEGIN, and the step.
+    # One restart each for the request, for the part after BEGIN, and for the step.
     assert restarted.count(run) == 3
 
 
 def test_a_child_that_gets_no_cpu_has_more_time():
-    """The fake hangs; the injected measure reports waiting at first, and then no more."""
+    """The fake hangs; the injected measure reports waiting at first, and then none."""
     told = []
 
     def waiting(pid: int):
@@ -385,7 +385,7 @@ def test_a_child_that_was_ended_says_so():
     assert process.close() == ()
 
 
-def test_a_limit_of_weeks_is_no_error_of_ours():
+def test_a_limit_of_weeks_is_not_an_error():
     device = _short(seconds=1e6)
     _who(device)
     assert device.close() == ()
@@ -401,7 +401,7 @@ def test_opening_is_one_attempt_and_is_not_repeated_while_the_device_is_open(dev
 @pytest.mark.parametrize(
     ("factory", "text"), [("cannot_open", "use another"), ("dies_on_open", "SIGABRT"), ("hangs_on_open", "no answer within 0.5 s")]
 )
-def test_whatever_happens_while_it_is_opened_is_no_failure_of_a_kernel(factory, text):
+def test_an_error_while_the_device_is_opened_is_not_a_failure_of_a_kernel(factory, text):
     device = IsolatedDevice(_spec(factory), 0.5, open_timeout=0.5)
     for use in (device.open, lambda: device.run(_kernel("work"), DISPATCHES)):
         with pytest.raises(DeviceError) as error:
@@ -428,7 +428,7 @@ def test_a_device_that_dies_whenever_it_is_opened_does_not_stay_open():
         ("fails_on_close", "work", "VK_ERROR_DEVICE_LOST"),
     ],
 )
-def test_what_goes_wrong_when_a_device_closes_is_a_finding(factory, order, text):
+def test_an_error_when_a_device_closes_is_a_finding(factory, order, text):
     device = _short(factory, 0.5 if "hang" in factory + order else 20.0)
     _who(device, order)
     (finding,) = device.close()
@@ -444,7 +444,7 @@ def test_the_driver_files_of_a_device_reach_its_process():
     assert "VK_DRIVER_FILES=/one.json" in str(error.value)
 
 
-def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, device):
+def test_a_crash_is_also_seen_without_a_descriptor_to_wait_for(monkeypatch, device):
     monkeypatch.setattr(child, "_descriptor_of", lambda pid: -1)
     _who(device)
     with pytest.raises(DeviceCrash) as crash:
@@ -453,7 +453,7 @@ def test_without_a_descriptor_to_wait_for_a_crash_is_seen_too(monkeypatch, devic
 
 
 def _group_is_alive(group: int) -> bool:
-    """Tell whether a process of the group still runs. The kernel takes a moment to end killed processes."""
+    """Return whether a process of the group still runs. The kernel takes a moment to end killed processes."""
     for _ in range(100):
         running = [stat for stat in map(_stat, Path("/proc").glob("[0-9]*")) if stat[2:3] == [str(group)] and stat[0] != "Z"]
         if not running:
@@ -463,7 +463,7 @@ def _group_is_alive(group: int) -> bool:
 
 
 def _stat(process: Path) -> list[str]:
-    """State, parent, group and so on of a process."""
+    """Return the state, parent, group and further fields of a process."""
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -497,7 +497,7 @@ device.run(Kernel(b"", (), entry_point="hang"), dispatches)
 
 
 def _alive(pid: int) -> bool:
-    """Tell whether the process runs; an orphan may stay a zombie if no process reaps it."""
+    """Return whether the process runs; an orphan may stay a zombie if no process reaps it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -16,7 +16,7 @@ from generators.kernel import Kernel
 from tests.suite import casebook
 
 EVERY = 97
-"""Cases of the smoke tier."""
+"""The tests take every 97th case of the smoke tier."""
 
 _UNIVERSAL = load_profile("universal").description
 _BARE = replace(_UNIVERSAL, name="bare", features={}, rows=(), vector_rows=())
@@ -57,9 +57,9 @@ def test_kernels_that_differ_in_nothing_that_a_device_supports_have_equal_needs(
     assert needs_of(one).environment == needs_of(other).environment
 
 
-def test_needs_that_depend_on_the_subgroup_size_are_not_told():
+def test_needs_that_depend_on_the_subgroup_size_are_not_returned():
     (one,) = kernels("specialization[component:f16]")
-    # A constant of the matrix types, as if the device set it.
+    # Pretend that the device sets a constant of the matrix types.
     where = one.specialization[0].constant_id
     with pytest.raises(DependsOnDevice):
         needs_of(replace(one, local_size_constant_id=where, specialization=one.specialization[1:]))

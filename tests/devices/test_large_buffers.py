@@ -1,4 +1,4 @@
-"""Which parts of a sparse buffer get memory."""
+"""The parts of a sparse buffer that get memory."""
 
 from __future__ import annotations
 

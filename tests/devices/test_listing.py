@@ -10,9 +10,11 @@ FOUND = "querying a Vulkan device"
 
 
 class Machine:
-    """Children of a machine with these devices, by driver manifest: a description, or the exception that a request for it raises.
+    """Starts children like a machine with these drivers.
 
-    A driver that cannot list its devices has an exception instead of a list.
+    Args:
+        drivers: driver manifest -> the descriptions of its devices, or the exceptions that requests for them raise. A driver that cannot
+            list its devices has an exception instead of a list.
     """
 
     def __init__(self, drivers: dict[str, list | Exception]) -> None:

@@ -1,4 +1,4 @@
-"""A device with VK_EXT_cooperative_matrix_maintenance1 and without VK_NV_cooperative_matrix2, and the other way round."""
+"""Devices with only one of VK_EXT_cooperative_matrix_maintenance1 and VK_NV_cooperative_matrix2."""
 
 from __future__ import annotations
 

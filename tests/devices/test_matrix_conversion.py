@@ -1,4 +1,4 @@
-"""Conversions of matrices by Vulkan's commands, of a driver that is played in this process; no Vulkan loader is needed."""
+"""Conversions of matrices by Vulkan's commands, on a driver that is simulated in this process; no Vulkan loader is needed."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def no_loader(monkeypatch):
 
 
 def bytes_at(address: int, count: int) -> np.ndarray:
-    """Memory of this process."""
+    """Return memory of this process as bytes."""
     return np.frombuffer(supplement().buffer(supplement().cast("void*", address), count), np.uint8)
 
 
 class Driver:
-    """Both commands, done by the embedded device at once.
+    """Both commands, executed immediately by the embedded device.
 
     Attributes:
         calls: the command and count of each call.
-        result: the wrong result of the host command; None for the right one.
+        result: a wrong result of the host command, or None for the right one.
     """
 
     def __init__(self, strict: bool = True) -> None:
@@ -102,7 +102,7 @@ class Driver:
 
 
 class Mapped:
-    """An arena whose device addresses are this process's."""
+    """An arena whose device addresses are addresses in this process."""
 
     def __init__(self, spoil: bool = False) -> None:
         self._spoil = spoil
@@ -210,7 +210,7 @@ def test_a_size_that_cannot_be_true_is_refused():
     assert (failure.value.call, failure.value.result) == (HOST, SUCCESS)
 
 
-def test_a_write_outside_of_all_regions_is_told():
+def test_a_write_outside_of_all_regions_is_reported():
     driver = Driver()
     arena: Any = Mapped(spoil=True)
     memory = np.zeros(4096, np.uint8)
@@ -285,7 +285,7 @@ def test_matrices_come_back_as_they_were(component, command):
 
 
 @COMMANDS
-def test_what_a_shader_writes_comes_back(command):
+def test_output_of_a_shader_comes_back(command):
     of = kernel("f16", written=True, command=command)
     given = dispatches(of, 2)
 

@@ -49,7 +49,7 @@ def test_a_changed_byte_is_never_believed(number, message, data):
 
 
 @given(st.binary(min_size=1))
-def test_bytes_that_are_no_message_are_told_at_once(data):
+def test_bytes_that_are_not_a_message_are_reported_at_once(data):
     try:
         assert _decoded(data) == []
     except NotAMessage:
@@ -74,7 +74,7 @@ def test_a_stated_length_takes_no_memory_before_the_contents_come():
     assert len(decoder._bytes) < 100
 
 
-def test_what_cannot_be_unpickled_is_no_message():
+def test_bytes_that_cannot_be_unpickled_are_not_a_message():
     payload = b"\x80\x05this is not a pickle"
     fields = struct.pack("<4sIQI", frame(0, None)[:4], 1, len(payload), zlib.crc32(payload))
     with pytest.raises(NotAMessage, match="cannot be read"):
@@ -122,7 +122,7 @@ def test_a_failure_of_an_unknown_class_crosses_as_its_base():
     assert type(rebuilt(reported(Newer("none")))) is NoVulkan
 
 
-def test_what_nobody_foresaw_leaves_a_device_of_no_more_use():
+def test_an_unforeseen_error_spends_the_device():
     failure = rebuilt(reported(ZeroDivisionError("oh")))
     assert failure.spent
     assert str(failure).startswith("ZeroDivisionError: oh")
@@ -142,6 +142,6 @@ def test_what_nobody_foresaw_leaves_a_device_of_no_more_use():
         b"DeviceLost",
     ],
 )
-def test_what_reports_no_failure_is_no_message(report):
+def test_text_without_a_failure_is_not_a_message(report):
     with pytest.raises(NotAMessage):
         rebuilt(report)

@@ -13,7 +13,7 @@ LIMIT = 10.0
 
 
 class Machine:
-    """A clock that moves when somebody waits, and a process that gets a share of a CPU meanwhile."""
+    """A clock that advances when code waits, and a process that gets a share of a CPU during that time."""
 
     def __init__(self, starved: Callable[[float], float]) -> None:
         self.now = 0.0
@@ -45,7 +45,7 @@ def test_time_without_a_cpu_does_not_pass(share):
     machine = Machine(lambda now: now * share)
     patience = Patience(LIMIT, machine.measure, machine.clock)
     took = machine.seconds_until_late(patience)
-    # It has had the CPU for the limit, except for the unmeasured time and the last wait.
+    # It has had the CPU for as long as the limit, except for the unmeasured time and the last wait.
     assert 0.89 * LIMIT <= took * (1 - share) <= 1.03 * LIMIT
     assert patience.granted > 0
 
@@ -60,7 +60,7 @@ def test_starvation_that_ends_gives_no_more_time():
     assert machine.seconds_until_late(Patience(LIMIT, machine.measure, machine.clock)) <= LIMIT + 5
 
 
-def test_what_was_waited_before_the_step_counts_for_nothing():
+def test_waiting_before_the_step_does_not_count():
     machine = Machine(lambda now: min(now, 1000.0))
     machine.now = 1000.0
     assert machine.seconds_until_late(Patience(LIMIT, machine.measure, machine.clock)) == pytest.approx(LIMIT)
@@ -74,8 +74,8 @@ def test_a_step_that_begins_has_the_whole_limit():
     assert machine.seconds_until_late(patience) == pytest.approx(LIMIT)
 
 
-def test_who_looks_too_late_blames_no_one():
-    """A parent that gets no CPU itself finds the limit passed when it looks for the first time."""
+def test_a_parent_that_looks_too_late_blames_no_one():
+    """A parent that got no CPU itself finds that the limit has passed when it looks for the first time."""
     machine = Machine(lambda now: 0.0)
     patience = Patience(LIMIT, machine.measure, machine.clock)
     machine.now = 3 * LIMIT

@@ -35,7 +35,7 @@ def test_ranges_of_any_sizes_leave_poison_around_the_next(sizes):
 
 
 @given(pitches, st.data())
-def test_a_byte_written_anywhere_around_is_told_once(pitch, data):
+def test_a_byte_written_anywhere_around_is_reported_once(pitch, data):
     bare = np.empty(SIZE, np.uint8)
     memory = PoisonedMemory(bare)
     memory.place(np.zeros((1, pitch), np.uint8))
@@ -69,13 +69,13 @@ def _judged(bare: np.ndarray, memory: PoisonedMemory, dispatches: int, *position
     return layout, judge(layout, before, ranges.copy(), memory.around())
 
 
-def test_a_write_far_before_all_buffers_is_told_of_the_first_dispatch(bare, memory):
+def test_a_write_far_before_all_buffers_is_reported_for_the_first_dispatch(bare, memory):
     layout, (first, second) = _judged(bare, memory, 2, 10)
     assert first.stray == (StrayWrite("in", "before", 10 - MARGIN - layout.offsets[0], 1),)
     assert second.stray == ()
 
 
-def test_a_write_far_after_all_buffers_is_told_of_the_last_dispatch(bare, memory):
+def test_a_write_far_after_all_buffers_is_reported_for_the_last_dispatch(bare, memory):
     layout, (first, second) = _judged(bare, memory, 2, SIZE - 1)
     assert first.stray == ()
     assert second.stray == (StrayWrite("out", "after", SIZE - 1 - MARGIN - layout.pitch - layout.offsets[1], 1),)
@@ -86,7 +86,7 @@ def test_writes_near_and_far_are_one_record(bare, memory):
     assert outcome.stray == (StrayWrite("in", "before", 10 - MARGIN - layout.offsets[0], 2),)
 
 
-def test_writes_of_a_kernel_without_buffers_are_told(bare, memory):
+def test_writes_of_a_kernel_without_buffers_are_reported(bare, memory):
     layout = lay_out(())
     before = fill(layout, [Dispatch(b"", ())])
     ranges = memory.place(before)

@@ -1,4 +1,4 @@
-"""The declarations written from Khronos' registry for cffi."""
+"""The declarations for cffi that are generated from Khronos' registry."""
 
 from __future__ import annotations
 

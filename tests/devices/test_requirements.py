@@ -60,7 +60,7 @@ def test_bfloat16_matrices_need_their_own_feature(muladd, describe):
     assert missing(kernel, describe(row, features="shaderBFloat16Type shaderBFloat16CooperativeMatrix")) is None
 
 
-def test_float8_encodings_are_told_apart(muladd, describe):
+def test_float8_encodings_are_distinguished(muladd, describe):
     row = replace(EXACT, a="e4m3", b="e4m3")
     features = "shaderFloat8 shaderFloat8CooperativeMatrix"
     assert missing(muladd(8, 4, 16, "e4m3 e4m3 f32 f32"), describe(row, features=features)) is None
@@ -224,7 +224,7 @@ def test_a_subgroup_size_that_varies_and_cannot_be_required_is_named(features, m
     assert code(lack) == "missing.property.requiredSubgroupSizeStages"
 
 
-def test_a_subgroup_size_that_varies_and_can_be_required_is_no_obstacle(muladd, describe):
+def test_a_varying_subgroup_size_that_can_be_required_is_supported(muladd, describe):
     limits = {"minSubgroupSize": 4, "maxSubgroupSize": 32, "requiredSubgroupSizeStages": 0x20}
     assert missing(muladd(8, 4, 16), describe(EXACT, features="subgroupSizeControl", limits=limits)) is None
 

@@ -77,7 +77,7 @@ def test_rows_of_a_size_are_in_no_other_list():
             assert ask(description, PropertyCall(name)).count == 0
 
 
-def test_what_a_device_lists_by_subgroup_size_are_its_rows():
+def test_rows_that_a_device_lists_by_subgroup_size_are_its_rows():
     description = with_row(32)
     known = tuple(replace(LISTED, m=8, subgroup_size=size) for size in (0, 32))
     others = replace(

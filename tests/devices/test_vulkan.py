@@ -41,7 +41,7 @@ def listing() -> DeviceListing:
 
 @pytest.fixture(scope="module")
 def size(listing) -> dict[str, int]:
-    """Return a size that the device has for f16 x f16 + f32."""
+    """Return a size of f16 x f16 + f32 that the device supports."""
     return size_of(listing.description)
 
 
@@ -67,11 +67,11 @@ def test_each_step_is_announced_before_it_begins_and_when_it_is_over(device, mul
     monkeypatch.setattr(device, "announce", said.append)
     dispatches, _ = work(size, 1)
     device.run(muladd(**size), dispatches)
-    # Twice to dispatch: memory, then the submission.
+    # The dispatch step comes twice: for the memory, and for the submission.
     assert said == [Step.PIPELINE, None, Step.DISPATCH, None, Step.DISPATCH, None]
 
 
-def test_a_write_behind_the_end_of_a_buffer_is_told(device, muladd, size):
+def test_a_write_after_the_end_of_a_buffer_is_reported(device, muladd, size):
     kernel = muladd(**size)
     *inputs, out = kernel.buffers
     small = replace(kernel, buffers=(*inputs, replace(out, bytes=out.bytes - 4)))
@@ -81,7 +81,7 @@ def test_a_write_behind_the_end_of_a_buffer_is_told(device, muladd, size):
     assert (stray.buffer, stray.where, stray.offset, stray.count) == ("out", "after", out.bytes - 4, 4)
 
 
-def test_a_write_to_a_read_only_buffer_is_told(device, muladd, size):
+def test_a_write_to_a_read_only_buffer_is_reported(device, muladd, size):
     kernel = muladd(**size)
     changed = replace(kernel, buffers=(*kernel.buffers[:3], replace(kernel.buffers[3], written=False)))
     (dispatch,), _ = work(size, 1)
@@ -111,14 +111,14 @@ def test_a_device_without_enough_memory_names_call_and_result(device, muladd, si
 
 @pytest.fixture
 def own(listing) -> Iterator[VulkanDevice]:
-    """Yield a device that a test may spoil."""
+    """Yield a separate device, which a test may break."""
     device = VulkanDevice(listing.spec.name, listing.spec.index)
     yield device
     device.close()
 
 
 class Lying:
-    """The library, with some calls that return a test's results, after the real call or instead of it."""
+    """The library, with some calls replaced: they return a test's results, after the real call or instead of it."""
 
     def __init__(self, lib, made: bool, results: dict[str, int]) -> None:
         self._lib, self._made, self._results = lib, made, results
@@ -137,7 +137,7 @@ class Lying:
 
 
 def _lie(monkeypatch, device: VulkanDevice, made: bool = True, **results: int) -> None:
-    """Make calls of the device's parts return other results."""
+    """Make Vulkan calls of the device's parts return other results."""
     vulkan = load()
     package = SimpleNamespace(**{name: value for name, value in vars(vulkan).items() if name.startswith("VK_")})
     package.ffi, package.lib = vulkan.ffi, Lying(vulkan.lib, made, results)
@@ -187,7 +187,7 @@ def test_what_is_not_made_is_never_used(call, result, kind, own, muladd, size, m
     assert failure.value.spent == (kind is not DriverRefused)
 
 
-def test_a_driver_that_changes_the_floating_point_mode_of_this_process_is_told(own, muladd, size, monkeypatch):
+def test_a_driver_that_changes_the_floating_point_mode_of_this_process_is_reported(own, muladd, size, monkeypatch):
     (dispatch,), _ = work(size, 1)
     monkeypatch.setattr(floating_point, "changed", lambda: "numbers are rounded in another direction")
     with pytest.raises(FloatingPointChanged) as failure:

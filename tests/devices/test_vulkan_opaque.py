@@ -34,7 +34,7 @@ def device() -> Iterator[VulkanDevice]:
 
 
 class Copies:
-    """Conversions to rows without padding, and from them."""
+    """Converts to rows without padding, and back."""
 
     def __init__(self, device: VulkanDevice) -> None:
         self._arena: Any = device._arena

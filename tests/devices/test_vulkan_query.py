@@ -46,7 +46,7 @@ def test_the_entries_of_a_driver(asked) -> None:
 
 
 @pytest.mark.parametrize("fails_with_entries", [False, True])
-def test_a_query_that_fails_is_no_device_without_rows(asked, fails_with_entries) -> None:
+def test_a_query_that_fails_is_not_a_device_without_rows(asked, fails_with_entries) -> None:
     def driver(count, entries) -> int:
         count[0] = 0 if entries else 1
         return OUT_OF_HOST_MEMORY if bool(entries) is fails_with_entries else api.SUCCESS
@@ -102,13 +102,13 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Return two devices, the first of which has a driver that crashes on any request, and a record of the requests."""
+    """Return two devices and a record of the requests. The driver of the first device crashes on any request."""
     asked: list[int] = []
 
     def answer(instance, handle, index):
         asked.append(index)
         if handle == "broken":
-            raise DeviceLost("the driver does not stand it")
+            raise DeviceLost("the driver cannot take it")
         return SimpleNamespace(index=index, description=SimpleNamespace(uuid="11", name="sound"))
 
     monkeypatch.setattr(query, "query", answer)

@@ -52,13 +52,13 @@ def test_results_that_are_permitted_come_back():
     assert api.check("vkCall", 2, api.TIMEOUT) == 2
 
 
-def test_a_refusal_may_leave_the_device_of_no_more_use():
+def test_a_refusal_may_spend_the_device():
     with pytest.raises(DriverRefused) as failure:
         api.check("vkQueueSubmit", -13, spent=True)
     assert failure.value.spent
 
 
-def test_a_null_handle_is_no_success():
+def test_a_null_handle_is_not_a_success():
     handle = FFI.new("void**")
     with pytest.raises(DriverRefused) as failure:
         api.made("vkMake", 0, handle)
@@ -67,7 +67,7 @@ def test_a_null_handle_is_no_success():
     assert api.made("vkMake", 0, handle) == handle[0]
 
 
-def test_names_that_are_no_utf_8_are_told_by_their_bytes():
+def test_names_that_are_not_utf_8_are_shown_by_their_bytes():
     assert api.text(FFI.new("char[8]", b"a\xff\xc3\x1b")) == "a\\xff\\xc3\x1b"
 
 

@@ -1,4 +1,4 @@
-"""The modules that glslang 16.6 made of the shaders in glslang/, as kernels, and their runs on the embedded device."""
+"""The modules that glslang 16.6 compiled from the shaders in glslang/, as kernels, and their runs on the embedded device."""
 
 from __future__ import annotations
 

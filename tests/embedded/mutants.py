@@ -1,8 +1,8 @@
-"""Runs mutated modules on the embedded device, which must answer in bounded time and memory: with one of its own failures, or outputs.
-All other code that reads the words of a module, to find its needs or to show it, must answer too.
+"""Runs mutated modules on the embedded device, which must answer in bounded time and memory, with outputs or with one of its own failures.
+All other code that reads the words of a module, to find its needs or to show it, must also answer.
 
-``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process
-took, and each result that is not an answer, with the seed and number that make the mutant again.
+``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process took,
+and each result that is not an answer, with the seed and number that reproduce the mutant.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.embedded.mutation import mutant
 from tests.families.evidence import casebook
 
 MEMORY_LIMIT = 1 << 30
-"""The most bytes that a process may take."""
+"""The most memory that a process may take, in bytes."""
 
 FORESEEN = (DeviceFailure, GeneratorError)
 
@@ -58,8 +58,8 @@ class Answer:
     Attributes:
         kind: ``"ran"``, or the name of the failure's class.
         text: its message, or the traceback of an exception that is not a failure of a device.
-        foreseen: whether it is an answer.
-        seconds: of CPU time.
+        foreseen: whether it counts as an answer.
+        seconds: CPU time.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Answer:
 
 
 def answer(device: EmbeddedDevice, sample: Sample) -> Answer:
-    """Return the answer of ``device`` to a kernel. Exceptions while the module is checked for features or shown also count."""
+    """Return the answer of ``device`` to a kernel, including exceptions while the module is checked for features or shown."""
     begin = time.process_time()
     asked = _attempt(lambda: device.missing(sample.kernel))
     ran = _attempt(lambda: device.run(sample.kernel, [sample.dispatch]))
@@ -139,15 +139,15 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.embedded.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--per-family", type=int, default=3, help="cases of each family whose modules are mutated")
+    parser.add_argument("--per-family", type=int, default=3, help="number of cases of each family whose modules are mutated")
     parser.add_argument("--only", type=int, help="the number of one mutant; its answer is printed")
-    parser.add_argument("--steps", type=int, default=LIMITS.steps, help="after how many a mutant is stopped")
-    parser.add_argument("--not-strict", action="store_true", help="a device that goes on after undefined behaviour")
+    parser.add_argument("--steps", type=int, default=LIMITS.steps, help="number of steps after which a mutant is stopped")
+    parser.add_argument("--not-strict", action="store_true", help="use a device that goes on after undefined behaviour")
     return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the counts. Return 1 if a mutant had no answer or the memory limit was passed, else 0."""
+    """Print the counts. Return 1 if a mutant had no answer or the memory limit was exceeded, else 0."""
     arguments = _arguments(argv)
     warnings.simplefilter("ignore", RuntimeWarning)
     samples = case_samples(arguments.per_family) + glslang_samples()

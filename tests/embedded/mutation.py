@@ -1,4 +1,4 @@
-"""Edits of modules, which may give any sequence of words."""
+"""Edits of modules, which may produce any sequence of words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.spirv.reader import HEADER_WORDS
 
 Words = list[int]
 _Edit = Callable[[random.Random, Words, Words], Words]
-"""Edits a module; takes a source of chance, the module and another module."""
+"""Edits a module; takes a random generator, the module and another module."""
 
 _NUMBERS = (
     0,
@@ -71,7 +71,7 @@ def starts(words: Words) -> list[int]:
 
 
 def _span(rng: random.Random, words: Words) -> tuple[int, int]:
-    """Return an instruction: its first word, and the one after it."""
+    """Return where a random instruction begins and ends."""
     found = starts(words)
     if not found:
         return len(words), len(words)
@@ -200,4 +200,4 @@ _EDITS: Sequence[tuple[_Edit, int]] = (
     (_insert, 2),
     (_constant, 4),
 )
-"""The edits, each with its frequency."""
+"""The edits, each with its weight."""

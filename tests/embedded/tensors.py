@@ -23,7 +23,7 @@ def operand(word: str) -> str:
 
 
 def steps(ops: dict[str, str], type_: str, name: str, create: str, lines: Sequence[str]) -> str:
-    """Return the instructions that ``lines`` describe, such as "slice -1 4 0 4", each on the result of the one before.
+    """Return the instructions that ``lines`` describe, such as "slice -1 4 0 4", each applied to the previous result.
 
     The results are %t0, %t1, … for the name t.
     """
@@ -59,7 +59,7 @@ def types(
     component: str = "u32",
     scope: int = 3,
 ) -> str:
-    """Declare %matrix, %flat, %layout and, with a permutation like "1 0", %view; %seven is a matrix of 7."""
+    """Declare %matrix, %flat, %layout and, with a permutation like "1 0", %view; %seven is a matrix of sevens."""
     text = f"%matrix = OpTypeCooperativeMatrixKHR %{component} %u32_{scope} %u32_{shape[0]} %u32_{shape[1]} %u32_2\n"
     text += f"%seven = OpConstantComposite %matrix %{component}_7\n"
     text += "%flat = OpTypeTensorLayoutNV %u32_1 %u32_0\n"
@@ -86,8 +86,8 @@ def load_module(
 ) -> bytes:
     """Return a module that loads a matrix of ``shape`` from the input at element ``at`` and stores it in row-major order to the output.
 
-    It loads with the layout after ``used`` (default: all) of ``lines``. At subgroup scope the matrices follow each other in the order of
-    the subgroups.
+    It loads with the layout that the first ``used`` (default: all) of ``lines`` make. At subgroup scope the matrices follow each other in
+    the order of the subgroups.
     """
     last = len(lines) if used is None else used
     addressing = f"TensorView %v{len(view_lines)}" if permutation else "None"

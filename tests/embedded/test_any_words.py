@@ -1,5 +1,5 @@
-"""Any sequence of words gets an answer: invalid SPIR-V (with place and mistake), unsupported (with the instruction), too large, or it
-runs."""
+"""Any sequence of words runs, or is refused: as invalid SPIR-V (with place and mistake), as unsupported (with the instruction), or as too
+large."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HEADERS: dict[str, tuple[Callable[[bytes], bytes], int]] = {
 
 
 @pytest.mark.parametrize(("change", "word"), HEADERS.values(), ids=HEADERS.keys())
-def test_words_that_are_no_module_are_refused_where_it_shows(change: Callable[[bytes], bytes], word: int) -> None:
+def test_words_that_are_not_a_module_are_refused_at_the_first_wrong_word(change: Callable[[bytes], bytes], word: int) -> None:
     found = failure(change(VALID))
     assert isinstance(found, NotValidSpirv)
     assert found.word == word
@@ -169,7 +169,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("body", "declaration", "what"), UNSUPPORTED.values(), ids=UNSUPPORTED.keys())
-def test_what_the_interpreter_does_not_have_is_named(body: str, declaration: str, what: str) -> None:
+def test_instructions_that_the_interpreter_lacks_are_named(body: str, declaration: str, what: str) -> None:
     found = failure(shader(f"{body}\n", declaration))
     assert isinstance(found, NotSupported)
     assert what in str(found)
@@ -212,7 +212,7 @@ LARGE: dict[str, str] = {
 
 
 @pytest.mark.parametrize("declaration", LARGE.values(), ids=LARGE.keys())
-def test_what_would_take_gigabytes_is_refused_before_it_takes_them(declaration: str) -> None:
+def test_a_module_that_would_take_gigabytes_is_refused_before_it_takes_them(declaration: str) -> None:
     found = failure(shader("", declaration, capabilities=("CooperativeMatrixKHR",)))
     assert isinstance(found, OutOfMemory)
     assert not found.spent

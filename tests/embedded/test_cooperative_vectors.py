@@ -1,4 +1,4 @@
-"""Cooperative vectors on the embedded device: values worked out here, and refusals."""
+"""Cooperative vectors on the embedded device: values worked out here, and invalid programs that it refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope, StorageCla
 from tests.undefined import undefined
 
 INVOCATIONS = 5
-"""Invocations of a workgroup: not a whole subgroup."""
+"""Invocations of a workgroup; they do not fill a subgroup."""
 
 WORKGROUPS = 2
 LANES = INVOCATIONS * WORKGROUPS
@@ -44,7 +44,7 @@ F16, F32, S8, S32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "s32
 
 
 class Shader:
-    """A program whose invocations each load a vector ``x`` of ``source`` and may store one to ``target``."""
+    """A program whose invocations each load a vector ``x`` from ``source`` and may store one to ``target``."""
 
     def __init__(self, component: str = "f16", length: int = 3, result: str | None = None, results: int | None = None) -> None:
         self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=WORKGROUPS, shape=WorkgroupShape(invocations=INVOCATIONS))
@@ -189,7 +189,7 @@ def test_bits_of_floats() -> None:
 
 
 def placed(matrix: np.ndarray, stride: int, column_major: bool = False, first: int = 64) -> np.ndarray:
-    """Bytes with a matrix at byte ``first``, its rows (columns) ``stride`` bytes apart."""
+    """Return bytes that hold a matrix at byte ``first``, its rows (columns) ``stride`` bytes apart."""
     lines = matrix.T if column_major else matrix
     contents = np.full(first + len(lines) * stride, 0x3C, np.uint8)
     for i, line in enumerate(lines):
@@ -415,7 +415,7 @@ def test_an_undefined_vector_may_not_be_stored() -> None:
 
 
 def edited(shader: Shader, edits: Mapping[str, str]) -> None:
-    """Run a module whose assembly is changed: the line that begins with a key becomes its value, some lines."""
+    """Run a module with edited assembly: the value of each key replaces the line that begins with the key."""
     program = shader.builder.build()
     text = [line.strip() for line in disassemble(emit(program)).splitlines() if not line.startswith(";")]
     for begins, instead in edits.items():

@@ -39,5 +39,5 @@ def test_each_component_has_the_place_of_its_element(result, mapping, rows, colu
         ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_16", CAPABILITIES, "M1-COORD-03"),
     ],
 )
-def test_what_is_forbidden_stops_the_kernel(forbidden, lines, capabilities, says) -> None:
+def test_forbidden_actions_stop_the_kernel(forbidden, lines, capabilities, says) -> None:
     assert says in str(forbidden(shader(load("square") + lines + "\n", SQUARE + PAIR, capabilities=capabilities), NUMBERS))

@@ -106,7 +106,7 @@ def test_blocks_of_several_rows_count_in_both_dimensions(result) -> None:
 
 
 def test_the_pointer_counts_blocks_from_where_it_points(result) -> None:
-    # Pitch 3: a tensor of 9 columns has 2 1/4 blocks in a row, rounded up. The pointer is two blocks on.
+    # Pitch 3: a tensor of 9 columns has 2 1/4 blocks in a row, rounded up. The pointer points two blocks further.
     lines = ["block 1 4", "dimension 4 9", "slice 0 4 0 8"]
     assert result(module(lines, at="8"), BLOCKS, 128).reshape(SHAPE).tolist() == encoded(ROWS, COLUMNS, 3, 2).tolist()
 
@@ -123,7 +123,7 @@ def test_a_repeated_coordinate_is_what_the_function_gets(result) -> None:
     assert got.tolist() == encoded((ROWS - 1) % 4, (COLUMNS + 3) % 8).tolist()
 
 
-def test_what_the_view_clips_keeps_the_value_of_the_object(result) -> None:
+def test_elements_that_the_view_clips_keep_the_value_of_the_object(result) -> None:
     built = module(permutation="0 1", view_lines=("clip 1 2 2 4",))
     got = result(built, BLOCKS, 128).reshape(SHAPE)
     inside = (ROWS >= 1) & (ROWS < 3) & (COLUMNS >= 2) & (COLUMNS < 6)
@@ -236,7 +236,7 @@ VECTOR_CAPABILITIES = (*CAPABILITIES[:1], "CooperativeMatrixDecodeVectorNV", CAP
 
 
 WHEREVER_POSSIBLE = Faults(operations={chosen_groups: lambda _: lambda seed, site, instance, count: np.ones(count, bool)})
-"""A device that takes the vector function for all groups that it may."""
+"""A device that uses the vector function for every group where this is permitted."""
 
 
 def vector_module(lines: list[str] = LINES, scalar: str = PLAIN, pair: str = DECODE_PAIR, declared: str = VECTOR, **options) -> bytes:
@@ -281,7 +281,7 @@ def test_the_elements_of_a_group_that_the_matrix_has_in_part_are_decoded_one_by_
 def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
     lines = ["block 1 4", "dimension 8 4"]
     got = result(vector_module(lines, permutation="1 0", view_lines=()), BLOCKS, 128, faults=WHEREVER_POSSIBLE).reshape(SHAPE)
-    # Element i of the matrix is (i % 8, i // 8) of the tensor of 8 x 4, each row of which is a block.
+    # Element i of the matrix is (i % 8, i // 8) of the tensor of 8 x 4; each row of the tensor is a block.
     word = 100 * COLUMNS + ROWS
     assert got.tolist() == (word + 5000000 + 10000 * (ROWS & ~1)).tolist()
 

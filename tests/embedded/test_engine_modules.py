@@ -69,7 +69,7 @@ def test_a_matrix_in_a_buffer_is_read_by_columns(body, result) -> None:
 
 
 GAPS, ROWS = ("MatrixStride 16", "MatrixStride 24"), ("ColMajor", "RowMajor")
-"""Two columns with 8 bytes between them, and four rows of two components, 16 bytes from one to the next."""
+"""Two columns with 8 bytes between them, and four rows of two components, each 16 bytes after the previous one."""
 
 
 @pytest.mark.parametrize("body", [READ_COMPONENT, READ_WHOLE])

@@ -1,4 +1,4 @@
-"""The seam for faults: its input, and its absence of effect on a device without faults."""
+"""The seam for faults: what a fault gets, and that the seam has no effect on a device without faults."""
 
 from __future__ import annotations
 

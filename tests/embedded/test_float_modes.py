@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic on the embedded device, from values worked out by hand."""
+"""Execution modes of float arithmetic on the embedded device, with values worked out by hand."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_modes_that_exclude_each_other_are_refused(modes, device):
 
 
 def of_vectors(device, modes, function, *arguments):
-    """Return what a device gives for a function of vectors of one component each, f16 in one invocation."""
+    """Return a device's result for a function of f16 vectors with one component each, in one invocation."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=1), float_controls=controls(modes))
     f16 = COMPONENT_TYPES["f16"]
     type_, zero = CooperativeVectorType(f16, 1), builder.literal(0)

@@ -155,7 +155,7 @@ def test_halves_in_a_word(result) -> None:
         ("OpGroupNonUniformBallotFindMSB %u32 %u32_3 %votes", [3] * 4),
     ],
 )
-def test_what_a_ballot_says(result, instruction, want) -> None:
+def test_the_bits_of_a_ballot(result, instruction, want) -> None:
     body = f"""
 %odd = OpBitwiseAnd %u32 %lane %u32_1
 %is_odd = OpIEqual %bool %odd %u32_1
@@ -260,7 +260,7 @@ def test_subsets_of_a_subgroup_combine_their_values(operation, want, result) -> 
     assert result(shader(body, BALLOTS), words(*(1 << i for i in range(8))), 32, subgroups=2).tolist() == want
 
 
-def test_ballots_that_are_no_partition_are_refused(forbidden) -> None:
+def test_ballots_that_are_not_a_partition_are_refused(forbidden) -> None:
     own = "%own = OpCompositeConstruct %u32x4 %lane %u32_0 %u32_0 %u32_0"
     body = f"{own}\n%y = OpGroupNonUniformIAdd %u32 %u32_3 PartitionedReduceEXT %lane %own\n"
     assert "to which subset each invocation belongs" in str(forbidden(shader(body, BALLOTS)))

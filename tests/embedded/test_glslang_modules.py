@@ -1,4 +1,4 @@
-"""Modules that glslang 16.6 made of the shaders beside them (glslang/NAME.comp), as spirv-dis prints them."""
+"""Modules that glslang 16.6 compiled from the shaders in glslang/NAME.comp, as spirv-dis prints them."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_blocks_of_a_buffer_are_decoded() -> None:
     blocks["q"] = RNG.integers(-99, 99, (256, 32))
     contents = [blocks.view(np.uint8), np.zeros((16, 32), np.float16)]
     got = run(kernel("decode_func", contents, {1}), contents)["buffer1"].view(np.float16).reshape(16, 32)
-    # Rows 16 to 31, and of the four blocks in a row the second.
+    # Rows 16 to 31, and the second of the four blocks in each row.
     chosen = blocks.reshape(64, 4)[16:32, 1]
     assert got.tolist() == (chosen["q"] * chosen["scale"][:, None].astype(np.float64)).tolist()
 

@@ -1,4 +1,4 @@
-"""Buffers of gigabytes on the embedded device, which holds windows of them."""
+"""Buffers of gigabytes on the embedded device, which holds only windows of them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_it_stops_at_an_access_beyond_4_gib_without_64_bit_indexing(access) -> N
 @pytest.mark.parametrize("access", ACCESSES)
 def test_it_stops_at_an_access_to_bytes_that_nobody_holds(access) -> None:
     def fewer(windows):
-        # The same number of held bytes, the last of them somewhere else.
+        # The number of held bytes is the same, but the last of them are somewhere else.
         if windows is None:
             return None
         *rest, last = windows.parts

@@ -1,4 +1,4 @@
-"""Cooperative matrices: memory, components and arithmetic by component."""
+"""Cooperative matrices: memory, components and componentwise arithmetic."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def converted(conversion: Conversion, source: str, target: str, values: list[flo
     ],
 )
 @pytest.mark.parametrize(("target", "largest"), [("e4m3", 0x7E), ("e5m2", 0x7B)])
-def test_what_is_out_of_range_becomes_the_largest_value_where_that_is_asked_for(conversion, source, values, target, largest):
+def test_numbers_out_of_range_become_the_largest_value_if_asked_for(conversion, source, values, target, largest):
     got = converted(conversion, source, target, values, saturating=True)
     assert got == [largest | (0x80 if value < 0 else 0) if abs(value) > 3 else got[2] for value in values]
     plain = converted(conversion, source, target, values, saturating=False)

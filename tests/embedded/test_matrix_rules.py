@@ -1,4 +1,4 @@
-"""Cooperative matrices: the rules that loads, stores, arithmetic and declarations break."""
+"""Cooperative matrices: loads, stores, arithmetic and declarations that break rules."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_a_scale_is_a_power_of_two(result) -> None:
         ("%f = OpBitcast %f32 %word\n%n = OpFConvert %e2m1 %f\n%float = OpFConvert %f32 %n", "OpFConvert-12466"),
     ],
 )
-def test_what_the_extension_forbids_is_told(body, told, forbidden) -> None:
+def test_violations_of_the_extension_are_reported(body, told, forbidden) -> None:
     assert told in str(forbidden(shader(LOADED + body + RESULT, TYPES, capabilities=CAPABILITIES)))
 
 

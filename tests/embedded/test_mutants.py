@@ -1,4 +1,4 @@
-"""Modules that were mutated: whatever the words are, the device answers. ``tests.embedded.mutants`` tries thousands."""
+"""Mutated modules: the device answers whatever the words are. ``tests.embedded.mutants`` tries thousands."""
 
 from __future__ import annotations
 

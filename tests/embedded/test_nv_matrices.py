@@ -1,4 +1,4 @@
-"""Matrices of SPV_NV_cooperative_matrix, which have no use, alone and beside matrices of SPV_KHR_cooperative_matrix."""
+"""Matrices of SPV_NV_cooperative_matrix, which have no use, alone and together with matrices of SPV_KHR_cooperative_matrix."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ OpReturnValue %u32_7
 OpReturnValue %even
 """
     functions = "%ptr_local = OpTypePointer Function %u32\n" + nested + function(body)
-    # The same function with the invocations' own lanes, before and after.
+    # The same function is called with the invocations' own lanes before and after.
     before = "%own = OpFunctionCall %u32 %g %lane\n"
     got = result(per_element(functions, "", before), NUMBERS).reshape(4, 4)
     assert got.tolist() == np.where(COLUMNS < ROWS, 7, GIVEN & ~1).tolist()
@@ -185,6 +185,6 @@ def test_every_use_has_elements(result, use, name) -> None:
 BUILT_IN = "%gl = OpLoad %u32 %gl_{}\n%sum = OpIAdd %u32 %x %gl\nOpReturnValue %sum"
 
 
-def test_what_all_invocations_agree_on_can_be_read(result) -> None:
+def test_values_that_all_invocations_agree_on_can_be_read(result) -> None:
     got = result(per_element(function(BUILT_IN.format("SubgroupSize"))), NUMBERS).reshape(4, 4)
     assert got.tolist() == (GIVEN + 4).tolist()

@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixPerElementOpNV: the rules that functions of elements break, and how the device goes on."""
+"""OpCooperativeMatrixPerElementOpNV: functions of elements that break rules, and how the device continues."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_store_by_an_invocation_before_a_call_needs_a_barrier(forbidden) -> No
 
 
 def part_of_a_matrix(body: str, read: str) -> bytes:
-    """Build a module that defines component 0 of each invocation of a matrix, and no other; ``read`` makes %y of the result %r."""
+    """Build a module that defines only component 0 of a matrix in each invocation; ``read`` computes %y from the result %r."""
     text = "%none = OpUndef %square\n%m = OpCompositeInsert %square %u32_7 %none 0\n" + APPLY.format("") + read + store_to("%y")
     return shader(text, SQUARE, functions=function(body), capabilities=CAPABILITIES)
 

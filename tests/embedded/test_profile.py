@@ -1,4 +1,4 @@
-"""Profiles: their statements, and their refusal of unsupported requests."""
+"""Profiles: what they say about a device, and the kernels that the device does not support."""
 
 from __future__ import annotations
 
@@ -112,5 +112,5 @@ def test_a_profile_describes_a_device() -> None:
 
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_profile_that_stands_in_for_a_device_lists_its_extensions(path: Path) -> None:
-    """Without a list it would have every extension, whose promises it does not keep."""
+    """Without a list it would claim every extension, although it does not support them all."""
     assert (load_profile(path.stem).extensions is None) == (path.stem == "universal")

@@ -1,4 +1,4 @@
-"""Accesses that no barrier orders, and those that one does."""
+"""Accesses that no barrier orders, and accesses that a barrier orders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def barrier(semantics: int = EVERYTHING, scope: str = "%u32_2") -> str:
 def hand_over(
     between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1
 ) -> bytes:
-    """Build a module in which each invocation writes an element of workgroup memory and reads another one's."""
+    """Build a module in which each invocation writes an element of workgroup memory and reads that of another invocation."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_shared %shared %lane
@@ -122,7 +122,7 @@ def test_memory_barriers_that_are_not_enough(forbidden, between, why) -> None:
     assert forbidden(hand_over(between)).rule == "KHR-MEM-01", why
 
 
-def test_what_follows_a_memory_barrier_is_not_released(forbidden) -> None:
+def test_writes_after_a_memory_barrier_are_not_released(forbidden) -> None:
     late = "%late = OpAccessChain %ptr_shared %shared %lane\nOpStore %late %u32_5 NonPrivatePointer\n"
     assert forbidden(hand_over(fence() + late + barrier(0) + fence())).rule == "KHR-MEM-01"
 
@@ -278,8 +278,9 @@ def test_a_chain_with_a_link_missing_is_a_race(forbidden, changes, why) -> None:
 
 
 def one_invocation(order: int = CHAINED, later: str = "", reader: int = 0) -> bytes:
-    """Build a module in which the first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of
-    the second one, invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
+    """Build a module for two workgroups. The first invocation of the first workgroup writes element 0. The first invocation of each
+    workgroup counts in element 8. In the second workgroup, invocation ``reader`` reads element 0. ``later`` follows the first
+    workgroup's atomic."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_out %output %s32_0 %u32_0
@@ -323,7 +324,7 @@ def test_an_invocation_that_releases_needs_no_barrier_for_its_own_accesses(resul
     assert "a race: a read" in str(forbidden(one_invocation(ACQUIRE_RELEASE | UNIFORM), output=36, workgroups=2))
 
 
-def test_what_an_invocation_writes_after_it_released_is_not_released(forbidden) -> None:
+def test_writes_after_an_invocations_release_are_not_released(forbidden) -> None:
     assert "a race: a read" in str(forbidden(one_invocation(later="OpStore %own %u32_8 NonPrivatePointer"), output=36, workgroups=2))
 
 
@@ -404,7 +405,7 @@ def test_a_subgroup_barrier_orders_the_subgroups_that_execute_it(result, forbidd
 
 
 def test_a_subgroup_barrier_of_one_subgroup_does_not_order_what_the_others_did_before(result, forbidden) -> None:
-    """The second subgroup stores and reads without its own barrier; the first one's barrier comes between."""
+    """The second subgroup stores and reads without its own barrier; the first subgroup's barrier is executed in between."""
     body = f"""
 %low = OpULessThan %bool %lane %u32_4
 %own = OpAccessChain %ptr_shared %shared %lane

@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixReduceNV: the combined elements, their order, and the rules that it breaks."""
+"""OpCooperativeMatrixReduceNV: the combined elements, their order, and reductions that break rules."""
 
 from __future__ import annotations
 

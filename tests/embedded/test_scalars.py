@@ -1,4 +1,4 @@
-"""Integer and float arithmetic, of values that all invocations share and of values of each, against Python."""
+"""Integer and float arithmetic, on values that all invocations share and on values of each, compared with Python's."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_undefined_arithmetic_is_named_with_its_instruction(forbidden, op, left,
     assert f" = {op} %int %" in message
 
 
-def test_a_division_by_zero_in_a_branch_not_taken_is_no_division(result) -> None:
+def test_a_division_by_zero_in_a_branch_not_taken_is_not_executed(result) -> None:
     body = f"""
 %zero = OpIEqual %bool %lane %u32_0
 OpSelectionMerge %merge None

@@ -54,7 +54,7 @@ AROUND = {
         [22, 21, 20, 21, 22, 23, 24, 23],
     ],
 }
-"""A tensor of 3 x 5, of which rows -1 to 2 and columns -2 to 5 are loaded."""
+"""A tensor of 3 x 5; rows -1 to 2 and columns -2 to 5 of it are loaded."""
 
 
 @pytest.mark.parametrize("mode", AROUND, ids=lambda mode: mode.name)
@@ -141,7 +141,7 @@ def test_the_order_of_state() -> None:
     lines = ["value 5", "dimension 4 5", "stride 8 1", "slice 1 2 1 2"]
     assert loaded(given, shape, Mode.Undefined, 2, lines) == sliced
     assert loaded(given, shape, Mode.Undefined, 2, ["stride 8 1", *lines]) == sliced
-    # Dimensions after a slice: the offsets are gone, and the span is all. Dimensions after strides: those are tight again.
+    # Dimensions after a slice clear the offsets and set the span to the whole dimension. Dimensions after strides make those tight again.
     assert loaded(given, shape, Mode.Undefined, 2, ["dimension 4 5", "stride 8 1", "slice 1 2 1 2", "dimension 2 2"]) == [[0, 1], [2, 3]]
     # The clamp value survives everything.
     assert loaded(given, (1, 3), Mode.Constant, 1, ["value 5", "dimension 2", "slice 0 3", "dimension 1", "slice 0 3"]) == [[0, 5, 5]]
@@ -152,7 +152,7 @@ def test_each_instruction_makes_a_copy() -> None:
     assert loaded(tensor(4, 5), (2, 2), Mode.Undefined, 2, lines, used=2) == [[11, 12], [21, 22]]
 
 
-def test_a_view_without_dimensions_in_order_is_no_view() -> None:
+def test_a_view_without_dimensions_in_order_is_not_a_view() -> None:
     lines = ["dimension 4 5", "slice 1 3 1 2"]
     for options in ({}, {"permutation": "0 1"}):
         assert loaded(tensor(4, 5), (3, 2), Mode.Undefined, 2, lines, **options) == [[11, 12], [21, 22], [31, 32]]
@@ -176,7 +176,7 @@ def test_a_permutation_that_is_not_its_own_inverse() -> None:
 
 
 def test_a_view_with_dimensions_of_its_own() -> None:
-    # A slice of 2 x 6 as 2 x 3 x 2, of which the last two dimensions change places.
+    # A slice of 2 x 6 as 2 x 3 x 2 with the last two dimensions exchanged.
     given, lines = tensor(3, 8), ["dimension 3 8", "slice 1 2 1 6"]
     got = loaded(given, (2, 6), Mode.Undefined, 2, lines, permutation="0 2 1", own=True, view_lines=["dimension 2 3 2"])
     assert got == [[11, 13, 15, 12, 14, 16], [21, 23, 25, 22, 24, 26]]
@@ -244,7 +244,7 @@ def test_blocks_and_coordinates_for_a_decode_function() -> None:
     assert not places.broken
 
 
-def test_what_is_clipped_breaks_no_rule() -> None:
+def test_clipped_elements_break_no_rule() -> None:
     layout = Layout(Mode.Undefined, (1,), (4,), (1,), (0,), (99,), 0)
     view = View(False, (0,), (0,), (0,), (0, 1), (0, 4))
     assert not tensor_places(layout, view, 2, 4, False).broken

@@ -1,4 +1,4 @@
-"""Tensor loads and stores in modules that glslang 16.6 made of the shaders in glslang/."""
+"""Tensor loads and stores in modules that glslang 16.6 compiled from the shaders in glslang/."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_transposing_clipped_view_of_a_slice_over_the_edge_and_five_mirrored_d
     built = kernel("tensor_view", contents, {1}, push_constant_bytes=16)
     got = run(built, contents, pack("<IIii", height, width, top, left), mapping)["buffer1"].view(np.float16)
     assert got[:256].reshape(16, 16).tolist() == first.tolist()
-    # The second load goes through a view, and the store back through the same.
+    # The second load goes through a view, and the store goes back through the same view.
     assert got[256:].tolist() == memory[:256].tolist()
 
 
@@ -51,7 +51,7 @@ def test_workgroup_memory_that_nobody_filled() -> None:
 
 
 def tiles(constants: dict[int, int], subgroups: int, top: int, left: int, image: np.ndarray) -> np.ndarray:
-    """Return the tiles of 8 x 4 from rows top, top + 8 and top + 16 on, shape (subgroups, 3, 8, 4)."""
+    """Return the tiles of 8 x 4 that begin at rows top, top + 8 and top + 16, with the shape (subgroups, 3, 8, 4)."""
     slots = (BufferSlot("image", image.size, False, None, 0), BufferSlot("tiles", 96 * subgroups, True, 0))
     chosen = specialized(constants)
     built = Kernel(module("tensor_tiles"), slots, chosen, subgroups=subgroups, push_constant_bytes=24)
@@ -64,7 +64,8 @@ IMAGE = (np.arange(20 * 6).reshape(20, 6) - 60).astype(np.int8)
 
 
 def test_functions_private_variables_and_a_clamp_mode_of_specialization() -> None:
-    # Rows -3 to 20 and columns 4 to 7 of 20 x 6; the clamp value has the subgroup's number, and only tiles that begin above have it.
+    # Rows -3 to 20 and columns 4 to 7 of 20 x 6; the clamp value depends on the subgroup, and only tiles that begin above the image have
+    # it.
     for mode in (1, 2, 3):
         got = tiles({2: mode}, 2, -3, 4, IMAGE)
         for subgroup in range(2):

@@ -118,14 +118,14 @@ FLAT_VIEW = "%flat_view = OpTypeTensorViewNV %u32_1 %false %u32_0\n%nothing = Op
 
 
 def rows_of_flat(first: int, count: int) -> str:
-    """Make %w, a view for %flat1 of some rows."""
+    """Make %w, a view of some rows of %flat1."""
     clip = f"%u32_{first} %u32_{count} %u32_0 %u32_4"
     return f"%w0 = OpCreateTensorViewNV %flat_view\n%w = OpTensorViewSetClipNV %flat_view %w0 {clip}\n"
 
 
 def in_branch(condition: str) -> bytes:
-    """Build a module that loads row 0 of a tile that begins in the subgroup's row over an undefined matrix and stores it, where a condition
-    holds."""
+    """Build a module that, where a condition holds, loads row 0 of a tile over an undefined matrix and stores it. The tile begins in the
+    subgroup's row."""
     body = flat(SHAPE) + layout(["dimension 8 8", "slice %subgroup 4 0 4"]) + view(["clip 0 1 0 4"]) + rows_of_flat(0, 1)
     body += f"""
 %from = OpAccessChain %ptr_in %input %s32_0 %u32_0
@@ -180,7 +180,7 @@ def test_a_clamp_value_for_components_of_64_bits(forbidden) -> None:
 
 
 def shared(body: str) -> str:
-    """Put ``body`` after code by which the invocations fill %shared: 64 u32, each its own index."""
+    """Put ``body`` after code that fills %shared with 64 u32, each its own index."""
     fill = """
 %sixteen = OpIMul %u32 %lane %u32_16
 """

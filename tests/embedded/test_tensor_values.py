@@ -1,4 +1,4 @@
-"""Tensor layouts and views as values: variables, functions, phi, copies, and invocations that diverge with them."""
+"""Tensor layouts and views as values: in variables, functions, phis and copies, and in invocations that diverge."""
 
 from __future__ import annotations
 

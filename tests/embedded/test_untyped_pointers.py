@@ -126,7 +126,7 @@ def _run(case_id: str, change=lambda built: built, operands=None) -> list[np.nda
 
 
 def _without(op: Op, decoration: Decoration):
-    """Build a change of a kernel that leaves out the decoration."""
+    """Return a function that removes the decoration from a kernel."""
 
     def change(built):
         data = np.frombuffer(built.spirv, "<u4").tolist()
@@ -147,7 +147,7 @@ def test_a_descriptor_beyond_the_array_stops() -> None:
         _run("descriptor_arrays[component:f16/index:push_constant]", operands={"which": 3})
 
 
-def test_an_array_of_many_descriptors_takes_memory_for_those_that_are_bound_alone() -> None:
+def test_an_array_of_many_descriptors_takes_memory_only_for_bound_ones() -> None:
     case = "descriptor_arrays[component:f16/index:instance/subgroups:2]"
     usual = _run(case)
     tracemalloc.start()
@@ -161,7 +161,7 @@ def test_an_array_of_many_descriptors_takes_memory_for_those_that_are_bound_alon
 
 
 def _with_descriptors(count: int):
-    """Build a change of a kernel that makes its arrays of descriptors that long."""
+    """Return a function that gives a kernel's arrays of descriptors this length."""
 
     def change(built):
         data = np.frombuffer(built.spirv, "<u4").tolist()

@@ -1,4 +1,4 @@
-"""Changes of use: OpCooperativeMatrixConvertNV, OpCooperativeMatrixTransposeNV, and conversions that change the component type too."""
+"""Changes of use: OpCooperativeMatrixConvertNV, OpCooperativeMatrixTransposeNV, and conversions that also change the component type."""
 
 from __future__ import annotations
 

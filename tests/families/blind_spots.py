@@ -2,9 +2,9 @@
 
     python -m tests.families.blind_spots [--tier smoke|nightly] [--jobs N] [FAMILY ...]
 
-For each family of kernel cases and each defect of cts/defects that can occur in it, looks for a case whose expected result the defect
-changes, and prints the defects for which there is none, with the number of cases in which they can occur and one of them. Defects are
-distinguished by kind: the id, and the parameters that make another mistake of it.
+Looks, for each family of kernel cases and each defect of cts/defects that can occur in it, for a case whose expected result the defect
+changes. Prints the defects without such a case, with the number of cases in which they can occur and one of those cases. Defects are
+distinguished by kind: a defect's id, and those of its parameters that make it a different mistake.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def blind_spots(name: str, tier: Tier) -> list[Blind]:
     """Return the blind spots of the family ``name`` in ``tier``.
 
     A defect that the reference model refuses to evaluate with the data of a case is not a blind spot: it stores to a wrong place, or its
-    sums are not exact, and a device would show either.
+    sums are not exact, and the case would show either.
     """
     shown: set[str] = set()
     hidden: dict[str, Blind] = {}
@@ -95,7 +95,7 @@ def blind_spots(name: str, tier: Tier) -> list[Blind]:
 def main() -> int:
     """Search and print. Return 1 if a family does not show a defect that it must show, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
+    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="tier of the cases (default: smoke)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("family", nargs="*", help="only these")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The matrices of a correct device before and after each span of conversions of a case, to find the defects that the case shows."""
+"""The matrices of a correct device before and after each span of a case's conversions, for finding the defects that the case shows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ideal_spans(case: Case) -> Iterator[Ideal]:
 
 
 def is_shown(defect: ConversionDefect, ideal: Ideal) -> bool:
-    """Return whether a device with the defect leaves elements that it should not: a failure, or a quality warning."""
+    """Return whether a device with the defect leaves wrong elements: a failure, or a quality warning."""
     for number, (one, before) in enumerate(zip(ideal.placed, ideal.before, strict=True)):
         bits, known = defect.converter.result(ideal.span, number, before)
         if not one.expected.contains(bits[None])[0][known].all():

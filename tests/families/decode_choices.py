@@ -1,4 +1,4 @@
-"""Runs the families of vector decode functions on embedded devices that choose between both functions by different seeds.
+"""Runs the families of vector decode functions on embedded devices that choose between the two functions with different seeds.
 
 ``python -m tests.families.decode_choices --seeds 100`` runs every case of a tier with each seed, compares the outputs, and prints how many
 elements each function supplied. The exit code is 1 if any case is not as expected.
@@ -30,7 +30,7 @@ def cases(tier: str) -> Iterator[Case]:
 
 
 def wrong_seeds(case: Case, seeds: range, told: Counter[str]) -> list[int]:
-    """Return the seeds with which a case is not as expected; count the elements of each function in ``told``."""
+    """Return the seeds with which a case is not as expected. Count in ``told`` the elements that each function supplied."""
     built = build(case)
     assert not built.program.others, "a case of these families has one program"
     plan, module = arrange(built), kernel(built.program, compile_module(built.program, "spirv"))
@@ -63,7 +63,7 @@ def main() -> int:
         wrong += bool(bad)
         if bad:
             print(f"{case.id}: wrong with seeds {bad}", flush=True)
-    print(f"{count} cases with {options.seeds} seeds: {wrong} wrong; elements that tell: {dict(told)}")
+    print(f"{count} cases with {options.seeds} seeds: {wrong} wrong; elements that tell which function was called: {dict(told)}")
     return 1 if wrong else 0
 
 

@@ -31,7 +31,7 @@ RETURN_DEFECTS = (
     "branch.returns_ignored",
     "branch.exit_ignored",
 )
-"""Mistakes that a device may make with a function's returns."""
+"""Mistakes that a device may make with the returns of a function."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Evidence:
 
 
 BEYOND = 0x5A
-"""The byte that a defect's loads give beyond an array."""
+"""The byte that a defect's loads return beyond an array."""
 
 
 def parts(case_id: str) -> tuple[Program, list[Subcase]]:
@@ -77,14 +77,14 @@ def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:
 def seen(
     case_id: str, *ids: str, defects: Callable[[Program], Iterable[Defect]] = known_defects, **parameters: ParameterValue
 ) -> list[Evidence]:
-    """Return, for each of ``defects`` with one of the ids (or any), and with the parameters, whether a subcase of the case shows it."""
+    """Return whether a subcase of the case shows each of ``defects`` that has one of the ids (or any id) and the parameters."""
     program, subcases = parts(case_id)
     found = chosen(defects(program), *ids, **parameters)
     return [Evidence(defect, any(is_seen(program, subcase, defect) for subcase in subcases)) for defect in found]
 
 
 def chosen(defects: Iterable[Defect], *ids: str, **parameters: ParameterValue) -> list[Defect]:
-    """Return the defects with one of the ids (or any), and with the parameters."""
+    """Return the defects that have one of the ids (or any id) and the parameters."""
     return [one for one in defects if (not ids or one.id in ids) and parameters.items() <= one.parameters.items()]
 
 

@@ -4,16 +4,17 @@
                                         [--defects WORD] [--device PROFILE] [--journal FILE] [--below K]
                                         [--weak-in FILE] [FAMILY ...]
 
-Prints a line for each family of kernel cases, and of conversions of layouts, and each kind of defect that can occur in it, separated by
-tabs: the family, the kind, in how many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id, and
-the parameters that make another mistake of it. A case shows a defect if an expected result changes, or if the reference model cannot
-evaluate it: then the defect stores to a wrong place, or its sums are not exact, and a device would show either.
+Takes all families of kernel cases, and the family of layout conversions. Prints a line for each family and each kind of defect that can
+occur in it, separated by tabs: the family, the kind, the number of cases in which it can occur, the number of cases that show it, and the
+first of these. A kind is a defect's id, and those of its parameters that make it a different mistake. A case shows a defect if an expected
+result changes, or if the reference model cannot evaluate it: then the defect stores to a wrong place, or its sums are not exact, and both
+would show on a device.
 
-The whole catalogue over the smoke tier: with --enough 2 a kind that two cases of a family have shown is looked for no more, and cases
-with nothing left to look for cost nothing; --sample 20 bounds what the kinds cost that nothing shows. --journal writes each family as it
-is done, and a second run with the same file and the same choices goes on after them. --below 2 ends with the kinds that fewer than two
-cases of all families show, and the entries of the glossary that occur in none. --weak-in takes the journal of such a run, and looks for
-these kinds alone: in all cases after a sample of them, or in the next tier.
+Options for the whole catalogue over the smoke tier: with --enough 2, the search for a kind ends as soon as two cases of a family show it,
+and cases with nothing left to look for cost nothing. --sample 20 limits the cost of kinds that no case shows. --journal writes each family
+when it is done; a second run with the same file and the same choices skips these families. --below 2 also prints the kinds that fewer than
+two cases of all families show, and the entries of the glossary that occur in no case. --weak-in takes the journal of such a run, and looks
+only for these kinds: in all cases instead of a sample, or in the next tier.
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ class Choice:
     """The cases and defects of a table.
 
     Attributes:
-        tier: of the cases.
-        share: (i, n) takes every n-th case, from the i-th on; of conversions all.
-        word: takes the kinds that contain it.
-        profile: takes the cases that the embedded device supports with this profile; all if empty.
-        sample: takes at most so many cases of a family, drawn with ``seed`` and the family's name; 0 for all.
-        enough: a kind that so many cases of a family show is looked for no more, so counts end there; 0 for no end.
-        kinds: takes these alone, and all kinds of an id that is among them; all if empty.
+        tier: tier of the cases.
+        share: (i, n) takes every n-th case, starting with the i-th; conversions are always all taken.
+        word: takes only kinds that contain it.
+        profile: takes only cases that the embedded device supports with this profile; all if empty.
+        sample: takes at most this many cases of a family, drawn with ``seed`` and the family's name; 0 for all.
+        enough: the search for a kind ends when this many cases of a family show it, so no count is higher; 0 for no limit.
+        kinds: takes only these kinds, and all kinds of the ids among them; all if empty.
     """
 
     tier: Tier
@@ -70,12 +71,12 @@ class Choice:
     kinds: tuple[str, ...] = ()
 
     def takes(self, kind: str) -> bool:
-        """Return whether a table is about a kind."""
+        """Return whether the table includes a kind."""
         return self.word in kind and (not self.kinds or kind in self.kinds or kind.partition("[")[0] in self.kinds)
 
 
 def chosen(name: str, choice: Choice) -> Iterator[tuple[Case, Program]]:
-    """Yield the cases of the family ``name`` that a table is about, in the order of the tier."""
+    """Yield the cases of the family ``name`` that the table includes, in the order of the tier."""
     number, count = choice.share
     cases = [case for position, case in enumerate(expand(casebook().family(name), choice.tier)) if position % count == number - 1]
     if 0 < choice.sample < len(cases):
@@ -115,9 +116,10 @@ def is_supported(device: Device, program: Program) -> bool:
 
 
 def weak(lines: Iterable[Line], below: int, kinds: Iterable[str] = ()) -> list[tuple[str, int, int]]:
-    """Return the kinds that fewer than ``below`` cases of all families show: kind, in how many cases it can occur, how many show it.
+    """Return the kinds that fewer than ``below`` cases of all families show: the kind, how many cases it can occur in, how many show it.
 
-    Entries of the glossary that occur in no case have zeros; only those in ``kinds``, if the lines are only about these.
+    Entries of the glossary that occur in no case are added with zeros. If ``kinds`` are given, the lines have only these kinds, and only
+    their entries are added.
     """
     possible, shown = Counter[str](), Counter[str]()
     for _, kind, cases, seen, _ in lines:
@@ -138,14 +140,14 @@ def journalled(path: Path | None, choice: Choice) -> dict[str, list[Line]]:
 
 
 def seldom(path: Path, below: int) -> tuple[str, ...]:
-    """Return the kinds that fewer than ``below`` cases of the journal ``path`` show, of those that its run looked for."""
+    """Return the kinds that the run of the journal ``path`` looked for, but that fewer than ``below`` of its cases show."""
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     asked = {kind for record in records for kind in record["choice"].get("kinds", ())}
     return tuple(kind for kind, _, _ in weak([tuple(line) for record in records for line in record["lines"]], below, asked))
 
 
 def told(choice: Choice) -> dict[str, object]:
-    """Return a choice as JSON has it."""
+    """Return a choice as a JSON object."""
     return {**vars(choice), "tier": str(choice.tier), "share": list(choice.share), "kinds": list(choice.kinds)}
 
 
@@ -158,21 +160,23 @@ def timed(name: str, choice: Choice) -> tuple[str, list[Line], float]:
 def main() -> int:
     """Make the table and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
+    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="tier of the cases (default: smoke)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
-    parser.add_argument("--share", default="1/1", metavar="I/N", help="every N-th case of each family, from the I-th on (default: 1/1)")
+    parser.add_argument("--share", default="1/1", metavar="I/N", help="every N-th case of a family, starting with the I-th (default: 1/1)")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="at most N cases of each family (default: all)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="draws the sample (default: 0)")
-    parser.add_argument("--enough", type=int, default=0, metavar="K", help="look for a kind until K cases of a family show it")
-    parser.add_argument("--defects", default="", metavar="WORD", help="only kinds that contain this (default: all)")
-    parser.add_argument("--device", default="", metavar="PROFILE", help="only cases that a profile of the embedded device supports")
-    parser.add_argument("--journal", type=Path, metavar="FILE", help="what is done, a line of JSON for each family; go on after it")
-    parser.add_argument("--below", type=int, default=0, metavar="K", help="end with the kinds that fewer than K cases show")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample (default: 0)")
+    parser.add_argument("--enough", type=int, default=0, metavar="K", help="end the search for a kind when K cases of a family show it")
+    parser.add_argument("--defects", default="", metavar="WORD", help="only kinds that contain WORD (default: all)")
+    parser.add_argument("--device", default="", metavar="PROFILE", help="only cases that the embedded device supports with PROFILE")
+    parser.add_argument(
+        "--journal", type=Path, metavar="FILE", help="write a line of JSON for each family, and skip families that have one"
+    )
+    parser.add_argument("--below", type=int, default=0, metavar="K", help="also print the kinds that fewer than K cases show")
     parser.add_argument("--weak-in", type=Path, metavar="FILE", help="only kinds that fewer than --below cases of this journal show")
-    parser.add_argument("family", nargs="*", help="only these")
+    parser.add_argument("family", nargs="*", help="only these families")
     arguments = parser.parse_args()
     if arguments.weak_in is not None and not (arguments.below and arguments.weak_in.exists()):
-        parser.error("--weak-in takes the journal of an earlier run, and --below the number of cases")
+        parser.error("--weak-in needs the journal of an earlier run, and --below")
     kinds = seldom(arguments.weak_in, arguments.below) if arguments.weak_in is not None else ()
     number, _, count = arguments.share.partition("/")
     choice = Choice(

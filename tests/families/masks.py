@@ -2,10 +2,11 @@
 
     python -m tests.families.masks [--tier smoke|nightly] [--jobs N] [lavapipe|nvidia ...]
 
-A known failure hides a defect if every case that shows the defect fails already: a driver that also gets the defect has the same results as
-before. Prints a line for each known failure and each kind of defect that it hides, separated by tabs: the driver, the known failure, the
-kind, the number of cases that show it, and the first of them. Only cases that the driver's device supports count. Where a known failure
-names defects of the catalogue and lets some of its cases pass, those fail that show one of these defects; else all that it selects.
+A known failure hides a defect if every case that shows the defect fails anyway, because a driver that also gets the defect then has the
+same results as before. Prints a line for each known failure and each kind of defect that it hides, separated by tabs: the driver, the known
+failure, the kind, the number of cases that show it, and the first of them. Only cases that the driver's device supports count. If a known
+failure names defects of the catalogue and permits passes, only the selected cases that show one of these defects count as failing;
+otherwise all selected cases do.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tests.families.kill_table import is_supported
 from tests.suite import REPOSITORY, casebook, programs
 
 PROFILES: Mapping[str, str] = MappingProxyType({"lavapipe": "llvmpipe", "nvidia": "nvidia-h200"})
-"""The profile of the embedded device that represents a driver, by the name of its known failures."""
+"""Name of a driver's known failures -> the profile of the embedded device that represents the driver."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def _device(driver: str) -> EmbeddedDevice:
 
 
 def _cases(name: str, tier: Tier, driver: str, known: bool) -> Iterator[tuple[Case, Program]]:
-    """Yield the cases of a family that a known failure of a driver selects, or all others; also those that its device does not support."""
+    """Yield the cases of a family that a known failure of a driver selects, or all others, including cases that its device does not
+    support."""
     for case, program in programs(name, tier):
         if any(entry.selects(case) for entry in _entries(driver)) is known:
             yield case, program
@@ -81,7 +83,7 @@ def _shown(case: Case, program: Program, defects: Iterable[Defect]) -> set[str]:
 
 
 def seen_elsewhere(name: str, tier: Tier, driver: str, wanted: Set[str]) -> set[str]:
-    """Return which of the kinds ``wanted`` a case of the family ``name`` shows that no known failure of a driver selects."""
+    """Return the kinds in ``wanted`` that are shown by cases of the family ``name`` that no known failure of a driver selects."""
     seen: set[str] = set()
     for case, program in _cases(name, tier, driver, known=False):
         defects = [defect for defect in known_defects(program) if defect.kind in wanted and defect.kind not in seen]
@@ -93,8 +95,8 @@ def seen_elsewhere(name: str, tier: Tier, driver: str, wanted: Set[str]) -> set[
 
 
 def seen_by_failing(name: str, tier: Tier, driver: str) -> dict[str, tuple[set[str], set[str]]]:
-    """Return, for each case of the family ``name`` that known failures select, which of these it fails by, and the kinds of defects that it
-    shows."""
+    """Return, for each case of the family ``name`` that known failures select, the known failures by which it fails, and the kinds of
+    defects that it shows."""
     found = {}
     for case, program in _cases(name, tier, driver, known=True):
         if is_supported(_device(driver), program):
@@ -106,7 +108,8 @@ def seen_by_failing(name: str, tier: Tier, driver: str) -> dict[str, tuple[set[s
 
 
 def _fails(entry: KnownFailure, shown: Set[str]) -> bool:
-    """Return whether a selected case fails: if only some do, it fails if it shows a defect that the known failure names."""
+    """Return whether a selected case fails. If only some selected cases fail, a case fails if it shows a defect that the known failure
+    names."""
     return not entry.defects or "pass" not in entry.ends or not shown.isdisjoint(entry.defects)
 
 
@@ -115,13 +118,13 @@ def masks(driver: str, tier: Tier, jobs: int) -> list[Mask]:
 
     Args:
         driver: the name of its file, without ``.yaml``.
-        jobs: processes.
+        jobs: number of processes.
     """
     with ProcessPoolExecutor(jobs) as pool:
         parts = pool.map(partial(seen_by_failing, tier=tier, driver=driver), _families())
         found = {case: both for part in parts for case, both in part.items()}
         left = set[str]().union(*(kinds for _, kinds in found.values()))
-        # Families with known failures first: most kinds are theirs.
+        # Families with known failures come first, since they show most of the kinds.
         own = dict.fromkeys(case.partition("[")[0] for case in found)
         for some in (list(own), [name for name in _families() if name not in own]):
             left -= set[str]().union(*pool.map(partial(seen_elsewhere, tier=tier, driver=driver, wanted=frozenset(left)), some))
@@ -142,7 +145,7 @@ def masks(driver: str, tier: Tier, jobs: int) -> list[Mask]:
 def main() -> int:
     """Make the table and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
+    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="tier of the cases (default: smoke)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("driver", nargs="*", choices=[*PROFILES, []], help="names of files of known failures (default: all)")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Cases of tensor_view by the parameters in which they differ from the plainest one."""
+"""Cases of tensor_view, named by the parameters in which they differ from the simplest one."""
 
 from __future__ import annotations
 

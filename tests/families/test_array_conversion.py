@@ -1,4 +1,4 @@
-"""Conversions of arrays on devices that are wrong: in each way two cases of the smoke tier or more fail."""
+"""Conversions of arrays on wrong devices: each mistake makes at least two cases of the smoke tier fail."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Read = Callable[[Lanes, Number], Lanes]
 
 
 def rows_of_neighbours(place: Place) -> Place:
-    """Let invocation i + 1 supply row i."""
+    """Make invocation i + 1 supply row i."""
     return lambda type_, lines, arrays: place(type_, lines, np.roll(arrays, -1, axis=1))
 
 
 def rows_of_others(place: Place) -> Place:
-    """Let the last invocations of a subgroup supply the rows."""
+    """Make the last invocations of a subgroup supply the rows."""
     return lambda type_, lines, arrays: place(type_, lines, arrays[:, -lines:])
 
 
 def as_an_a(place: Place) -> Place:
-    """Make a square B as if it were an A, and an A as if it were a B."""
+    """Treat a square B as if it were an A, and an A as if it were a B."""
 
     def wrong(type_: MatrixType, lines: int, arrays: np.ndarray) -> np.ndarray:
         found = place(type_, lines, arrays)
@@ -43,7 +43,7 @@ def as_an_a(place: Place) -> Place:
 
 
 def first_subgroup(place: Place) -> Place:
-    """Let the first subgroup supply all rows."""
+    """Make the first subgroup supply all rows."""
     return lambda type_, lines, arrays: place(type_, lines, np.broadcast_to(arrays[:1], arrays.shape))
 
 
@@ -70,7 +70,7 @@ def high_first(read: Read) -> Read:
 
 
 def half_read(read: Read) -> Read:
-    """Read the first half of an array only."""
+    """Read only the first half of an array."""
 
     def wrong(lanes: Lanes, to: Number) -> Lanes:
         found = read(lanes, to)

@@ -1,4 +1,4 @@
-"""The decode functions of the formats against their definition, an element at a time."""
+"""The decode functions of the formats, compared with the formats' definitions for each element."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def q8_0(b, e):
 
 
 def q2_k(b, e):
-    """Write the format as the loops that store it: halves of 128, four pairs of bits, two groups of 16 each."""
+    """Decode the format with the loops that encoders use: halves of 128, four pairs of bits, two groups of 16 each."""
     numbers = {}
     group = at = 0
     for start in (0, 32):

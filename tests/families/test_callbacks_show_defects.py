@@ -83,7 +83,7 @@ ELEMENT_CASES = [
 
 @pytest.mark.parametrize("case_id", ELEMENT_CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_functions_of_elements_show_every_known_defect(case_id):
-    # The comparison of a row with a column, whose difference no sign decides, is the form's own function.
+    # Some forms compare a row with a column in their own function. The sign does not matter there.
     found = [
         one
         for one in seen(case_id, defects=callback_defects)
@@ -101,7 +101,7 @@ def test_functions_that_others_call_show_exchanged_arguments(component):
 
 
 @pytest.mark.parametrize("family", ["reduce", "per_element"])
-def test_the_smoke_tier_has_matrices_of_each_scope_in_types_of_today(family):
+def test_the_smoke_tier_has_matrices_of_each_scope_in_types_of_current_devices(family):
     parameters = [case.parameters for case in expand(casebook().family(family), "smoke")]
     for scope in Scope:
         found = {each.component.name for each in parameters if each.scope is scope}

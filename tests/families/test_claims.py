@@ -75,12 +75,12 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def has(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
-    """Tell whether a program has a part of that kind for which something holds."""
+    """Return a predicate of programs: one of the parts is of this kind and meets a condition."""
     return lambda found: any(isinstance(part, kind) and holds(part) for part in found)
 
 
 def reads_other_struct(load: TensorLoad) -> bool:
-    """Tell whether the two functions of a load have pointers to different types."""
+    """Return whether the two functions of a load have pointers to different types."""
     return (
         load.decode is not None
         and load.decode_vector is not None
@@ -89,7 +89,7 @@ def reads_other_struct(load: TensorLoad) -> bool:
 
 
 def by_maintenance1(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
-    """Return the test for such a part in a program whose instructions SPV_EXT_cooperative_matrix_maintenance1 declares."""
+    """Return the same predicate for programs that declare their instructions with SPV_EXT_cooperative_matrix_maintenance1."""
     declared = has(Program, lambda program: program.maintenance1)
     return lambda found: declared(found) and has(kind, holds)(found)
 
@@ -102,7 +102,7 @@ BOTH_FUNCTIONS = has(TensorLoad, lambda load: load.decode is not None and load.d
 
 
 def clamps(access: Any, *modes: ClampMode) -> Callable[[Parts], bool]:
-    """Tell whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
+    """Return a predicate of programs: a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
 
     def mode(clamp: ClampMode | Operand) -> ClampMode:
         return clamp if isinstance(clamp, ClampMode) else ClampMode(clamp.value)
@@ -141,12 +141,12 @@ def vector(access: CooperativeVectorLoad | CooperativeVectorStore) -> Cooperativ
 
 
 def multiplies(holds: Callable[[CooperativeVectorMatMul], bool]) -> Callable[[Parts], bool]:
-    """Return the test for a matrix-vector multiply for which something holds."""
+    """Return a predicate of programs: a matrix-vector multiply meets a condition."""
     return has(CooperativeVectorMatMul, holds)
 
 
 def converts(source: Callable[[ComponentType], bool], target: Callable[[ComponentType], bool]) -> Callable[[Parts], bool]:
-    """Return the test for an input that its interpretation converts, and does not only take apart."""
+    """Return a predicate of programs: a matrix-vector multiply converts its input to the interpretation instead of only unpacking it."""
 
     def holds(part: CooperativeVectorMatMul) -> bool:
         own, read = part.input.type.component, interpretation_value(part.interpretation)
@@ -298,7 +298,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "TA-VST-01": sets(ViewSet, "stride"),
     "TA-VCL-01": sets(ViewSet, "clip"),
 }
-"""By requirement: a necessary, not sufficient, property of programs that exercise it."""
+"""Requirement -> a necessary, but not sufficient, property of programs that exercise it."""
 
 SUFFICIENT = (
     "M1-RED",

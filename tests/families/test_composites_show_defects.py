@@ -1,4 +1,4 @@
-"""Mistakes of implementations with components and aggregates must change a stored matrix, or they would go unnoticed."""
+"""An implementation's mistakes with components and aggregates must change a stored matrix, or they would go unnoticed."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ AGGREGATES = "aggregates[row:16x16x16.f16.f16.f32.f32/holder:{}/count:{}/write:{
 
 
 def shows(case_id, kind, step):
-    """Tell whether a subcase of the case fails if ``step`` performs every operation of ``kind``."""
+    """Return whether a subcase of the case fails if ``step`` performs every operation of ``kind``."""
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program
@@ -141,7 +141,7 @@ def test_the_matrices_show_what_is_wrong_with_their_aggregate(case_id, kind, ste
 
 @pytest.mark.parametrize("move", ["load_store", "copy_memory", "copy_object", "construct", "parts"])
 def test_a_copy_that_changes_with_its_original_shows(move):
-    """After the move a matrix of the original is replaced; a shared place would have the copy changed too."""
+    """After the move, a matrix of the original is replaced. If the two shared memory, the copy would also change."""
     case = find_case(casebook(), AGGREGATES.format("array", 4, "constant", "constant", move))
     program = build(case).program
     last = every(program.operations, VariableStore)[-1]

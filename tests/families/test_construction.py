@@ -1,4 +1,4 @@
-"""The data of the families of constructed matrices show the defects that real drivers had with them."""
+"""The data of the families of constructed matrices show the defects of real drivers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def built(case_id):
 
 
 def is_seen(case_id, broken) -> bool:
-    """Tell whether a device that does what ``broken`` expects fails the case."""
+    """Return whether a device that computes the results ``broken`` fails the case."""
     own, subcase = built(case_id)
     expected = evaluate(own, subcase)
     before = initial_contents(own, subcase, expected)
@@ -117,7 +117,7 @@ def test_a_sign_lost_in_every_other_row_is_named(constructed):
 
 @pytest.mark.parametrize("row", ["16x16x16.f16.f16.f32.f32", "8x8x8.s8.s8.s32.s32", "16x16x16.e4m3.e4m3.f32.f32"])
 def test_twins_differ_although_their_constants_have_the_same_bits(row):
-    """A compiler that takes one type for the other of its width computes both products alike."""
+    """A compiler that confuses two types of the same width computes both products alike."""
     program, subcase = built(operand("constant", "a", row, form="twins"))
     constants = [o.value.value for o in program.operations if type(o).__name__ == "MatrixConstant"]
     assert len(set(constants)) == 1
@@ -142,7 +142,7 @@ def test_several_constants_of_one_shader_and_the_default_all_differ(component):
 @pytest.mark.parametrize("origin", ["replicated", "replicated_specialization", "replicate_literal", "replicate_element"])
 @pytest.mark.parametrize("form", ["single", "several"])
 def test_no_denormal_is_replicated(component, origin, form):
-    """The instructions that replicate are not on Vulkan's list of those that must not flush denormals (facts.md C16)."""
+    """The replicating instructions are not on Vulkan's list of instructions that must not flush denormals (facts.md C16)."""
     for value in ("bytes", "ones", "high", "low", "least"):
         program, subcase = built(stored(origin, component, subgroups=4, value=value, form=form))
         for placed in evaluate(program, subcase).placed:
@@ -158,7 +158,7 @@ def test_what_keeps_denormals_constructs_one():
 
 @pytest.mark.parametrize("tier", ["smoke", "nightly"])
 def test_every_multiply_add_is_judged_exactly(tier):
-    """The suite's envelope would allow a small constant that is missing."""
+    """The suite's envelope would permit a small constant to be missing."""
     for case in expand(casebook().family("construction_operands"), tier)[:: 1 if tier == "smoke" else 7]:
         built = build(case)
         program = built.program
@@ -180,7 +180,7 @@ def test_zero_iterations_leave_the_initial_value():
     assert set(bits.ravel()) == {0x93949596}
 
 
-def test_what_depends_on_an_undefined_matrix_is_refused():
+def test_results_that_depend_on_an_undefined_matrix_are_refused():
     """The first value of the loop is undefined, and no iteration replaces it."""
     program, subcase = built(stored("splat_push_constant", form="undefined", trips=1))
     never = type(program)(**{**program.__dict__, "operations": tuple(map(without_iterations, program.operations))})
@@ -196,8 +196,7 @@ def without_iterations(operation):
 
 
 def blind_spots(family, tier, step=1):
-    """Return (case, defect) for each known defect of construction that no case of the family shows, although the case's data could show
-    it."""
+    """Return (case, defect) for each known defect of construction that no case of the family shows, although the data of a case could."""
     found = []
     for case in expand(casebook().family(family), tier)[::step]:
         program, subcase = built(case.id)

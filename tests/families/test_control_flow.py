@@ -53,7 +53,7 @@ def test_the_arms_of_store_layout_store_in_both_layouts(layouts):
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("form", LOOPS)
 def test_another_number_of_iterations_gives_another_result(row, form):
-    # A loop that never runs less than once cannot tell, nor one whose first iteration does nothing.
+    # A loop that always runs at least once cannot show the defect, and neither can a loop whose first iteration does nothing.
     counted = form in ("loop", "swap", "prefetch", "last_iteration")
     assert unseen(case_id(row, form)) <= (set() if counted else {"loop.at_least_once"})
 

@@ -26,7 +26,7 @@ def test_another_way_gives_another_result(row, form):
     defects = [*branch_defects(program), *loop_defects(program)]
     assert defects
     unseen = {defect.id for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
-    # A loop that runs at least once however it is counted cannot tell, and small numbers are the same under either signedness.
+    # A loop that runs at least once under either count cannot show the defect, and small numbers are the same whether signed or unsigned.
     free = {"branch.other_sign", "loop.at_least_once"}
     assert unseen <= free
 

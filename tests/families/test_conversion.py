@@ -1,4 +1,4 @@
-"""Data of the family conversion: wrong readings of a conversion must fail on it, and nothing undefined may be in it."""
+"""Data of the family conversion: every wrong conversion must fail on them, and nothing in them may be undefined."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def the_other_neighbour(matrix, operation):
 
 
 def by_the_types(matrix, operation):
-    """Take signedness from the types and not from the instruction."""
+    """Take the signedness from the types instead of the instruction."""
     target = operation.result.type.component
     return convert_value(matrix, target, conversions(matrix.component, target)[0]).bits
 
@@ -117,7 +117,7 @@ def as_type(name):
 
 
 def from_type(name):
-    """Build a conversion that takes the operand for another type of the same width."""
+    """Build a conversion that reads the operand as another type of the same width."""
     return lambda matrix, operation: bits_of(matrix.bits.view(TYPES[name].dtype).astype(np.float64), operation.result.type.component)
 
 
@@ -132,13 +132,13 @@ def carry_from_denormals_doubled(matrix, operation):
 
 
 def low_bits_ignored(matrix, operation):
-    """Ignore the low bits: a defect that inputs with 16 zero bits hid."""
+    """Ignore the low bits: inputs whose low 16 bits are zero hide this defect."""
     cut = MatrixValue(matrix.component, matrix.bits & np.uint32(0xFFFF0000))
     return right(cut, operation)
 
 
 def wrapped(matrix, operation):
-    """Ignore the decoration."""
+    """Ignore the decoration for saturation."""
     return convert_value(matrix, operation.result.type.component, operation.conversion).bits
 
 
@@ -246,7 +246,7 @@ def test_overflow_is_just_beyond_the_largest_and_far_beyond(target):
     assert largest < values.min() < 1.1 * largest < 1e300 < values.max()
 
 
-def test_every_pattern_of_an_8_bit_type_is_converted_in_small_matrices_too():
+def test_small_matrices_also_convert_every_pattern_of_an_8_bit_type():
     step = Step(TYPES["s8"], TYPES["s32"], Conversion.S_TO_S)
     parts = [fill(every_byte([step]), 64, part) for part in range(4)]
     assert len(np.unique(np.concatenate(parts))) == 256

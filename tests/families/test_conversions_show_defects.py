@@ -52,7 +52,7 @@ def spans() -> tuple[Ideal, ...]:
 
 
 def test_a_defect_alone_is_named() -> None:
-    """A visible defect is among the explanations of its result, with few others, which have the same result."""
+    """A visible defect is among the explanations of its result, with only a few others that have the same result."""
     named = Counter[int]()
     for ideal in spans():
         number = len(ideal.placed) - 1
@@ -94,7 +94,7 @@ def cut(right):
 
 
 def as_other_float8(right):
-    """Write elements of 8 bits in the other type."""
+    """Write 8-bit elements in the other type."""
     return lambda elements, source, destination: (
         right(elements, source, COMPONENT_TYPES[OTHER[destination.name]])
         if destination.name in FLOAT8 and source is not destination
@@ -121,7 +121,7 @@ def close_together(right):
 
 
 def swapped_targets(right):
-    """Take each second form that everybody can read, the one that is written, in the other layout."""
+    """Swap row-major and column-major in every second use of these layouts, which is the use for writing."""
     calls: list[object] = []
 
     def wrong(layouts, form, rows, columns):
@@ -215,7 +215,7 @@ def test_a_layout_that_the_other_command_permutes_is_named() -> None:
 
 
 def test_a_matrix_whose_type_was_not_converted_is_named() -> None:
-    """The host leaves f16 where e4m3 should be: the device finds pairs of bytes."""
+    """The host leaves f16 where e4m3 should be, so the device reads pairs of bytes."""
     ideal = crossed()
     span: Span = ideal.span
     given = gather(span.sources[0], span.forms[0].offsets(31, 33), span.forms[0].component)

@@ -1,4 +1,4 @@
-"""Known mistakes of coordinates, and of changes of use to an accumulator: two cases show each."""
+"""Known mistakes with coordinates, and with changes of use to an accumulator: two cases show each."""
 
 from __future__ import annotations
 

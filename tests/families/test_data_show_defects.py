@@ -147,7 +147,7 @@ def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():
 
 @pytest.mark.parametrize("layout", Layout)
 def test_the_smoke_tier_has_addresses_that_only_narrow_lines_allow(layout):
-    """Below 16 bytes of alignment: lines of eight 8-bit elements, from the least place that Vulkan allows."""
+    """Addresses that are not multiples of 16 bytes: lines of eight 8-bit elements, from the first place that Vulkan allows."""
     cases = [case.parameters for case in expand(casebook().family("load_store"), "smoke")]
     short = {Layout.ROW_MAJOR: ((8, 8), (16, 8)), Layout.COLUMN_MAJOR: ((8, 8), (8, 16))}[layout]
     assert any(

@@ -48,7 +48,7 @@ def judged(case: Case, profile: str, faults: Faults = NO_FAULTS) -> CaseResult:
 
 
 @pytest.mark.parametrize(("lanes", "feature"), [(2, "cooperativeMatrixDecodeVector"), (8, "longVector")])
-def test_a_device_without_the_feature_is_told_so(lanes: int, feature: str) -> None:
+def test_a_feature_that_the_device_lacks_is_named(lanes: int, feature: str) -> None:
     case = next(case for case in cases("smoke") if case.parameters.lanes == lanes and case.parameters.component.name == "f16")
     result = judged(case, "nvidia-h200")
     assert result.verdict is Verdict.NOT_SUPPORTED

@@ -48,7 +48,7 @@ def bits(program: Program, beyond: int | None) -> list[int]:
 
 
 @pytest.mark.parametrize(("program", "rule"), [(loaded(2), Rule.OUT_OF_BOUNDS), (tensor_loaded(2), "CM2-CL-01")], ids=["matrix", "tensor"])
-def test_memory_can_be_read_beyond_its_end_on_a_device_with_a_defect_alone(program: Program, rule: str) -> None:
+def test_only_a_device_with_a_defect_can_read_memory_beyond_its_end(program: Program, rule: str) -> None:
     with breaks(rule):
         evaluate(program, SUBCASE)
     with breaks(Rule.OUT_OF_BOUNDS):

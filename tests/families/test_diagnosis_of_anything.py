@@ -1,4 +1,4 @@
-"""The diagnosis ends whatever came back: a known mistake may read values that some scope instances never computed."""
+"""The diagnosis finishes for any outcome, although a known mistake may read values that some scope instances never computed."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_the_data_show_every_known_defect(case_id):
 
 
 def _has_the_precision_of_f32(case_id, defect):
-    """Tell whether a defect leaves f64 at least single precision, which is permitted (F-KHR-13)."""
+    """Return whether a defect leaves f64 at least single precision, which is permitted (F-KHR-13)."""
     narrowed = defect.id in ("elementwise.float_narrowed", "elementwise.scalar_narrowed") and defect.parameters["type"] == "f32"
     return "component:f64" in case_id and (narrowed or defect.id == "elementwise.fused")
 
@@ -81,7 +81,7 @@ def test_a_scalar_left_at_its_default_shows(component, operation):
     assert [one.is_visible for one in found] == [True]
 
 
-def test_the_smoke_tier_has_each_operation_in_types_and_shapes_of_todays_devices():
+def test_the_smoke_tier_has_each_operation_in_types_and_shapes_of_current_devices():
     """lavapipe: 8x8 of f16 and 8-bit integers, accumulators of f32 and 32-bit integers; NVIDIA: the same types in 16x16 and others."""
     cases = [case.parameters for case in expand(casebook().family("elementwise"), "smoke")]
     found = {(parameters.operation, parameters.shape == (8, 8)) for parameters in cases if _is_real(parameters)}

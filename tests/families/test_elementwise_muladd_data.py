@@ -1,4 +1,4 @@
-"""Arithmetic around multiply-adds: every result has one value, and leaving the arithmetic out, or doing it elsewhere, shows."""
+"""Arithmetic around multiply-adds: every result has one value, which changes if the arithmetic is left out or done elsewhere."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_the_data_show_that_the_arithmetic_is_left_out_or_another(row, place, op
 
 @pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "times_scalar"])
 def test_an_8_bit_operand_wraps_before_it_is_extended(operation):
-    """Arithmetic after the extension keeps the bits that 8 bits lose."""
+    """Arithmetic after the extension would keep bits that 8-bit arithmetic loses."""
     program, subcase = parts(CASE.format("16x16x32.s8.s8.s32.s32", "a", operation))
     (muladd,) = every(program.operations, MatrixMulAdd)
     seen = {}

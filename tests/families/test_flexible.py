@@ -49,7 +49,7 @@ def test_sizes_are_counted_in_granularities_or_name_one_side(size, sizes):
 
 
 @pytest.mark.parametrize("label", ["16x16x16.f16.f16.f32.f32", "16x16x16.f16.f16.f32.f32.wg", "16x16.f16.f16.f32.f32.flex"])
-def test_other_labels_are_no_flexible_rows(label):
+def test_other_labels_are_not_flexible_rows(label):
     with pytest.raises(CasebookError, match="row"):
         parse_flexible_row(label)
 
@@ -80,7 +80,7 @@ def test_the_family_names_every_flexible_row_of_the_devices_that_the_suite_knows
         assert {label for label in rows if is_flexible(label)} <= set(named)
 
 
-def test_a_device_of_today_runs_two_thirds_of_the_smoke_tier():
+def test_current_devices_run_two_thirds_of_the_smoke_tier():
     description = load_profile("nvidia-h200").description
     cases = expand(casebook().family("flexible"), "smoke")
     programs = [build(case).program for case in cases]
@@ -88,7 +88,7 @@ def test_a_device_of_today_runs_two_thirds_of_the_smoke_tier():
 
 
 def shifted(kind, by, axis):
-    """Build the step of ``kind`` with fragments of the result in each other's places."""
+    """Build the step of ``kind`` with the fragments of the result rotated along an axis."""
 
     def step(state, operation):
         STEPS[kind](state, operation)
@@ -142,8 +142,8 @@ def test_a_reduction_shows_zeros_with_which_fragments_are_filled_up(tier):
 
 
 @pytest.mark.parametrize("does", ["muladd", "tensor"])
-def test_what_lies_beside_the_matrices_must_stay(does):
-    """A device that uses foreign memory changes the bytes that are copied out at the end."""
+def test_memory_beside_the_matrices_must_stay(does):
+    """A device that uses memory that is not its own changes the bytes that are copied out at the end."""
     case = case_of(does=does, size="2x2x2", beside=8192)
     program = build(case).program
     array = next(array for array in program.arrays if array.name == "beside_shared")
@@ -162,7 +162,8 @@ def test_what_lies_beside_the_matrices_must_stay(does):
 @pytest.mark.parametrize("component", ["u8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("padded", [False, True])
 def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, padded):
-    """Pointer and stride to the lesser of 16 bytes and a line (KHR-ALIGN-01), which a line of 24 or 40 bytes is not a multiple of."""
+    """Pointer and stride must be aligned to the lesser of 16 bytes and the line (KHR-ALIGN-01); a line of 24 or 40 bytes is not a multiple
+    of 16."""
     type_ = COMPONENT_TYPES[component]
     for line in (*range(4, 60, 4), *range(64, 129, 8)):
         shape = (5, line) if layout is Layout.ROW_MAJOR else (line, 5)
@@ -182,7 +183,7 @@ def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, p
         "flexible[row:8x8x8.s8.s8.s32.s32.flex/size:5x2x1/does:reduce_rows/instances:3/layouts:crrc]",
     ],
 )
-def test_lines_that_are_no_multiple_of_16_bytes_are_defined(case_id):
+def test_lines_that_are_not_a_multiple_of_16_bytes_are_defined(case_id):
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program

@@ -47,7 +47,7 @@ def test_a_device_that_negates_by_subtraction_fails():
 
 
 def quieted(kernel, dispatch, outcome):
-    """Make every NaN quiet."""
+    """Change every NaN to a quiet NaN."""
     bits = outcome.outputs["result"].view(np.uint16)
     bits[:] = np.where(is_nan(bits, COMPONENT_TYPES["f16"]), bits | 0x200, bits)
     return outcome
@@ -73,7 +73,7 @@ PERMITTED = {"float_modes.moved_nan_quieted", "float_modes.moved_nan_replaced"}
 
 
 def test_each_defect_changes_a_result_of_some_smoke_case():
-    """Not by data that the reference model refuses: by other results."""
+    """The results must differ; data that the reference model refuses do not count."""
     wanted = {id_ for id_ in glossary().entries if id_.startswith("float_modes.")} - PERMITTED
     shown = set()
     for found, program in programs("float_controls", TIER):

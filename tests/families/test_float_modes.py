@@ -1,4 +1,4 @@
-"""The cases of both families of execution modes show devices that ignore the modes, and ones that always truncate and flush."""
+"""The cases of both families of execution modes show devices that ignore the modes, and devices that always truncate and flush."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_arguments_that_change_places_and_lost_writes_are_seen(row, form):
     unseen = {defect.id for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
     # Variables that are not read after a call may be overwritten, and variables that are written first do not reveal their previous values.
     free = {"call.result_overwrites_argument", "branch.other_sign"} | (set() if form in INITIALIZED else {"call.variables_kept"})
-    # A count of 2 never tells a loop that runs at least once.
+    # A count of 2 never reveals a loop that runs at least once.
     free.add("loop.at_least_once")
     if form in ("with_loop", "own_loop"):
         free |= {"loop.index_stuck", "loop.index_from_one"}

@@ -26,7 +26,7 @@ def test_arguments_that_change_places_and_lost_results_are_seen(row, form):
     defects = [*call_defects(program), *branch_defects(program)]
     assert defects
     unseen = {defect.id for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
-    # Variables that are not read after a call may be overwritten, and small numbers are the same under either signedness.
+    # Variables that are not read after a call may be overwritten, and small numbers are the same whether signed or unsigned.
     assert unseen <= {"call.result_overwrites_argument", "branch.other_sign"}
 
 

@@ -16,15 +16,15 @@ from tests.suite import casebook, programs
 
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 RELATIONS = {id_ for id_ in glossary().entries if id_.startswith("outcome.")}
-"""Statements of the diagnosis if no defect explains a failure; tests/compare/test_diagnose.py and test_conversions_show_defects.py test
+"""What the diagnosis says if no defect explains a failure; tests/compare/test_diagnose.py and test_conversions_show_defects.py test
 each."""
 UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinished}
-"""Entries that no case has yet."""
+"""Entries for defects that cannot occur in any case yet."""
 
 
 @pytest.fixture(scope="module")
 def found():
-    """Find a defect of each id that occurs in the smoke tier; asking for its text fills in what the glossary names."""
+    """Return a defect of each id that occurs in the smoke tier; ``text`` fills in the names in the glossary's sentence."""
     kernels = {defect.id: defect for family in FAMILIES for _, program in programs(family, "smoke") for defect in known_defects(program)}
     spans = [ideal.span for case in expand(casebook().family(CONVERSIONS), "smoke") for ideal in ideal_spans(case)]
     conversions = {defect.id: defect for span in spans for defect in layout_conversion_defects(span)}
@@ -44,7 +44,7 @@ def test_every_text_can_be_filled_in(found):
     assert not [defect.text for defect in found.values() if "{" in defect.text or not defect.text]
 
 
-def test_every_kind_is_told_by_parameters_that_the_defect_has(found):
+def test_every_kind_is_distinguished_by_parameters_of_the_defect(found):
     for id_, defect in found.items():
         assert set(glossary().entries[id_].kinds) <= defect.parameters.keys(), id_
 

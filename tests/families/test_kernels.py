@@ -1,4 +1,4 @@
-"""Whole kernels: recomputed in integers and fractions from their inputs alone, and broken in ways that must be noticed."""
+"""Whole kernels: their results, recomputed from the inputs with integers and fractions, and mistakes that must be noticed."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def made(case_id: str):
 
 
 def results(case_id: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return inputs and outputs of a case, bytes by name."""
+    """Return the inputs and outputs of a case: name -> bytes."""
     _, program, subcase = made(case_id)
     expected = evaluate(program, subcase)
     return dict(subcase.inputs), dict(outcome_of(program, expected, initial_contents(program, subcase, expected)).outputs)
 
 
 def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0) -> np.ndarray:
-    """Return the numbers of a tensor that begins at byte 16, with ``gap`` elements after each innermost line; exact Python numbers."""
+    """Return the numbers of a tensor that begins at byte 16, with ``gap`` elements after each innermost line, as exact numbers."""
     values = np.ascontiguousarray(data[16:]).view(dtype)
     lines = sizes[-1] + gap
     count = int(np.prod(sizes[:-1]))
@@ -63,7 +63,7 @@ def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0
 
 
 def test_a_ragged_product_is_that_of_numpy():
-    """Tiles of 16x16x16 in a grid of 2x3, B in columns, a start of what the target had, then bias, limit and scale."""
+    """Tiles of 16x16x16 in a grid of 2x3, B column-major, starting from the target's previous contents, then bias, limit and scale."""
     inputs, outputs = results(
         "kernel_product[row:16x16x16.f16.f16.f32.f32/grid:2x3/walk:columns/stored:rc/gap:some/start:residual/epilogue:chain/store:branched]"
     )
@@ -99,7 +99,7 @@ def test_a_product_split_over_depth_is_that_of_numpy():
 
 @pytest.mark.parametrize(("mask", "spread"), [("causal", "own"), ("keys", "smear")])
 def test_attention_is_a_sum_of_powers_of_two(mask, spread):
-    """Without blocks or running maxima, which must not matter: all weights of a query that do not vanish beside its largest one."""
+    """Blocks and running maxima do not matter if no weight of a query vanishes next to its largest one."""
     case = f"kernel_attention[row:16x16x16.f16.f16.f32.f32/group:2/blocks:2/tail:both/mask:{mask}/spread:{spread}/gap:some]"
     inputs, outputs = results(case)
     queries, keys, depth = 13, 29, 16
@@ -201,13 +201,13 @@ def test_a_product_with_packed_weights_is_that_of_unpacked_ones(form, block):
 
 
 def left_out(state: State, operation: PerElement | MatrixArithmetic | Reduce) -> None:
-    """Let the operand through unchanged."""
+    """Return the operand unchanged."""
     matrix = operation.left if isinstance(operation, MatrixArithmetic) else operation.matrix
     state.matrices[operation.result.name] = state.matrices[matrix.name]
 
 
 def changed(edit: Callable[[Operation], Operation]) -> Callable[[State, Operation], None]:
-    """Build the specification's step of another operation."""
+    """Build a step that performs another operation in place of the right one."""
 
     def step(state: State, operation: Operation) -> None:
         STEPS[type(operation)](state, edit(operation))
@@ -224,7 +224,7 @@ def swapped(operation: ScalarArithmetic) -> ScalarArithmetic:
 
 
 def edge_for_zeros(operation: TensorLoad) -> TensorLoad:
-    """Read the tensor's last element beyond it, in place of zeros."""
+    """Read the tensor's last element instead of zeros beyond its edges."""
     layout = operation.layout
     return replace(operation, layout=replace(layout, type=replace(layout.type, clamp=ClampMode.CLAMP_TO_EDGE)))
 
@@ -261,7 +261,7 @@ def test_a_view_cannot_be_ignored(case_id):
 
 
 @pytest.mark.parametrize("case_id", [CONVOLUTION_CASE, CHAIN_CASE], ids=["convolution", "product"])
-def test_what_lies_beyond_the_edges_matters(case_id):
+def test_elements_beyond_the_edges_matter(case_id):
     _, program, subcase = made(case_id)
     loads = every(program.operations, TensorLoad)
     assert is_seen(program, subcase, Defect("edge", dict.fromkeys(loads, changed(edge_for_zeros))))
@@ -286,7 +286,7 @@ def test_the_data_of_staged_products_show_the_defect(id_):
     found = chosen(known_defects(program), id_)
     shown = [defect for defect in found if is_seen(program, subcase, defect)]
     assert shown
-    # A grid of one row begins with its first row, and B is without a limit that a zero in A does not cover.
+    # A grid of one row begins with its first row, and zeros in A hide a missing limit on B.
     assert all(defect.parameters.get("tile") in ("a", "b", "c") for defect in found if defect not in shown)
 
 

@@ -1,4 +1,4 @@
-"""The kill table: counts that end early, samples that stay, journals that go on."""
+"""The kill table: counts that end early, samples that do not change, and journals that are continued."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def test_an_id_stands_for_all_its_kinds() -> None:
     assert {kind for _, kind, *_ in kill_table(FAMILY, replace(ALL, kinds=("load_store.stride_ignored",)))} == of_id
 
 
-def test_what_few_cases_of_all_families_show_is_told() -> None:
+def test_kinds_that_few_cases_of_all_families_show_are_reported() -> None:
     lines = [("one", "load_store.a", 3, 1, "x"), ("two", "load_store.a", 4, 1, "y"), ("two", "load_store.b", 9, 1, "y")]
     found = weak(lines, 2)
     assert ("load_store.b", 9, 1) in found
     assert not any(kind == "load_store.a" for kind, _, _ in found)
 
 
-def test_entries_that_were_not_looked_for_are_not_told() -> None:
+def test_entries_that_were_not_looked_for_are_not_reported() -> None:
     assert weak([], 1, ["load_store.first_ignored[access:loaded]"]) == [("load_store.first_ignored", 0, 0)]
 
 
-def test_what_a_run_of_some_kinds_shows_too_seldom_is_among_them(tmp_path: Path) -> None:
+def test_kinds_that_a_run_of_some_kinds_shows_seldom_are_returned(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     lines = [["one", "load_store.a", 3, 2, "x"], ["one", "load_store.b", 3, 1, "y"]]
     record = {"choice": {"kinds": ["load_store.a", "load_store.b", "load_store.c"]}, "lines": lines}
@@ -62,5 +62,5 @@ def test_what_a_run_of_some_kinds_shows_too_seldom_is_among_them(tmp_path: Path)
     assert seldom(journal, 2) == ("load_store.b", "load_store.c")
 
 
-def test_entries_of_the_glossary_that_occur_nowhere_are_told() -> None:
+def test_entries_of_the_glossary_that_occur_nowhere_are_reported() -> None:
     assert ("null_constant.ones", 0, 0) in weak([], 1)

@@ -1,4 +1,4 @@
-"""The builders say which values their parameters take, and the casebook holds the YAML against it."""
+"""The builders declare which values their parameters take, and the casebook checks the YAML against these declarations."""
 
 from __future__ import annotations
 

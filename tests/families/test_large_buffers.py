@@ -1,4 +1,4 @@
-"""large_buffers: a device that computes addresses with too few bits accesses bytes that are also in a window, with wrong results."""
+"""large_buffers: the wrong addresses of a device that computes with too few bits are also in a window, and give wrong results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIMITS = {"1GiB": 1 << 30, "2GiB": 1 << 31, "4GiB": 1 << 32}
 
 @cache
 def sample() -> tuple[BuiltCase, ...]:
-    """Return cases of every access, limit and way that leads beyond it."""
+    """Return cases for every access, every limit, and every way to exceed it."""
     cases = list(expand(casebook().family("large_buffers"), "full"))
     random.Random(7).shuffle(cases)
     found = {tuple(case.named[name] for name in ("access", "beyond", "by", "indexing")): case for case in cases}
@@ -62,7 +62,7 @@ def test_a_case_holds_kilobytes_of_gigabytes() -> None:
 
 
 def test_wrapped_addresses_are_held_and_have_other_bits() -> None:
-    """A device that computes a line's place with as few bits as the limit has finds another line of the source."""
+    """A device that computes a line's place with only as many bits as the limit reads another line of the source."""
     for case in sample():
         if not case.case.named["access"].endswith("load"):
             continue
@@ -80,7 +80,7 @@ def test_wrapped_addresses_are_held_and_have_other_bits() -> None:
 
 
 @pytest.mark.parametrize("limit", ["maxBufferSize", "maxMemoryAllocationSize", "memoryHeapSize"])
-def test_too_little_memory_is_told_in_bytes(limit) -> None:
+def test_too_little_memory_is_reported_in_bytes(limit) -> None:
     case = built(sample()[0])
     needed = max(slot.span for slot in case.buffers)
     missing = EmbeddedDevice(wide_profile(**{limit: needed - 1})).missing(case)

@@ -15,7 +15,7 @@ OWN = "tensor_layout.block_strides_rounded_down"
 
 
 def _failing(name: str, tier: str, driver: str) -> dict[str, tuple[set[str], set[str]]]:
-    """Return a case that fails by the known failure, and one that it selects but that passes."""
+    """Return a case that fails by the known failure, and a selected case that passes."""
     del tier, driver
     return {
         f"{name}[strides:default]": ({FAILURE}, {OWN, "a.hidden", "b.passing", "c.elsewhere[bits:8]"}),
@@ -24,12 +24,12 @@ def _failing(name: str, tier: str, driver: str) -> dict[str, tuple[set[str], set
 
 
 def _elsewhere(name: str, tier: str, driver: str, wanted: Set[str]) -> set[str]:
-    """Show one kind in a case that no known failure selects."""
+    """Pretend that a case that no known failure selects shows one kind."""
     del name, tier, driver
     return {"c.elsewhere[bits:8]"} & wanted
 
 
-def test_what_only_failing_cases_show_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defects_that_only_failing_cases_show_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(masks, "seen_by_failing", _failing)
     monkeypatch.setattr(masks, "seen_elsewhere", _elsewhere)
     monkeypatch.setattr(masks, "_families", lambda: ["kernel_dequantised"])
@@ -43,7 +43,7 @@ SEEN_BESIDE = [
     ("nvidia", "vector_muladd", {f"vector_multiply.other_float8[operand:{operand}]" for operand in ("input", "matrix", "matrix/every")}),
     ("lavapipe", "reduce", {"reduce.argument_of_fragment_kept[fragment:16]"}),
 ]
-"""Kinds of defects that cases show which no known failure of a driver selects, because a product is there for it."""
+"""Kinds of defects that some cases show although no known failure of the driver selects them, because a product was added for this."""
 
 
 @pytest.mark.parametrize(("driver", "family", "kinds"), SEEN_BESIDE)

@@ -83,7 +83,7 @@ def test_a_barrier_of_the_subgroup_does_not_do_for_the_workgroup(form):
 
 
 def without_each_barrier(operations):
-    """Yield operations with one barrier less, those in branches too."""
+    """Yield the operations with one barrier removed, for each barrier, including those in branches."""
     for number, operation in enumerate(operations):
         before, after = operations[:number], operations[number + 1 :]
         if isinstance(operation, Barrier):
@@ -120,7 +120,7 @@ def test_no_barrier_between_tensor_accesses_can_be_left_out(form, handover, acce
 
 
 def private(operations, kind):
-    """Make tensor accesses of a kind to the shared array available or visible no further than the subgroup."""
+    """Limit the availability or visibility of a kind of tensor access to the shared array to the subgroup."""
 
     def change(operation):
         if not isinstance(operation, kind):
@@ -133,7 +133,7 @@ def private(operations, kind):
 
 @pytest.mark.parametrize("kind", [TensorLoad, TensorStore])
 def test_a_tensor_access_must_reach_the_workgroup(kind):
-    """Barriers that make nothing available or visible leave this to the accesses (CM2-MEM-03)."""
+    """If barriers make nothing available or visible, the accesses must do so (CM2-MEM-03)."""
     name = "memory[component:f16/subgroups:2/form:workgroup/storage:storage_buffer/handover:access/access:tensor]"
     case = find_case(casebook(), name)
     program = build(case).program

@@ -1,4 +1,4 @@
-"""Pointers, descriptors, blocks and entry points: which cases a device with a mistake fails, by values that differ."""
+"""Pointers, descriptors, blocks and entry points: a device with a mistake fails cases because of different values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A reader of a failure must find the positions on which it depends, so a family names all positions that its cases need."""
+"""Readers of a failure must find the positions on which it depends, so a family names all positions that its cases need."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOVING = (ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED)
 
 
 def row_major(counts):
-    """Return the strides of adjacent elements, by the counts of each dimension, (instances, rank)."""
+    """Return the row-major strides for the counts of each dimension, with the shape (instances, rank)."""
     strides = np.ones_like(counts)
     for dimension in range(counts.shape[1] - 2, -1, -1):
         strides[:, dimension] = strides[:, dimension + 1] * counts[:, dimension + 1]
@@ -84,7 +84,7 @@ def of_blocks(operation, layout, found):
 
 
 def of_numbers(operation, layout, view, found, shape):
-    """Return the elements' numbers in the slice, the view and the clip window."""
+    """Yield the positions that the numbers of the elements in the slice, the view and the clip window depend on."""
     columns = shape[1]
     row, column = (np.tile(places, (len(layout.span), 1, 1)) for places in np.indices(shape))
     number, sizes = row * columns + column, layout.span
@@ -121,7 +121,7 @@ def of_operation(operation):
 
 
 def some_subgroups(state, positions):
-    """Tell whether only some subgroups of a workgroup go on."""
+    """Return whether only some subgroups of a workgroup continue."""
     if state.program.scope is not Scope.SUBGROUP:
         return False
     workgroups = state.instances // state.program.subgroups

@@ -92,7 +92,7 @@ def _last_element(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
     ("broken", "fails"), [(_garbage, True), (_whole_matrix, False), (_whole_line, False), (_whole_workgroup, True), (_last_element, True)]
 )
 def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarray], fails: bool):
-    """A device may check a matrix, or a part of it, at once, which is not expected (F-KHR-38)."""
+    """A device may check a matrix, or a part of it, as a whole; this is permitted, but not expected (F-KHR-38)."""
     program, arranged, outcomes = run(case_of("load", "part"))
     for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
         assert not compare(program, want, before, outcome)
@@ -127,7 +127,7 @@ def test_a_store_that_drops_elements_in_bounds_is_seen(lost):
 
 
 @pytest.mark.parametrize("feature", ["cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"])
-def test_a_device_without_what_robust_access_needs_is_told_so(feature):
+def test_a_missing_feature_that_robust_access_needs_is_named(feature):
     description = load_profile("universal").description
     program = build(case_of()).program
     built = kernel(program, emit(program))
@@ -154,7 +154,7 @@ def test_the_model_refuses_what_no_descriptor_bounds_and_what_nobody_asked_to_bo
         evaluate(builder.build(), Subcase("one", {"source": np.zeros(16, np.uint8)}))
 
 
-def test_a_robust_access_in_an_arm_asks_for_the_features_too():
+def test_a_robust_access_in_an_arm_also_needs_the_features():
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("source", Pointee(U32), 64, StorageClass.STORAGE_BUFFER, "input")
     type_ = MatrixType(U32, Scope.SUBGROUP, 16, 16, Use.ACCUMULATOR)

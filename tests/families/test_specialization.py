@@ -1,4 +1,4 @@
-"""Specialization constants: a device that forgets them must be noticed, and pipelines must share their module."""
+"""Specialization constants: the suite must notice a device that ignores them, and pipelines must share their module."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ U32 = COMPONENT_TYPES["u32"]
 
 
 def left_at_default(program, name):
-    """Return the program of a device that leaves one constant at its default, in types and operands alike."""
+    """Return the program of a device that leaves one constant at its default, both in types and in operands."""
 
     def of(value):
         if isinstance(value, Operand) and value.name == name:
@@ -40,7 +40,7 @@ def left_at_default(program, name):
 
 
 def shows(program, subcase, broken):
-    """Tell whether the outputs of ``broken`` are rejected."""
+    """Return whether the outputs of ``broken`` are rejected."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     try:

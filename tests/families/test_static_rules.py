@@ -1,4 +1,4 @@
-"""The static families: the promises of their data, and the detection of wrong validators."""
+"""The static families: what their data promise, and the detection of wrong validators."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(name):
 
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS)
-def test_every_static_requirement_is_covered_or_said_to_be_missing(specification):
+def test_every_static_requirement_is_covered_or_listed_as_missing(specification):
     static = {
         id_ for id_, entry in casebook().requirements.items() if entry.specification == specification and TestKind.STATIC in entry.kinds
     }

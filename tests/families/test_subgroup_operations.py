@@ -1,4 +1,5 @@
-"""Family subgroup_operations on the embedded device: planted mistakes that make results differ in a subgroup, or undefined, stop it."""
+"""Family subgroup_operations on the embedded device: it stops at planted mistakes that make results undefined, or different within a
+subgroup."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def scanned(operation):
         ("branch", "KHR-UNI-01"),
     ],
 )
-def test_a_result_that_differs_in_the_subgroup_is_no_operand_of_a_matrix(purpose, rule):
+def test_a_result_that_differs_in_the_subgroup_is_not_an_operand_of_a_matrix(purpose, rule):
     run(f"operation:add/purpose:{purpose}")
     with undefined(rule):
         run(f"operation:add/purpose:{purpose}", scanned)
@@ -76,7 +77,7 @@ def test_a_shuffle_from_the_other_half_has_no_value():
 
 
 def test_invocations_that_store_to_the_place_of_others_race():
-    """Results stored by lane alone, without the subgroup's number, overwrite results of the other subgroup."""
+    """Results that are stored at the lane's index, without the subgroup's number, overwrite results of the other subgroup."""
 
     def first_instance(operation):
         if isinstance(operation, PerInvocation):

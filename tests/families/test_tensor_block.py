@@ -92,7 +92,7 @@ def test_the_data_show_the_defect(case, id_):
 
 @pytest.mark.parametrize("id_", [COORDINATES, "tensor_block.coordinates_reversed", "tensor_block.coordinates_from_slice", CLAMPING])
 def test_a_hash_of_coordinates_differs_without_reading_memory(id_):
-    """The reason is not that the other reading stops: every reading gives numbers."""
+    """The results differ because both readings give numbers, not because one of them stops."""
     program, (subcase,), (defect,) = defects(case_id(place="over", mode="repeat", rank=3, block="2x1x3"), id_)
     expected, other = evaluate(program, subcase), evaluate_defect(program, subcase, defect.substitutes)
     before = initial_contents(program, subcase, expected)
@@ -100,14 +100,14 @@ def test_a_hash_of_coordinates_differs_without_reading_memory(id_):
 
 
 @pytest.mark.parametrize("id_", ["tensor_layout.block_strides_rounded_down", "tensor_layout.block_size_resets_strides"])
-def test_what_rounds_nowhere_does_not_show(id_):
+def test_a_defect_of_rounding_does_not_show_if_nothing_rounds(id_):
     """A defect is visible only if a dimension has a partial block, or if the block size comes last."""
     program, subcases, found = defects(case_id(decode="none", last="whole"), id_)
     assert not any(is_seen(program, subcase, defect) for defect in found for subcase in subcases)
 
 
 def test_results_of_32_bits_need_more_than_16():
-    """A function that computes in f16 whatever it declares is seen in nearly every element."""
+    """A function that computes in f16, although it declares f32, is wrong in nearly every element."""
     id_ = case_id(decode="q4_1", block="32", component="f32")
     case = find_case(casebook(), id_)
     built = build(case)

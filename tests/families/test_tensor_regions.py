@@ -1,4 +1,4 @@
-"""Slices of every kind are in the stated places, and their instructions lead exactly there."""
+"""Slices of every kind are in the stated places, and their instructions produce exactly these slices."""
 
 from itertools import product
 from math import prod
@@ -45,7 +45,7 @@ def test_spans_hold_the_matrix_or_do_not_as_they_say(span, shape, rank):
 
 
 @pytest.mark.parametrize(("span", "shape", "rank"), KINDS)
-def test_slices_lie_in_the_tensor_or_one_element_over_each_edge(span, shape, rank):
+def test_slices_are_in_the_tensor_or_one_element_over_each_edge(span, shape, rank):
     spans = spans_of(span, *shape, rank)
     for offset, strides, blocks in product(get_args(OffsetKind), get_args(StrideKind), get_args(BlockKind)):
         region = region_of(spans, offset, True, strides, blocks)

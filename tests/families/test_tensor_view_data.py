@@ -81,7 +81,7 @@ def test_the_data_show_the_defect(case_id, id_):
 
 
 def visible(cases, wanted) -> set[str]:
-    """Return the ids of the defects that some case shows by another result."""
+    """Return the ids of the defects that change the result of some case."""
     result: set[str] = set()
     for one in cases:
         built = build(one)
@@ -121,7 +121,7 @@ def test_the_smoke_tier_shows_the_mistakes_that_are_likeliest():
         assert visible(cases, wanted) >= (wanted if access == "load" else wanted - loads_only), access
 
 
-def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
+def test_previous_elements_of_a_matrix_differ_from_those_loaded():
     one = find_case(casebook(), view_case(clip="inside"))
     built = build(one)
     program = built.program

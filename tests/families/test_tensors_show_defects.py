@@ -1,4 +1,4 @@
-"""The data of cases that address tensors must give another result under each known defect of addressing, not merely run into an error."""
+"""The data of cases that address tensors must give a different result under each known defect of addressing, not only an error."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ OVER = {"offset": "over", "mode": "constant", "clamp_value": "last"}
 
 
 def case_of(family, **labels):
-    """Return the case with these labels, and with the default of every other parameter, or else its first label."""
+    """Return the case with these labels. Every other parameter has its default or, without one, its first label."""
     parameters = casebook().family(family).parameters
     wrong = labels.keys() - {parameter.name for parameter in parameters}
     assert not wrong, wrong
@@ -27,7 +27,7 @@ def case_of(family, **labels):
 
 
 def shown(case, wanted):
-    """Tell, for each known defect of this id, or of this id and a parameter, whether a subcase of the case gives another result with it."""
+    """Return, for each known defect of an id (and a parameter), whether a subcase of the case gives another result with it."""
     id_, *parameter = (wanted,) if isinstance(wanted, str) else wanted
     built = build(case)
     program = built.program
@@ -48,7 +48,7 @@ def _differs(program, subcase, defect):
 
 
 def named(part):
-    """Name a part of a test's parameters."""
+    """Return a test id for a parameter."""
     return part if isinstance(part, str) else "_".join(map(str, part.values() if isinstance(part, dict) else part))
 
 
@@ -152,7 +152,7 @@ def test_the_diagnosis_knows_the_defects_of_tensors():
 
 @pytest.mark.parametrize(("side", "reach", "size"), [("before", "part", "odd"), ("inside", "one", "large")])
 def test_a_remainder_by_zero_is_named_before_strides_of_zero_which_give_the_same(side, reach, size):
-    """A reader begins with the first words, and no stride is wrong in the other clamp modes."""
+    """Readers look at the first explanation, and no stride is wrong in the other clamp modes."""
     case = case_of("tensor_clamp", rank=2, mode="mirrored", access="load", which="beside_one", side=side, reach=reach, size=size)
     built = build(case)
     program = built.program

@@ -1,4 +1,4 @@
-"""Where no driver can confirm the tests, two cases show each known mistake, so a mask in one of them hides nothing."""
+"""Where no driver can confirm the tests, two cases show each known mistake, so that masking one of them hides nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN_BY = {
 """Areas of the glossary, and families whose smoke tier shows their mistakes."""
 
 ELSEWHERE = frozenset({"use.transposition_left_out"})
-"""Mistakes in features that these specifications lack: only SPV_NV_cooperative_matrix2 has transpositions."""
+"""Mistakes in features that these specifications lack. For example, only SPV_NV_cooperative_matrix2 has transpositions."""
 
 
 @pytest.mark.parametrize("area", SHOWN_BY)

@@ -1,4 +1,4 @@
-"""Known mistakes of changes of use and transpositions, and whether the data of use_conversion and use_chain show them."""
+"""Known mistakes with changes of use and transpositions: the data of use_conversion and use_chain must show them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_transposition_that_is_left_out_is_seen(shape):
 
 
 @pytest.mark.parametrize("component", ["f16", "bf16", "f32"])
-def test_position_alone_decides_elements_that_no_implementation_may_take_for_zero(component):
+def test_position_alone_decides_elements_that_no_implementation_may_treat_as_zero(component):
     case = find_case(casebook(), moved(component, shape="48x32"))
     built = build(case)
     program = built.program
@@ -80,8 +80,8 @@ def components(parameters: use_chain.Parameters | use_conversion.Parameters) -> 
 
 
 @pytest.mark.parametrize("family", ["use_conversion", "use_chain"])
-def test_a_device_of_today_runs_half_of_the_smoke_tier(family):
-    """By component types: 16- and 8-bit factors, accumulators of f16 or 32 bits."""
+def test_current_devices_run_half_of_the_smoke_tier(family):
+    """They support these component types: 16- and 8-bit factors, and accumulators of f16 or 32 bits."""
     cases = expand(casebook().family(family), "smoke")
     today = {"f16", "bf16", "f32", "s32", "u32", "s8", "u8"}
     assert sum(components(case.parameters) <= today for case in cases) * 2 > len(cases)

@@ -1,4 +1,4 @@
-"""vector_composites and vector_variables show devices that make, index, choose or keep vectors of invocations in a wrong way."""
+"""vector_composites and vector_variables show devices that construct, index, select or keep the vectors of invocations wrongly."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Change = Callable[[Translation, Words, np.ndarray], np.ndarray]
 
 
 def with_operand(position: int, change: Change) -> Fault:
-    """Return the fault of an instruction that takes another value of an operand where it is a scalar.
+    """Return a fault that changes the value of an operand of an instruction, if it is a scalar.
 
     Args:
-        position: of the operand, counted from Result Type.
+        position: index of the operand, counted from Result Type.
     """
 
     def fault(handler):
@@ -49,7 +49,7 @@ def with_operand(position: int, change: Change) -> Fault:
 
 
 def with_words(change: Callable[[Translation, Words], Words]) -> Fault:
-    """Return the fault of an instruction on vectors that is executed as if it had other words."""
+    """Return a fault that executes an instruction on vectors as if it had other words."""
 
     def fault(handler):
         def broken(translation: Translation, words: Words) -> Run:
@@ -61,12 +61,12 @@ def with_words(change: Callable[[Translation, Words], Words]) -> Fault:
 
 
 def of_first_lane(translation: Translation, _: Words, values: np.ndarray) -> np.ndarray:
-    """Take the value of the first invocation that executes for all."""
+    """Give every invocation the value of the first invocation that executes."""
     return np.full_like(values, values[np.flatnonzero(translation.machine.mask)[0]])
 
 
 def in_bytes(translation: Translation, words: Words, values: np.ndarray) -> np.ndarray:
-    """Take an index into a vector for a distance in bytes."""
+    """Use an index into a vector as a distance in bytes."""
     type_ = translation.type_of[words[2]]
     assert isinstance(type_, Vector)
     return values // np.asarray(type_.element.bytes, values.dtype)  # type: ignore[attr-defined]

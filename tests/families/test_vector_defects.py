@@ -1,4 +1,4 @@
-"""Defects of cooperative vectors: small programs in which each can occur, and data that show it."""
+"""Defects of cooperative vectors: small programs in which each defect can occur, and data that show it."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ BY_FAMILIES = {
 """Defects that need NaN between rows, several workgroups, sums of an odd number of f16, or a target for each invocation."""
 
 SUBJECT = {id_ for id_ in glossary().entries if id_.startswith(AREAS)} - BY_FAMILIES
-"""The defects that the programs of this file show; families show them too, and the ones of composites."""
+"""The defects that the programs of this file show. Families show these as well, and the defects of composites."""
 
 
 def memory() -> Lanes:
-    """Load and store in arrays of u32 that are longer than they need to be, and access components at indices of the invocations."""
+    """Load and store in arrays of u32 that are longer than necessary, and access components at an index of each invocation."""
     lanes = Lanes(3)
     builder, vectors = lanes.builder, lanes.vectors
     type_ = CooperativeVectorType(TYPES["f16"], 3)
@@ -118,8 +118,8 @@ def multiply(
     columns: int | None = None,
     transpose: bool = False,
 ) -> Lanes:
-    """Each invocation has a row of ``rows`` for input, a matrix of ``matrix`` (count, M, K) and a bias of ``bias`` (count, M), all of whose
-    neighbours in memory are other numbers."""
+    """Multiply in each invocation: its input is a row of ``rows``, its matrix is one of ``matrix`` (count, M, K), and its bias is one of
+    ``bias`` (count, M). The neighbours of all of these in memory are other numbers."""
     lanes = Lanes(len(rows))
     builder, vectors, literal = lanes.builder, lanes.vectors, lanes.builder.literal
     given, component = READ[types[2]], READ[types[2]].component

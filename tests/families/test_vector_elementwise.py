@@ -1,4 +1,4 @@
-"""vector_elementwise and vector_conversion show devices that compute the components of invocations' vectors in a wrong way."""
+"""vector_elementwise and vector_conversion show devices that compute the components of the invocations' vectors wrongly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Components = tuple[np.ndarray, ...]
 
 
 def after(change: Callable[[Components], Components]) -> Fault:
-    """Return the fault of an instruction whose result, a vector, is changed."""
+    """Return a fault that changes the result of an instruction, if it is a vector."""
 
     def fault(handler):
         def broken(translation: Translation, words: Words) -> Run:
@@ -36,7 +36,7 @@ def after(change: Callable[[Components], Components]) -> Fault:
 
 
 def computing(function: Callable[..., np.ndarray], first: int = 2) -> Fault:
-    """Return the fault of an instruction that computes ``function`` of each component instead of its own result.
+    """Return a fault that makes an instruction compute ``function`` of each component instead of its own result.
 
     Args:
         first: index of its first operand, counted from Result Type.
@@ -63,7 +63,7 @@ def computing(function: Callable[..., np.ndarray], first: int = 2) -> Fault:
 
 
 def function_of(function: Callable[..., np.ndarray]) -> Fault:
-    """Return the fault of every function of GLSL.std.450."""
+    """Return a fault that replaces every function of GLSL.std.450."""
     return computing(function, first=4)
 
 
@@ -72,7 +72,7 @@ def first_four(components: Components) -> Components:
 
 
 def whole_groups(components: Components) -> Components:
-    """Leave the components after the last whole group of four as they would be if they were zeros."""
+    """Set the components after the last whole group of four to zero."""
     whole = len(components) // 4 * 4
     return tuple(one if i < whole else np.zeros_like(one) for i, one in enumerate(components))
 
@@ -151,7 +151,7 @@ CONVERSION = {
 
 
 def elementwise(parameters: str) -> str:
-    """Return an id: a component type, f16 if none is given, an operation, and other parameters."""
+    """Return an id, given a component type (default: f16), an operation, and other parameters."""
     component, _, rest = parameters.partition("/")
     if component not in ("f32", "s8", "u8", "s32", "u32"):
         component, rest = "f16", parameters
@@ -160,7 +160,7 @@ def elementwise(parameters: str) -> str:
 
 
 def conversion(parameters: str) -> str:
-    """Return an id: two component types, and other parameters."""
+    """Return an id, given two component types and other parameters."""
     source, target, *others = parameters.split("/")
     return f"vector_conversion[{'/'.join([f'from:{source}', f'to:{target}', *others])}]"
 

@@ -88,7 +88,7 @@ SPECIAL, FLUSH = "special:preserve", "denormals:flush"
         ((FLUSH, "access:memory"), flushed, Verdict.QUALITY_WARNING),
     ],
 )
-def test_what_instructions_of_whole_vectors_change_is_a_quality_warning(parameters, device, verdict):
+def test_changes_by_instructions_of_whole_vectors_are_quality_warnings(parameters, device, verdict):
     assert judged(case("move", *parameters), device).verdict is verdict
 
 
@@ -106,7 +106,7 @@ def test_a_bitcast_must_keep_denormals_and_should_keep_nan():
 
 
 def test_a_number_should_win_over_nan():
-    """If an argument is NaN, NaN or another number is permitted but not expected; otherwise it is wrong."""
+    """If one argument is NaN, the result NaN is permitted but not expected."""
     number = case("NMin", SPECIAL)
     found = find_case(casebook(), number)
     ((_, subcase, want, _),) = prepared(found, build(found).program)

@@ -1,4 +1,4 @@
-"""vector_load_store shows devices that find, move or guard the vectors of invocations in a wrong way."""
+"""vector_load_store shows devices that locate, move or guard the vectors of invocations wrongly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OFFSET = {LOAD: 3, STORE: 1}
 
 
 def with_offset(op: Op, change: Callable[[Translation, Words, np.ndarray], np.ndarray]) -> Fault:
-    """Return the fault of an instruction that takes another offset."""
+    """Return a fault that changes the offset of an instruction."""
 
     def fault(handler):
         def broken(translation: Translation, words: Words) -> Run:
@@ -42,7 +42,7 @@ def with_offset(op: Op, change: Callable[[Translation, Words, np.ndarray], np.nd
 
 
 def of_first_lane(translation: Translation, _: Words, offsets: np.ndarray) -> np.ndarray:
-    """Take the offset of the first invocation that executes for all."""
+    """Give every invocation the offset of the first invocation that executes."""
     return np.full_like(offsets, offsets[np.flatnonzero(translation.machine.mask)[0]])
 
 
@@ -61,7 +61,7 @@ def by_elements(translation: Translation, words: Words, offsets: np.ndarray) -> 
 
 
 def in_a_line(translation: Translation, _: Words, offsets: np.ndarray) -> np.ndarray:
-    """Take the vectors of the invocations for a row without gaps."""
+    """Access the vectors of the invocations as a row without gaps."""
     return offsets[0] + np.arange(translation.machine.lanes, dtype=np.uint32) * np.uint32(16)
 
 
@@ -86,7 +86,7 @@ def rounded_up(handler):
 
 
 def in_everyone(handler):
-    """Store also in invocations that do not execute."""
+    """Also store in invocations that do not execute."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run, machine = handler(translation, words), translation.machine
@@ -103,7 +103,7 @@ def in_everyone(handler):
 
 
 def first_components(handler):
-    """Move four components at most, and repeat them."""
+    """Move at most four components, and repeat them."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run = handler(translation, words)

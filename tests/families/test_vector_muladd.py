@@ -1,4 +1,4 @@
-"""vector_muladd shows devices that convert inputs, find matrices and biases, or treat invocations in a wrong way."""
+"""vector_muladd shows devices that convert inputs, locate matrices and biases, or treat invocations wrongly."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Offsets = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def with_operand(at: int, change: Offsets) -> Fault:
-    """Return the fault of a multiply that takes another number for an operand: of the number in every invocation, and of which ones
+    """Return a fault that changes an operand of a multiply. ``change`` gets its numbers in every invocation, and which invocations
     execute."""
 
     def fault(handler):
@@ -59,7 +59,7 @@ def with_operand(at: int, change: Offsets) -> Fault:
 
 
 def of_first_lane(numbers: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Take the number of the first invocation that executes for all."""
+    """Give every invocation the number of the first invocation that executes."""
     return np.full_like(numbers, numbers[np.flatnonzero(mask)[0]])
 
 
@@ -72,12 +72,12 @@ def without_padding(numbers: np.ndarray, _: np.ndarray) -> np.ndarray:
 
 
 def of_pairs(numbers: np.ndarray, _: np.ndarray) -> np.ndarray:
-    """Take the number of the even invocation for both of a pair."""
+    """Give both invocations of a pair the number of the even one."""
     return np.repeat(numbers[::2], 2)[: numbers.size]
 
 
 def rounded(function: Callable[[np.ndarray], np.ndarray]) -> Fault:
-    """Return the fault of a conversion of floats to integers by another rule."""
+    """Return a fault that makes conversions of floats to integers round by another rule."""
 
     def fault(convert):
         def broken(rows, type_, signed, as_, count):
@@ -106,12 +106,12 @@ def wrapping(convert):
 
 
 def unsigned(convert):
-    """Take integers for unsigned ones."""
+    """Read all integers as unsigned."""
     return lambda rows, type_, signed, as_, count: convert(rows, type_, False, as_, count)
 
 
 def bytes_reversed(convert):
-    """Take packed elements from the highest bits down."""
+    """Unpack elements starting with the highest bits."""
     return lambda rows, type_, signed, as_, count: convert(rows.byteswap() if as_.packed else rows, type_, signed, as_, count)
 
 
@@ -172,7 +172,8 @@ def test_the_right_device_passes():
 
 
 def over_padding(id_: str, multiple: int) -> Broken:
-    """Return a device that multiplies whole multiples of columns of the one row-major matrix of a case, and the input's zeros."""
+    """Return a device that rounds the columns of a case's only matrix, which is row-major, up to a multiple, and pads the input with
+    zeros."""
     parameters = find_case(casebook(), id_).parameters
     assert isinstance(parameters, Parameters)
     rows, columns = parameters.size
@@ -201,7 +202,7 @@ def test_a_multiply_that_reads_padding_is_a_quality_warning(size: str, multiple:
 
 
 def spoiled(beside_nan: bool, bits: int) -> Broken:
-    """Return a device that returns ``bits`` as the results of rows with NaN beside them, or of all other rows."""
+    """Return a device that returns ``bits`` for the rows that have NaN beside them, or for all other rows."""
     rows, first, stride = 5, 64, 32
 
     def outcome(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
@@ -247,12 +248,12 @@ UNLISTED = [
     ("s32.s8.s8.s32.s32", True),
     ("f16.s16.u8.s32.u32", False),
 ]
-"""Rows that no family lists, and whether a device has transposition with them."""
+"""Rows that no family lists, and whether the device supports transposition with them."""
 
 
 @pytest.mark.parametrize(("types", "transposes"), UNLISTED)
 def test_a_row_that_only_a_device_has_takes_cases_of_a_listed_row_and_passes(types, transposes):
-    """The embedded device has that row alone, so a case of any other row would not be supported."""
+    """The embedded device has only that row, so a case of any other row would not be supported."""
     device = EmbeddedDevice(replace(load_profile("universal"), vector_rows=(VectorRow(*types.split("."), transposes),)))
     (label,) = device_rows(replace(device.description, kind="vulkan", rows=()))
     assert label == (f"{types}.t" if transposes else types)

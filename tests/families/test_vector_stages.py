@@ -1,4 +1,4 @@
-"""vector_stages holds where an implementation runs invocations again, and shows devices that confuse them."""
+"""Cases of vector_stages pass if an implementation runs invocations again, and show devices that confuse invocations."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_helper_invocations_read_inside_of_arrays(case_id: str) -> None:
 
 
 def swapped_axes(module: bytes) -> bytes:
-    """Return the module with the components of FragCoord, the first two that it extracts, exchanged."""
+    """Return the module with the two components of FragCoord exchanged; these are the first components that it extracts."""
     words = np.frombuffer(module, np.uint32).copy()
     extracts = np.flatnonzero(words == (5 << 16 | Op.CompositeExtract))[:2]
     words[extracts + 4] = words[extracts + 4][::-1]

@@ -28,7 +28,7 @@ def view(memory: Memory, elements: np.ndarray, type_: Number) -> tuple[np.ndarra
 
 
 def every_ninth_lost(add: Add) -> Add:
-    """Lose the terms of every ninth invocation that adds, as additions that are not atomic do."""
+    """Lose the terms of every ninth invocation that adds, as non-atomic additions do."""
     calls: Iterator[int] = count()
 
     def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
@@ -91,7 +91,7 @@ def to_the_neighbour(add: Add) -> Add:
 
 
 def in_pairs(add: Add) -> Add:
-    """Add zero to the element after the last one of an odd number."""
+    """Add zero to the element after the last one if the number of elements is odd."""
 
     def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
         add(memory, elements, addends, type_)
@@ -105,7 +105,7 @@ def in_pairs(add: Add) -> Add:
 
 
 def rows_as_columns(add: Add) -> Add:
-    """Add the transposed product of vectors of one length."""
+    """Add the transposed product of vectors of the same length."""
 
     def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
         add(memory, elements, addends.T, type_)
@@ -114,7 +114,7 @@ def rows_as_columns(add: Add) -> Add:
 
 
 def as_integers(add: Add) -> Add:
-    """Add the integers of terms that are not whole."""
+    """Truncate each term to an integer before it is added."""
 
     def broken(memory: Memory, elements: np.ndarray, addends: np.ndarray, type_: Number) -> None:
         add(memory, elements, np.trunc(addends), type_)
@@ -123,7 +123,7 @@ def as_integers(add: Add) -> Add:
 
 
 def in_everyone(handler: Callable[[Translation, Words], Run]) -> Callable[[Translation, Words], Run]:
-    """Add also in invocations that do not execute."""
+    """Also add in invocations that do not execute."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run, machine = handler(translation, words), translation.machine
@@ -141,7 +141,7 @@ def in_everyone(handler: Callable[[Translation, Words], Run]) -> Callable[[Trans
 
 
 def of_first_lane(handler: Callable[[Translation, Words], Run]) -> Callable[[Translation, Words], Run]:
-    """Take the offset of the first invocation that executes for all."""
+    """Give every invocation the offset of the first invocation that executes."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run, values = handler(translation, words), translation.values

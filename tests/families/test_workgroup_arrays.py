@@ -15,7 +15,7 @@ FAMILIES = [family.name for family in casebook().families.values() if family.kin
 
 
 def needed(program: Program) -> int:
-    """Return the bytes to which some matrix in workgroup memory must be aligned; 1 if there is none."""
+    """Return the greatest alignment that a matrix in workgroup memory needs, in bytes; 1 if there is no such matrix."""
     accesses = [o for o in flattened(program.operations) if isinstance(o, MatrixLoad | MatrixStore)]
     types = [(o.result if isinstance(o, MatrixLoad) else o.matrix).type for o in accesses]
     shared = [(o, t) for o, t in zip(accesses, types, strict=True) if o.array.storage is StorageClass.WORKGROUP]
@@ -23,7 +23,7 @@ def needed(program: Program) -> int:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_follows_a_workgroup_array_can_be_aligned(name: str) -> None:
+def test_arrays_after_a_workgroup_array_can_be_aligned(name: str) -> None:
     for case, program in programs(name, "smoke"):
         odd = [a for a in program.arrays if a.storage is StorageClass.WORKGROUP and a.bytes % needed(program)]
         assert not odd, f"{case.id}: {[array.name for array in odd]}"

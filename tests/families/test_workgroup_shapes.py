@@ -48,7 +48,7 @@ def case_of(
 
 
 def judge(case, change_kernel=lambda k: k, change_dispatch=lambda d: d, change_outcome=lambda o: o):
-    """Tell whether the embedded device passes with a kernel, a dispatch or an outcome that is not the case's."""
+    """Return whether the embedded device passes a case with a changed kernel, dispatch or outcome."""
     built = build(case)
     program = built.program
     arranged = arrange(built)
@@ -117,7 +117,7 @@ def test_workgroup_memory_that_only_the_first_line_of_invocations_fills_is_seen(
     ("local_size", "mode"),
     [("literals", "LocalSize 32 2 2"), ("constants", "LocalSizeId %local_size %local_size_y %local_size_z"), ("x_constant", "LocalSizeId")],
 )
-def test_the_local_size_is_said_as_the_case_asks(local_size, mode):
+def test_the_local_size_is_declared_as_the_case_asks(local_size, mode):
     program = build(case_of(local_size=local_size)).program
     assert mode in disassemble(emit(program))
     assert ("local_size_x = 32" in print_glsl(program)) == (local_size == "literals")
@@ -180,7 +180,7 @@ def test_subgroups_that_do_not_fill_the_lines_are_refused():
         ("32", {"without": "computeFullSubgroups"}, "feature.computeFullSubgroups", "feature computeFullSubgroups"),
     ],
 )
-def test_what_a_device_lacks_for_a_shape_is_named(size, changes, code, text):
+def test_a_feature_that_a_device_lacks_for_a_shape_is_named(size, changes, code, text):
     description = load_profile("universal").description
     if "limits" in changes:
         stated = {"subgroupSupportedOperations": 1, "requiredSubgroupSizeStages": 0x20}

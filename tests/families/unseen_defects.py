@@ -18,7 +18,7 @@ class Unseen:
         why: why no test can see them, or which families must show them.
         asked: the families that must show them.
         excused: families that need not show them, although no other family must.
-        where: parameters of the defects.
+        where: parameters that the defects must have.
     """
 
     defects: frozenset[str]
@@ -28,7 +28,7 @@ class Unseen:
     where: Mapping[str, ParameterValue] = field(default_factory=dict)
 
     def covers(self, defect: Defect) -> bool:
-        """Return whether the reason is about ``defect``."""
+        """Return whether the reason applies to ``defect``."""
         return defect.id in self.defects and self.where.items() <= defect.parameters.items()
 
 
@@ -64,44 +64,46 @@ _DECODED = (
 _BLOCK_LAYOUTS = ("block_strides_rounded_down", "block_strides_in_elements", "block_sizes_ignored", "block_sizes_reversed")
 
 UNSEEN = (
-    _nobody(_of("multiply_add", "denormals_flushed"), "an implementation may take them for zero (facts.md C29)"),
+    _nobody(_of("multiply_add", "denormals_flushed"), "an implementation may treat them as zero (facts.md C29)"),
     _nobody(_of("tensor_access", "in_bounds_mirrored"), "a coordinate in bounds is its own mirror image"),
     _nobody(
         _of("multiply_add", "sum_rounded", "sum_narrowed", "sum_narrowed_c_last", "c_rounded"),
-        "f64 in f32 is permitted, and not expected (F-KHR-26)",
+        "computing f64 in f32 is permitted, but not expected (F-KHR-26)",
         type="f32",
     ),
-    _nobody(_of("vector_multiply", "padding_read"), "NaN of NaN between rows is permitted, and not expected (F-CV-22)"),
-    _nobody(_of("elementwise", "scalar_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32"),
-    _nobody(_of("elementwise", "float_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32", result=EVERY),
+    _nobody(_of("vector_multiply", "padding_read"), "a NaN from NaN between rows is permitted, but not expected (F-CV-22)"),
+    _nobody(_of("elementwise", "scalar_narrowed"), "computing f64 in f32 is permitted, but not expected (F-KHR-13)", type="f32"),
+    _nobody(
+        _of("elementwise", "float_narrowed"), "computing f64 in f32 is permitted, but not expected (F-KHR-13)", type="f32", result=EVERY
+    ),
     _nobody(
         _of("multiply_add", "sum_in_bits", "c_in_bits"),
-        "as many bits as the specification lets an implementation keep; fewer are permitted, and not expected (F-KHR-26)",
+        "an implementation may keep only this many bits, although more are expected (F-KHR-26)",
     ),
-    _nobody(_of("tensor_access", "index_in_24_bits"), "tensors of 16 Mi elements are in the nightly tier, which shows it"),
+    _nobody(_of("tensor_access", "index_in_24_bits"), "only the nightly tier has tensors of 16 Mi elements, and it shows the defect"),
     _nobody(
         _of("float_modes", "moved_nan_quieted", "moved_nan_replaced"),
-        "a moved NaN of other bits is permitted, and not expected (F-KHR-33)",
+        "a moved NaN may change its bits, although this is not expected (F-KHR-33)",
     ),
     _nobody(
         _of("tensor_access", "in_bounds_mirrored_to_first"),
-        "dimensions of one element hang NVIDIA's devices: tensor_clamp has them in the nightly tier, which shows it",
+        "dimensions of one element hang NVIDIA's devices: tensor_clamp has them only in the nightly tier, which shows the defect",
     ),
     _nobody(
         _of("tensor_view", "outermost_without_end", "strides_ignored", "stride_zero_as_one", "stride_zero_as_default"),
         "stored elements must not overlap (F-KHR-1)",
         access="stored",
     ),
-    _nobody(_all_of("tensor_view"), "the same in each of them alone is asked for", matrix=EVERY),
+    _nobody(_all_of("tensor_view"), "families must show this mistake in each matrix alone", matrix=EVERY),
     _nobody(
         _of("tile", "row_limit_ignored", "column_limit_ignored"),
-        "what C has beyond the matrix is added to sums that are not stored",
+        "elements of C beyond the matrix are added only to sums that are not stored",
         tile="c",
     ),
     *(
         _nobody(
             _of("tensor_layout", "changed_in_place"),
-            "no case uses the layout that was copied; tensor_layout does after others",
+            "no case uses the original layout after this setting; tensor_layout does after others",
             setting=setting,
         )
         for setting in ("clamp value", "block size")
@@ -116,14 +118,14 @@ UNSEEN = (
     ),
     _excused(
         _of("specialization", "default_kept"),
-        "the one case of the smoke tier with such a constant has a grid that is as well walked by its default",
+        "the one case of the smoke tier with such a constant has a grid for which the default width works as well",
         "kernel_convolution",
         "kernel_product",
         name="grid_width",
     ),
     _excused(
         _of("vector_multiply", "other_float8"),
-        "layers of a network have inputs that both types hold, so sums are exact; the defect of a single product is seen",
+        "inputs of a network's layers fit both types, so that sums are exact; the defect shows in a single product",
         "vector_muladd",
         operand="input",
         product=EVERY,
@@ -135,12 +137,12 @@ UNSEEN = (
     ),
     _asked(
         _of("multiply_add", "stale_a", "stale_b", "a_of_last_iteration", "b_of_last_iteration"),
-        "operands of several multiply-adds are the subject of muladd; in others they may be the same",
+        "operands of several multiply-adds are the subject of muladd; in other families they may be the same",
         "muladd",
     ),
     _excused(
         _of("vector_elementwise", "scalar_of_first_invocation"),
-        "all invocations have one scalar; vector_elementwise has one for each",
+        "all invocations share one scalar; in vector_elementwise each has its own",
         "vector_float_controls",
     ),
     _asked(_of("conversion", "rounded"), "fractions are the subject of conversion", "conversion"),
@@ -209,7 +211,7 @@ UNSEEN = (
         "precision is the subject of elementwise",
         "elementwise",
     ),
-    _asked(_all_of("loop"), "loops are the subject of control_flow; others have bodies that are alike", "control_flow"),
+    _asked(_all_of("loop"), "loops are the subject of control_flow; in other families all iterations may be alike", "control_flow"),
     _asked(
         _of("branch", "other_arm", "first_arm", "last_arm", "arm_of_first_instance"),
         "branches are the subject of control_flow",
@@ -295,7 +297,7 @@ UNSEEN = (
     ),
     _asked(_of("reduce", "padded_with_zeros"), "reductions are the subject of reduce and flexible", "reduce", "flexible"),
     _asked(_of("reduce", "compared_by_other_sign"), "comparisons of elements are the subject of reduce", "reduce"),
-    _asked(_of("per_element", "compared_by_other_sign"), "places have no sign bit", "per_element"),
+    _asked(_of("per_element", "compared_by_other_sign"), "row and column numbers never have the sign bit set", "per_element"),
     _asked(
         _all_of("vector_composite") | _of("cooperative_vector", "index_ignored", "index_of_first_invocation"),
         "composites are the subject of vector_composites and vector_variables",
@@ -304,22 +306,22 @@ UNSEEN = (
     ),
     _excused(
         _of("call", "arguments_exchanged"),
-        "the one function of the smoke tier that takes two vectors gives their minimum",
+        "the only function of the smoke tier that takes two vectors returns their minimum",
         "vector_elementwise",
     ),
     _asked(
         _of("vector_training", "offset_of_first_invocation", "neighbour_changed"),
-        "where invocations add, and what is beside the sums, are the subject of vector_training",
+        "vector_training tests where invocations add, and the memory beside the sums",
         "vector_training",
     ),
     _asked(
         _of("decode_vector", "clamped_elements_decoded"),
-        "groups that are outside of the tensor in part are the subject of decode_vector",
+        "groups that are partly outside the tensor are the subject of decode_vector",
         "decode_vector",
     ),
     _excused(
         _of("call", "variables_kept"),
-        "a function that takes and returns a whole writes all of its variable first",
+        "a function that takes and returns a whole value writes all of its variable first",
         "vector_variables",
         "get_coordinate",
     ),

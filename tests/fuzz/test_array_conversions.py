@@ -1,4 +1,5 @@
-"""Random conversions of arrays: they are defined, both readings agree on them, and a device that is wrong is found and shrunk."""
+"""Random conversions of arrays: they are defined, both readings agree on them, and the draw on which a wrong device fails is found and
+shrunk."""
 
 from __future__ import annotations
 

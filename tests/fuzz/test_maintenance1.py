@@ -86,7 +86,7 @@ def test_every_kind_of_step_is_drawn() -> None:
         "other rows",
     ],
 )
-def test_what_has_no_certain_result_is_no_step(component: str, numbers: Numbers, step: Any) -> None:
+def test_operations_without_a_certain_result_are_not_steps(component: str, numbers: Numbers, step: Any) -> None:
     type_ = MatrixType(COMPONENT_TYPES[component], Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
     assert following(type_, numbers, step) is None
 

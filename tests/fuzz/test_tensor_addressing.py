@@ -1,4 +1,4 @@
-"""Random tensor addressings: the draws, the detection of wrong devices, and the shrinking of their draws."""
+"""Random tensor addressing: the draws, the detection of wrong devices, and the shrinking of draws."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_same_seed_draws_the_same_programs_and_another_one_others():
     assert [draw(5, index) for index in range(60)] != [draw(6, index) for index in range(60)]
 
 
-def test_draws_of_a_form_differ_in_operands_alone():
+def test_draws_of_a_form_differ_only_in_operands():
     draws = [draw(5, index) for index in range(DRAWS_PER_FORM)]
     assert len({one.form for one in draws}) == 1
     assert len(set(draws)) > DRAWS_PER_FORM // 2
@@ -90,7 +90,7 @@ Change = Callable[[Layout, View | None], tuple[Layout, View | None]]
 
 
 def addressing(change: Change) -> Faults:
-    """Return the fault that tensor accesses take the layout and the view that ``change`` makes of theirs."""
+    """Return a fault that makes tensor accesses use the layout and the view that ``change`` makes of the right ones."""
 
     def fault(right: Callable) -> Callable:
         return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(layout, view), store)
@@ -140,7 +140,7 @@ def test_a_broken_device_is_found_and_its_draw_is_made_small(change):
 
 
 class Dying(EmbeddedDevice):
-    """Dies of any dispatch, or of those that are beside others."""
+    """Dies on every dispatch if ``alone``, otherwise only on several dispatches at once."""
 
     def __init__(self, alone: bool) -> None:
         super().__init__(load_profile("universal"))
@@ -183,7 +183,7 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
 
 
 def differing(monkeypatch) -> None:
-    """Let commands open embedded devices that ignore clip windows."""
+    """Make commands open embedded devices that ignore clip windows."""
     monkeypatch.setattr("cts.devices.embedded.device.EmbeddedDevice", partial(EmbeddedDevice, faults=addressing(clip_ignored)))
 
 
@@ -197,7 +197,7 @@ FUZZ = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--c
         (DeviceError("the device cannot be opened any more"), 1, "cts: the device cannot be opened any more"),
     ],
 )
-def test_what_ends_a_run_early_keeps_what_was_found(stop, code, said, monkeypatch, capsys, tmp_path):
+def test_a_run_that_ends_early_keeps_its_findings(stop, code, said, monkeypatch, capsys, tmp_path):
     differing(monkeypatch)
     judge = Fuzzer._judge
 
@@ -351,7 +351,7 @@ def test_a_place_that_takes_no_reports_is_named_before_anything_runs(tmp_path, c
     assert "cannot write it: File exists; name another folder" in capsys.readouterr().err
 
 
-def test_what_a_known_defect_gives_is_counted_apart():
+def test_results_of_a_known_defect_are_counted_apart():
     rounded_down = Faults(operations={block_count: lambda right: lambda machine, dimension, size: wide(dimension) // wide(size)})
     device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"), faults=rounded_down))
     count = 12 * DRAWS_PER_FORM
@@ -364,7 +364,7 @@ def test_what_a_known_defect_gives_is_counted_apart():
 
 
 class FoldsInBounds(EmbeddedDevice):
-    """A device that is lost where it has to divide by the period of a dimension of one element."""
+    """A device that crashes because it divides by the period of a dimension of one element, which is zero."""
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         raise DeviceCrash("divided by zero")

@@ -1,4 +1,4 @@
-"""Small programs, and the tools that judge the shaders made of them."""
+"""Small programs, and the tools that judge the shaders made from them."""
 
 import shutil
 import subprocess

@@ -2,9 +2,9 @@
 
     python -m tests.glsl.front_ends [--tier smoke|nightly] [--specification NAME ...] [FAMILY ...]
 
-Needs glslang. Prints for each family how many cases agree, how many differ, and how many GLSL cannot say; exit code 1 if any differs.
-Where a load has two decode functions, the device calls the one of single elements wherever it may, and then the other one: which of them is
-called is chosen by the place of the instruction, which the modules do not share.
+Needs glslang. Prints for each family how many cases agree, how many differ, and how many GLSL cannot express. The exit code is 1 if any
+case differs. If a load has two decode functions, the device runs twice: first it calls the function for single elements wherever it may,
+then the other one. Normally the choice depends on the place of the instruction, which differs between the modules.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def decoding(vector: bool) -> Faults:
 
 
 def differing(case: Case) -> list[str]:
-    """Return the buffers in which the modules leave other bytes, each with subcase and decode function; none if the modules agree.
+    """Return the buffers in which the modules leave different bytes, each with subcase and decode function; none if the modules agree.
 
     Raises:
-        NotExpressible: GLSL cannot say the case.
+        NotExpressible: GLSL cannot express the case.
     """
     built = build(case)
     plan = arrange(built)
@@ -77,9 +77,9 @@ def unequal(one: Outcome, other: Outcome) -> list[str]:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
-    parser.add_argument("--specification", action="append", help=f"all families of it; may be repeated (default: {', '.join(UNSEEN)})")
-    parser.add_argument("family", nargs="*", help="only these")
+    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="tier of the cases (default: smoke)")
+    parser.add_argument("--specification", action="append", help=f"all its families; may be repeated (default: {', '.join(UNSEEN)})")
+    parser.add_argument("family", nargs="*", help="only these families")
     options = parser.parse_args()
     total: Counter[str] = Counter()
     for name in options.family or families(options.specification or UNSEEN):
@@ -88,7 +88,7 @@ def main() -> int:
             try:
                 found = differing(case)
             except NotExpressible:
-                counts["not said by GLSL"] += 1
+                counts["not expressible in GLSL"] += 1
                 continue
             counts["differ" if found else "agree"] += 1
             if found:

@@ -1,4 +1,4 @@
-"""Running glslang: finding it, its input, and its error messages. A script replaces it in tests of its failures."""
+"""Running glslang: how it is found, its input, and its error messages. A script replaces it in tests of its failures."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
 
 @pytest.fixture
 def pretended(tmp_path, monkeypatch):
-    """Put a glslang on the path, alone, that runs the given lines of shell."""
+    """Return a function that makes a script with the given lines of shell the only glslang on the path."""
 
     def pretend(script):
         path = tmp_path / "glslang"
@@ -93,32 +93,32 @@ def test_glslang_names_an_extension_that_it_does_not_know():
 
 
 class LibraryDouble:
-    """Accepts what has no error in it."""
+    """Accepts sources that do not contain "error"."""
 
     def compile(self, source, version=(1, 6), stage="compute"):
         return None if "error" in source else b"from the library"
 
 
-def test_what_the_library_accepts_is_not_compiled_by_the_program(pretended, monkeypatch):
+def test_a_shader_that_the_library_accepts_is_not_compiled_by_the_program(pretended, monkeypatch):
     pretended("exit 139")
     monkeypatch.setattr(compiling, "find_library", LibraryDouble)
     assert compile_glsl("void main() { /* held in the process */ }") == b"from the library"
 
 
-def test_what_the_library_rejects_is_for_the_program_to_judge(pretended, monkeypatch):
+def test_the_program_compiles_a_shader_that_the_library_rejects(pretended, monkeypatch):
     pretended("printf module > $4")
     monkeypatch.setattr(compiling, "find_library", LibraryDouble)
     assert compile_glsl("void main() { /* an error to the library alone */ }") == b"module"
 
 
 def instructions(module):
-    """Return the instructions without the header, which has the generator's word, and two extensions that shaderc names of its own."""
+    """Return the instructions, without the header, which names the generator, and without two extensions that only shaderc declares."""
     return [line for line in disassemble(module).splitlines() if not line.startswith(";") and "GL_GOOGLE_" not in line]
 
 
 @cache
 def shaders():
-    """Return the first shader of each family and stage that GLSL can express, by both names."""
+    """Return (family, stage) -> the first shader that GLSL can express."""
     found = {}
     for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():
@@ -146,7 +146,7 @@ def test_the_library_says_what_the_program_says_of_each_family(monkeypatch):
         elif instructions(held) != instructions(compile_glsl(source + "// by the program\n", stage=stage)):
             different.append((name, stage))
     assert different == []
-    # A library may be older than GLSL_EXT_cooperative_matrix_maintenance1. What it does not know, the program compiles.
+    # A library may be older than GLSL_EXT_cooperative_matrix_maintenance1. The program compiles what the library does not know.
     assert unknown <= {family.name for family in casebook() if family.specification == "SPV_EXT_cooperative_matrix_maintenance1"}
 
 

@@ -26,7 +26,7 @@ E4M3 = INTERPRETATIONS["e4m3"]
 
 
 def program(change: str = "") -> Program:
-    """Return a program with every kind of instruction; ``change`` makes one of them inexpressible."""
+    """Return a program with every kind of instruction; ``change`` makes one of them inexpressible in GLSL."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=5))
     vectors = VectorBuilder(builder)
     slots = VectorArray(CooperativeVectorType(F16, 6), 5)
@@ -74,7 +74,7 @@ def test_the_text() -> None:
 
 
 @pytest.mark.parametrize("change", ["stride", "flags", "function", "splat", "bitcast", "division", "pairs"])
-def test_what_glsl_cannot_say(change: str) -> None:
+def test_programs_that_glsl_cannot_express(change: str) -> None:
     with pytest.raises(NotExpressible):
         emit(program(change))
 

@@ -26,6 +26,6 @@ def test_the_function_follows_the_scalar_one(lanes: int, type_: str, is_long: bo
     assert ("#extension GL_EXT_long_vector : " in shader) is is_long
 
 
-def test_signed_coordinates_cannot_be_said() -> None:
+def test_signed_coordinates_cannot_be_expressed() -> None:
     with lacks(Lack.COORDINATE_TYPE):
         text(2, "s32")

@@ -79,7 +79,7 @@ def test_the_memory_operands_of_loads_and_stores(module, matrix_copy, storage, s
         ("f32", 8, 64, Layout.ROW_MAJOR, 16),
     ],
 )
-def test_an_address_is_said_to_be_as_aligned_as_a_row_or_column(module, matrix_copy, component, rows, columns, layout, expected):
+def test_an_address_is_declared_as_aligned_as_a_row_or_column(module, matrix_copy, component, rows, columns, layout, expected):
     program = matrix_copy(component, rows=rows, columns=columns, layout=layout, source=PSB)
     found = [words for opcode, words in instructions(module(program)) if opcode == OP_LOAD]
     assert [words[5:] for words in found] == [(int(MemoryAccess.ALIGNED), expected)]

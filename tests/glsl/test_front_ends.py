@@ -27,10 +27,10 @@ def test_both_modules_leave_the_same_bytes(case: Case) -> None:
     try:
         assert differing(case) == []
     except NotExpressible as why:
-        pytest.skip(f"GLSL cannot say it: {why}")
+        pytest.skip(f"GLSL cannot express it: {why}")
 
 
-def test_another_byte_is_told() -> None:
+def test_another_byte_is_reported() -> None:
     one, other = (Outcome({"same": np.zeros(4, np.uint8), "d": np.array([1, byte], np.uint8)}) for byte in (2, 3))
     assert unequal(one, one) == []
     assert unequal(one, other) == ["d"]

@@ -1,4 +1,4 @@
-"""A buffer that matrices and copies exchange through a barrier is coherent; others are private, as the program leaves them."""
+"""A buffer through which matrices and copies exchange data across a barrier is coherent; other buffers stay private, as in the program."""
 
 import pytest
 
@@ -35,5 +35,5 @@ def test_without_a_barrier_nothing_is_handed_over():
     assert "coherent" not in exchange(StorageClass.STORAGE_BUFFER, barrier=False)
 
 
-def test_copies_alone_hand_nothing_over(matrix_copy):
+def test_a_program_with_only_copies_hands_nothing_over(matrix_copy):
     assert "coherent" not in emit(matrix_copy(source=StorageClass.WORKGROUP, target=StorageClass.WORKGROUP))

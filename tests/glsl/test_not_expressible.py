@@ -107,7 +107,7 @@ def test_arithmetic_on_bf16():
     refused(builder.build(), Lack.ARITHMETIC)
 
 
-def test_rows_that_are_no_constant():
+def test_rows_that_are_not_constant():
     builder = ProgramBuilder(Scope.SUBGROUP)
     rows = builder.operand("rows", U32, "push_constant")
     array = builder.array("source", Pointee(U32), 256, StorageClass.STORAGE_BUFFER, "input")

@@ -58,6 +58,6 @@ def test_memory_operands_become_qualifiers():
 @pytest.mark.parametrize(
     "what", [{"array_stride": 48, "first": 0}, {"memory": MemoryOperand(MemoryAccess.VOLATILE)}], ids=["array_stride", "volatile"]
 )
-def test_what_glsl_cannot_say_of_an_access(what):
+def test_accesses_that_glsl_cannot_express(what):
     with pytest.raises(NotExpressible):
         text(**what)

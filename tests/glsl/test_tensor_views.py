@@ -1,4 +1,4 @@
-"""Types of tensor views in GLSL and SPIR-V, of literals and of specialization constants."""
+"""Types of tensor views in GLSL and SPIR-V, made from literals and from specialization constants."""
 
 import re
 

@@ -54,7 +54,7 @@ def test_a_matrix_that_is_read_again_has_a_name(again):
     assert ("matrices[1] = matrix;" in text) is again
 
 
-def test_structs_stand_before_what_has_them_and_private_variables_before_main():
+def test_structs_come_before_their_users_and_private_variables_before_main():
     before, main = emit(program()).split("void main() {")
     assert before.index(f"struct Inner {{\n    {SPELLED} member0;\n    uint member1;\n}};") < before.index(
         "struct Outer {\n    Inner[3][2] member0;\n    float member1;\n};"
@@ -75,7 +75,7 @@ def test_variables_compile(module):
 
 
 def sized(whole):
-    """Build an array of a specialization constant's length, written and read by parts or as a whole."""
+    """Build an array whose length is a specialization constant; it is written and read in parts or as a whole."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     variable = builder.variable("matrices", ArrayType(TYPE, builder.operand("count", U32, "specialization", 3, 5)))
     array = builder.array("target", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "output")

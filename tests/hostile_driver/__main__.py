@@ -1,4 +1,4 @@
-"""Runs the scenarios and prints how many were reported right: ``python -m tests.hostile_driver [--jobs N] [PART-OF-A-NAME …]``."""
+"""Runs the scenarios and prints how many were reported correctly: ``python -m tests.hostile_driver [--jobs N] [PART-OF-A-NAME …]``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.hostile_driver.verification import complaints, records_of
 
 
 def main() -> int:
-    """Print the table, then everything that was not reported as it must be."""
+    """Print the table, then everything that was not reported correctly."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile_driver", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="PART", help="only runs of whose names this is a part")
+    parser.add_argument("names", nargs="*", metavar="PART", help="only runs with names that contain PART")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at once (default: 2)")
     options = parser.parse_args()
     if why := obstacle():
-        print(f"the hostile driver needs what this machine lacks: {why}")
+        print(f"this machine lacks what the hostile driver needs: {why}")
         return 2
     chosen = [run for run in read_table() if not options.names or any(name in run.name for name in options.names)]
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _right(run: Run, wrong: dict[str, list[str]]) -> int:
-    """Return the scenarios of a run that were reported right. It is none if another case, or the run itself, was not."""
+    """Return the number of scenarios of a run that were reported correctly; 0 if another case, or the run itself, was not."""
     of_no_scenario = wrong.keys() - {scenario.name for scenario in run.scenarios}
     return 0 if of_no_scenario else len(run.scenarios) - len(wrong)
 

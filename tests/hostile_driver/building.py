@@ -16,7 +16,7 @@ _DRIVERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"), Path("/u
 
 
 def lavapipe() -> Path | None:
-    """Return the manifest of Mesa's software driver, which is made hostile."""
+    """Return the manifest of Mesa's software driver, which the layer makes hostile."""
 
     def found() -> Iterator[Path]:
         for folder in _DRIVERS:
@@ -38,7 +38,7 @@ def build(folder: Path) -> None:
     """Put the layer and its manifest into ``folder``.
 
     Raises:
-        RuntimeError: the compiler refuses, with its message.
+        RuntimeError: the compiler failed; has its message.
     """
     library = folder / "libhostile.so"
     command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-z,nodelete", "-o", str(library)]

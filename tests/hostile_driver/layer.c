@@ -1,20 +1,20 @@
 /*
- * VK_LAYER_CTS_hostile: a Vulkan layer that makes the driver below it misbehave, where and how the environment says.
+ * VK_LAYER_CTS_hostile: a Vulkan layer that makes the driver below it misbehave as environment variables say.
  *
  * HOSTILE has the faults, separated by ';'. A fault has fields, separated by blanks:
  *
- *   call=NAME       the Vulkan call that it strikes; 'load' is the loading of this library, 'exit' the end of the process
- *   do=ACTION:…     what happens instead of the call, or with it: see perform(), answer_of() and the calls that lie
- *   shader=CRC      only while the last module made has code of this CRC-32 (hexadecimal)
+ *   call=NAME       the Vulkan call that it strikes; 'load' means loading this library, 'exit' means the end of the process
+ *   do=ACTION:…     what happens instead of the call, or in addition to it: see perform(), answer_of() and the calls that lie
+ *   shader=CRC      only while the code of the last created module has this CRC-32 (hexadecimal)
  *   physical=N      only for the N-th physical device, from 0 up
  *   after=NAME      only in a process that has made this call before
- *   drivers=PART    only in a process whose VK_DRIVER_FILES names a file like this
+ *   drivers=PART    only in a process whose VK_DRIVER_FILES contains PART
  *   nth=N           only the N-th such call in a process
- *   every=N         only each N-th such call in a process
+ *   every=N         only every N-th such call in a process
  *   skip=N          not the first N of these, whichever process makes them
  *   times=N         at most N of these, whichever process makes them
  *
- * HOSTILE_STATE is a folder in which processes count together: 'met-I' has a byte for each call that the I-th fault may strike, 'struck-I'
+ * HOSTILE_STATE is a folder in which all processes count: 'met-I' has a byte for each call that the I-th fault may strike, 'struck-I' has
  * one for each call that it did strike.
  */
 #include <errno.h>
@@ -121,7 +121,7 @@ static void read_faults(void) {
     free(beginning);
 }
 
-/* Adds to a count that all processes share, by 'more' bytes, and returns what it is now. One write is one step for all of them. */
+/* Adds 'more' to a count that all processes share, and returns the new count. A single write keeps it atomic between them. */
 static long count_together(const char *name, int index, size_t more) {
     const char *folder = getenv("HOSTILE_STATE");
     char path[4096];
@@ -151,7 +151,7 @@ static bool may_be_lost(const char *call) {
     return false;
 }
 
-/* The fault that strikes this call, or NULL. Every fault counts the call, whichever strikes. */
+/* Returns the fault that strikes this call, or NULL. Every fault counts the call, whichever strikes. */
 static const struct fault *due(const char *call, long physical) {
     const struct fault *found = NULL;
     for (int i = 0; i < fault_count; i++) {
@@ -195,7 +195,7 @@ static _Noreturn void spin(void) {
     for (volatile unsigned turns = 0;;) turns = turns + 1;
 }
 
-/* Leaves a process that has every descriptor of this one. It ends by itself after a while, in case nobody ends it. */
+/* Leaves a process with every descriptor of this one. It ends by itself after a while if nobody ends it. */
 static void leave_child(bool in_own_session) {
     if (fork()) return;
     if (in_own_session) setsid();
@@ -207,7 +207,7 @@ static void leave_child(bool in_own_session) {
 static void write_everywhere(const unsigned char *bytes, size_t count) {
     for (int file = 1; file < 256; file++) {
         struct stat about;
-        /* Files would outlast the scenario: the shader cache is one. */
+        /* Changed files would outlast the scenario, for example the shader cache. */
         if (fstat(file, &about) || (file > 2 && S_ISREG(about.st_mode))) continue;
         int flags = fcntl(file, F_GETFL);
         fcntl(file, F_SETFL, flags | O_NONBLOCK);
@@ -247,7 +247,7 @@ static void change_arithmetic(const char *how) {
     if (!strcmp(how, "zero")) fesetround(FE_TOWARDZERO);
 }
 
-/* Those from 'first' up to 'end' (exclusive), and by default all. */
+/* Closes the descriptors from 'first' up to 'end' (exclusive), by default all. */
 static void close_descriptors(const struct fault *fault) {
     int end = fault->arguments[1][0] ? atoi(fault->arguments[1]) : 1024;
     for (int file = atoi(fault->arguments[0]); file < end; file++) close(file);
@@ -278,7 +278,7 @@ static void perform(const struct fault *fault) {
     if (!strcmp(action, "lost_everywhere")) { count_together("lost", 0, 1); lost = true; }
 }
 
-/* ---- what a call answers instead of asking the driver ---- */
+/* ---- answers without the driver ---- */
 
 static const struct { const char *name; VkResult result; } results[] = {
 #define RESULT(name) {#name, name}
@@ -293,7 +293,8 @@ static const struct { const char *name; VkResult result; } results[] = {
 #undef RESULT
 };
 
-/* Whether the call answers without the driver, and what: 'result:NAME' and 'lost' do, and 'null', which is success without a handle. */
+/* Returns whether the call answers without the driver, and sets its result. It does for 'result:NAME', for 'lost', and for 'null', which is
+ * success without a handle. */
 static bool answer_of(const struct fault *fault, VkResult *result) {
     if (!strcmp(fault->action, "null")) {
         *result = VK_SUCCESS;
@@ -309,12 +310,12 @@ static bool answer_of(const struct fault *fault, VkResult *result) {
             *result = results[i].result;
             return true;
         }
-    /* A number that no version of Vulkan knows. */
+    /* The argument may be a number that no version of Vulkan knows. */
     *result = (VkResult)strtol(fault->arguments[0], NULL, 0);
     return true;
 }
 
-/* A lost device runs nothing any more, so what it used may be freed at once. The driver below still runs what was submitted. */
+/* A lost device runs nothing more, so its resources may be freed at once. But the driver below still runs the submitted work. */
 static void end_submitted_work(void) {
     if (wait_idle) wait_idle(open_device);
 }
@@ -338,7 +339,7 @@ static struct call *calls;
     }
 #define NEXT(name) ((PFN_##name)call_##name.next)
 
-/* A call with a result; 'clear' empties what it would have made. */
+/* A call with a result; 'clear' clears the handles that it would have created. */
 #define RESULT_CALL(name, parameters, arguments, clear)                                                                                    \
     static VKAPI_ATTR VkResult VKAPI_CALL our_##name parameters;                                                                           \
     CALL(name)                                                                                                                             \

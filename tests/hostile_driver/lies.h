@@ -1,4 +1,4 @@
-/* Queries that answer, and not the truth: 'lie:WHAT', with what each of them can lie about. */
+/* Queries that do not tell the truth: 'lie:WHAT', with the lies that each of them can tell. */
 
 static bool lies(const struct fault *fault, const char *what) {
     return fault && !strcmp(fault->action, "lie") && !strcmp(fault->arguments[0], what);
@@ -7,16 +7,16 @@ static bool lies(const struct fault *fault, const char *what) {
 static VkPhysicalDevice physical_devices[16];
 static size_t physical_count;
 
-/* The number of a physical device, in the order in which the driver told of them. */
+/* The number of a physical device, in the order in which the driver reported them. */
 static long number_of(VkPhysicalDevice device) {
     for (size_t i = 0; i < physical_count; i++)
         if (physical_devices[i] == device) return (long)i;
     return -1;
 }
 
-/* A query of an array that lies about how much there is. 'growing' tells one more each time and never fits; 'incomplete' gives all there is
- * and says that there is more; 'changing' takes one back between the question for the count and that for the entries; 'huge' tells a count
- * that no memory holds; 'none' tells of nothing; 'beyond' tells more entries than the array has room for. */
+/* A query of an array that lies about its count. 'growing' reports one entry more each time and never fits; 'incomplete' returns all
+ * entries and says that there are more; 'changing' drops an entry between the query of the count and the query of the entries; 'huge'
+ * reports a count that does not fit in memory; 'none' reports no entries; 'beyond' reports more entries than the array has room for. */
 #define LIE_ABOUT_COUNT(fault, count, array, query)                                                                                        \
     do {                                                                                                                                   \
         static uint32_t grown;                                                                                                             \

@@ -28,9 +28,9 @@ class Observed:
     """The results of a run.
 
     Attributes:
-        exit: its exit code; None if it had to be ended.
+        exit: its exit code; None if it had to be killed.
         output: standard output and error, as they came.
-        lines: of the journal, decoded; None for one that is not JSON.
+        lines: the lines of the journal, decoded; None for a line that is not JSON.
         meta: the contents of meta.json.
         reports: the contents of the files in the report directory, by name.
         struck: whether each fault struck, in the order of the scenarios' faults.
@@ -67,7 +67,7 @@ def _environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> 
 
 
 def _two_drivers(folder: Path) -> str:
-    """Return two manifests of the same driver, with which the loader has two physical devices."""
+    """Return two manifests of the same driver, so the loader finds two physical devices."""
     manifest = lavapipe()
     assert manifest is not None
     copies = [folder / f"driver_{number}.json" for number in range(2)]
@@ -96,7 +96,7 @@ def _survivors(folder: Path) -> list[tuple[int, str]]:
 
 
 def _settled(folder: Path) -> list[tuple[int, str]]:
-    """Return the processes that are still there after the ones that are ending have had time to end."""
+    """Return the processes that still exist after giving the others time to end."""
     for _ in range(20):
         if not (left := _survivors(folder)):
             break
@@ -162,7 +162,7 @@ def execute(run: Run, folder: Path, layer: Path) -> tuple[Observed, Observed | N
     """Return the results of a run, and of its resumption if the table asks for one.
 
     Args:
-        folder: an empty one for this run.
+        folder: an empty folder for this run.
         layer: the folder where ``build`` put the layer.
     """
     faults = [fault for scenario in run.scenarios for fault in filled(scenario)]
@@ -181,5 +181,5 @@ def _once(run: Run, folder: Path, layer: Path, faults: list[str], more: tuple[st
 
 def undisturbed(folder: Path, layer: Path) -> Observed:
     """Return the results of a run without faults."""
-    # It compiles every shader, because none is in the cache yet.
+    # This run compiles every shader, because the cache is still empty.
     return _once(Run("no faults", (), exit=0, seconds=300.0), folder, layer, [], ())

@@ -23,15 +23,15 @@ _Entry = TypeVar("_Entry")
 
 @dataclass(frozen=True)
 class Scenario:
-    """A mistake of the driver in one place, and the report that the case that it hits must have.
+    """One mistake of the driver in one place, and what the run must report about the case that it hits.
 
     Attributes:
         name: unique in the table.
-        faults: as layer.c reads them, except that names in braces are not filled in yet (see Shaders.filled).
+        faults: as layer.c reads them, except that names in braces are not yet filled in (see Shaders.filled).
         of: the case, by its family. The faults strike only while the driver has that case's shader. None: they strike any call.
-        verdict: of that case, or several if the rules leave a choice; empty if the scenario is about the run.
-        step: the step in which the device failed, None if any will do.
-        tries: the verdicts of the tries that the record must begin with.
+        verdict: the verdict of that case, or several if the rules leave a choice; empty if the scenario is about the run.
+        step: the step in which the device failed; None if any step will do.
+        tries: verdicts; the tries in the record must begin with these.
         stray: the place of a stray write that must be reported: ``before``, ``after`` or ``read-only``.
     """
 
@@ -56,12 +56,12 @@ class Run:
         device: the value of ``--device``; empty leaves the option out.
         environment: additional variables of the run.
         cases: the families whose cases are judged, None for all of CASES.
-        others: the verdict of every case without a scenario; None: its verdict without faults.
+        others: the verdict of every case without a scenario; None for the verdict that it has without faults.
         findings: the step of each finding that meta.json must have, in any order; it must have no others.
-        says: words that the last lines of the output must have; ``opens_with``: words that the first ones must have.
+        says: words that the last lines of the output must contain; ``opens_with``: words that the first lines must contain.
         resumed: whether ``--resume``, without faults, must complete the run.
         escapes: whether a process may outlive the run, because it left the process group.
-        seconds: the most that the run may take.
+        seconds: the longest time that the run may take.
     """
 
     name: str
@@ -103,6 +103,6 @@ def read_table(path: Path = TABLE) -> tuple[Run, ...]:
 
 
 def case_ids(families: Sequence[str] | None = None) -> dict[str, str]:
-    """Return, by family, the id of its one case, for ``families`` or for all."""
+    """Return family -> the id of its only case, for ``families`` or for all."""
     ids = {id_.partition("[")[0]: id_ for id_ in read_case_list(CASES)}
     return ids if families is None else {family: ids[family] for family in families}

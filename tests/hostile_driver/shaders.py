@@ -1,4 +1,4 @@
-"""Facts about the suite for the layer: the shader of each case, the binding of its output, and the form of a message to forge."""
+"""What the layer needs to know about the suite: the shader of each case, the binding of its output, and a message to forge."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Shader:
 
 @cache
 def shaders() -> Mapping[str, Shader]:
-    """Return, by family, the shader of its case, if it has one."""
+    """Return family -> the shader of its case, if it has one."""
     casebook = load_casebook(find_root(FOLDER))
     found = {}
     for family, id_ in case_ids().items():
@@ -50,7 +50,7 @@ def shaders() -> Mapping[str, Shader]:
 
 
 def _forged_answer() -> bytes:
-    """Return an answer to the first request to run a kernel, as the process that holds the device could send it."""
+    """Return an answer to the first request to run a kernel, in the form in which the process that holds the device sends it."""
     return frame(2, (ANSWER, ([], {})))
 
 

@@ -1,4 +1,4 @@
-/* Which shader the driver was given last, and what lies where in the memory that it shares with the host. */
+/* The last shader that the driver got, and the places of buffers in the memory that it shares with the host. */
 
 static uint32_t crc32_of(const unsigned char *bytes, size_t count) {
     uint32_t crc = ~0u;
@@ -25,12 +25,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL our_vkCreateShaderModule(VkDevice device, 
     return NEXT(vkCreateShaderModule)(device, info, allocator, module);
 }
 
-/* Memory that is mapped, and where buffers lie in it. */
+/* Mapped memory, and the places of buffers in it. */
 static struct { VkDeviceMemory memory; unsigned char *bytes; VkDeviceSize size; } maps[64];
 static struct { VkBuffer buffer; VkDeviceMemory memory; VkDeviceSize offset; } bound[64];
 static size_t map_count, bound_count;
 
-/* What each binding of the last descriptor set is. */
+/* The buffers that the last descriptor set binds. */
 static VkDescriptorBufferInfo bindings[32];
 
 static VKAPI_ATTR VkResult VKAPI_CALL our_vkMapMemory(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void **);
@@ -80,7 +80,7 @@ static VKAPI_ATTR void VKAPI_CALL our_vkUpdateDescriptorSets(VkDevice device, ui
     NEXT(vkUpdateDescriptorSets)(device, count, writes, copies, copied);
 }
 
-/* The byte of mapped memory at 'distance' from a binding: from its end where that is 0 or more, from its start where it is less. */
+/* Returns the byte of mapped memory at 'distance' from a binding: from its end if the distance is 0 or more, else from its start. */
 static unsigned char *byte_beside(const char *binding, long distance) {
     const VkDescriptorBufferInfo *range = &bindings[atoi(binding) % (int)COUNT(bindings)];
     for (size_t i = bound_count; i-- > 0;) {
@@ -96,7 +96,7 @@ static unsigned char *byte_beside(const char *binding, long distance) {
     return NULL;
 }
 
-/* 'flip:BINDING:BYTE' changes a bit of what a shader wrote, 'stray:BINDING:DISTANCE' a byte outside of it. */
+/* 'flip:BINDING:BYTE' changes a bit of a shader's output, 'stray:BINDING:DISTANCE' changes a byte outside it. */
 static void change_memory(const struct fault *fault) {
     const char *binding = fault->arguments[0];
     long where = atol(fault->arguments[1]);

@@ -1,4 +1,4 @@
-"""The suite over a driver that misbehaves: each scenario of the table is reported of the right case, and of no other."""
+"""The suite on a driver that misbehaves: each scenario of the table is reported for the right case, and for no other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.hostile_driver.running import execute, undisturbed
 from tests.hostile_driver.scenario import Run, case_ids, read_table
 from tests.hostile_driver.verification import complaints, records_of
 
-pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"the hostile driver needs what this machine lacks: {obstacle()}")
+pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what the hostile driver needs: {obstacle()}")
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def usual(layer: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Return family -> the record of its case where nothing happens."""
+    """Return family -> the record of its case in a run without faults."""
     seen = undisturbed(tmp_path_factory.mktemp("undisturbed"), layer)
     records = records_of(seen)
     assert seen.exit == 0, seen.output.decode(errors="replace")

@@ -14,7 +14,7 @@ from tests.suite import casebook
 TABLE = read_table()
 SCENARIOS = [scenario for run in TABLE for scenario in run.scenarios]
 ENOUGH = 80
-"""Scenarios that there must be."""
+"""The least number of scenarios."""
 
 
 def test_there_are_enough_scenarios() -> None:

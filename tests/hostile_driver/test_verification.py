@@ -1,4 +1,4 @@
-"""Each demand of the table is shown to fail where a run does not meet it."""
+"""A run that does not meet a demand of the table gets a complaint."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_run_as_demanded_gives_no_complaint() -> None:
     ],
     ids=["another verdict", "another step", "no tries", "not journalled", "never struck"],
 )
-def test_what_is_wrong_of_the_case_is_told_of_its_scenario(changes: dict[str, Any]) -> None:
+def test_complaints_about_the_case_belong_to_its_scenario(changes: dict[str, Any]) -> None:
     assert complaints(RUN, replace(GOOD, **changes), None, USUAL).keys() == {"a crash"}
 
 
@@ -81,7 +81,7 @@ def test_what_is_wrong_of_the_case_is_told_of_its_scenario(changes: dict[str, An
     ],
     ids=str,
 )
-def test_what_is_wrong_of_the_run_is_told_of_the_run(changes: dict[str, Any]) -> None:
+def test_complaints_about_the_run_belong_to_the_run(changes: dict[str, Any]) -> None:
     assert complaints(RUN, replace(GOOD, **changes), None, USUAL).keys() == {"crashes"}
 
 
@@ -99,7 +99,7 @@ def test_a_case_that_must_not_be_judged_is_not_in_the_journal() -> None:
     ],
     ids=["none", "elsewhere", "too many"],
 )
-def test_a_stray_write_is_told_where_it_is(failures: list[dict[str, Any]]) -> None:
+def test_a_stray_write_is_reported_with_its_place(failures: list[dict[str, Any]]) -> None:
     scenario = replace(SCENARIO, verdict=("fail",), step=None, tries=(), stray="after")
     seen = replace(GOOD, lines=(record(HIT, "fail", failures=failures), PASS))
     assert complaints(replace(RUN, scenarios=(scenario,)), seen, None, USUAL).keys() == {"a crash"}

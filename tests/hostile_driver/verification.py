@@ -15,13 +15,13 @@ _REPORTS = frozenset({"results.jsonl", "meta.json", "summary.json", "summary.md"
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _OURS = re.compile(rb"Traceback \(most recent|INTERNALERROR|^E  ", re.MULTILINE)
 _SAME = ("verdict", "reason", "subcases", "failures", "policy", "step")
-"""The fields that a case without a fault has as in a run without faults."""
+"""The fields of a case without a fault that must be the same as in a run without faults."""
 
 _MARKUP = b"<script>alert"
 """Markup in the device's name in a scenario."""
 
 _LONGEST_LINE = 600
-"""The most characters of the last line, which people read."""
+"""The last line may have at most this many characters, because people read it."""
 
 _FIRST_LINES = 12
 _LAST_LINES = 4
@@ -30,12 +30,12 @@ Records = Mapping[str, Mapping[str, Any]]
 
 
 def records_of(observed: Observed) -> dict[str, dict[str, Any]]:
-    """Return, by family, the record of its case."""
+    """Return family -> the record of its case."""
     return {line["id"].partition("[")[0]: line for line in observed.lines if line is not None}
 
 
 def complaints(run: Run, seen: Observed, resumed: Observed | None, usual: Records) -> dict[str, list[str]]:
-    """Return the deviations from the table, by scenario, or by the run's name if it belongs to no scenario.
+    """Return the deviations from the table, by scenario, or by the run's name if they belong to no scenario.
 
     Args:
         usual: family -> record of a run without faults.
@@ -84,9 +84,9 @@ def _of_stray(where: str, record: Mapping[str, Any]) -> Iterator[str]:
     if not strays:
         yield f"no stray write is recorded ({record['reason']})"
     elif len(strays) > 1 or strays[0]["count"] != 1:
-        yield f"one byte was changed, and this is recorded: {strays}"
+        yield f"one byte was changed, but this is recorded: {strays}"
     elif not strays[0]["array"] or where not in strays[0]["what"]:
-        yield f"the stray write is not told to be {where} a buffer: {strays[0]}"
+        yield f"the stray write is not reported as {where} a buffer: {strays[0]}"
 
 
 def _of_process(run: Run, seen: Observed) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _of_other(family: str, record: Mapping[str, Any] | None, others: str | None,
 def _of_findings(run: Run, seen: Observed) -> Iterator[str]:
     steps = sorted(str(finding.get("step")) for finding in seen.meta.get("findings", ()))
     if set(steps) != set(run.findings):
-        yield f"the run's findings are of the steps {steps}, not {sorted(run.findings)}"
+        yield f"the run has findings of the steps {steps}, not {sorted(run.findings)}"
 
 
 def _of_output(run: Run, seen: Observed) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _of_reports(seen: Observed) -> Iterator[str]:
         if found := _CONTROL.search(contents):
             yield f"{name} has a control character: {contents[max(0, found.start() - 60) : found.start() + 60]!r}"
         if name.endswith((".html", ".xml")) and _MARKUP in contents:
-            yield f"{name} has markup that the driver made"
+            yield f"{name} has markup from the driver"
         if name.endswith(".xml"):
             try:
                 ElementTree.fromstring(contents)
@@ -164,10 +164,10 @@ def _of_reports(seen: Observed) -> Iterator[str]:
 
 def _of_resumption(run: Run, resumed: Observed, usual: Records) -> Iterator[str]:
     if resumed.exit != 0:
-        yield f"resumed without faults, the run ended with exit code {resumed.exit}: {resumed.output[-1500:].decode(errors='replace')}"
+        yield f"the run, resumed without faults, ended with exit code {resumed.exit}: {resumed.output[-1500:].decode(errors='replace')}"
     families = [line["id"].partition("[")[0] for line in resumed.lines if line is not None]
     if sorted(families) != sorted(case_ids(run.cases)):
-        yield f"resumed, the journal has {sorted(families)}"
+        yield f"after the resumption, the journal has {sorted(families)}"
     for family, record in records_of(resumed).items():
         if record["verdict"] != usual[family]["verdict"]:
             yield f"{family}: {record['verdict']} after the resumption ({record['reason']})"

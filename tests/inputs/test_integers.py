@@ -56,7 +56,7 @@ def test_low_data_pass_the_lowest_value_in_most_places(text):
 
 
 @pytest.mark.parametrize("text", [t for t in SATURATING if parse_row(t).result.is_signed])
-def test_crossing_data_stay_inside_but_for_a_part_of_the_sum(text):
+def test_crossing_data_stay_inside_except_for_a_part_of_the_sum(text):
     row = parse_row(text)
     a, b, c = wide(integers.saturating(Chain(row, 2, 1), np.random.default_rng(2), "crossing"))
     lowest, highest = limits(row)

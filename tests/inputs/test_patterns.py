@@ -11,7 +11,7 @@ FLOATS = [c for c in COMPONENTS if c.is_float]
 
 
 def is_preserved(bits: np.ndarray, component: ComponentType) -> bool:
-    """Tell whether a bit-preserving move must keep every pattern without float controls."""
+    """Return whether a bit-preserving move must keep every pattern without float controls."""
     values = bits.view(component.dtype).astype(np.float64)
     return bool(np.isfinite(values).all() and not ((values == 0) & np.signbit(values)).any())
 

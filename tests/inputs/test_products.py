@@ -34,7 +34,7 @@ def proof(chain, drawn):
 
 
 def kept(chain, drawn):
-    """Tell which elements are exact in the bits that every implementation must keep."""
+    """Return which elements are exact in the bits that every implementation must keep."""
     row = chain.row
     types, operands = (row.a, row.b, row.c, row.result), joined(chain, drawn)
     precision = permitted_precision(*types)

@@ -49,7 +49,7 @@ def test_arguments_are_below_between_and_above_the_limits(function, component):
 
 @pytest.mark.parametrize(("function", "component"), [(f, c) for f, c in TAKEN if f[0] != "U" and f != "Log"])
 def test_each_argument_is_negative_and_positive(function, component):
-    """The logarithm of a negative number is undefined, and U functions read none."""
+    """Except: the logarithm of a negative number is undefined, and U functions read no negative numbers."""
     for pattern in patterns(function, component):
         for argument in drawn(function, component, pattern, (32, 8)):
             numbers = argument if component.is_float else argument.view(f"i{component.bytes}")

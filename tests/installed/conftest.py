@@ -1,4 +1,4 @@
-"""The suite as a wheel installs it, built from pyproject.toml's description of the wheel, in a read-only folder."""
+"""The suite in a read-only folder, as the wheel that pyproject.toml describes would install it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Installed:
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
-        # Without bytecode: none can be written there. -P: the folder of the tests is not searched for modules.
+        # No bytecode is compiled, because none can be written there. With -P, modules are not searched for in the folder of the tests.
         environment = kept | {"PYTHONPATH": str(self.packages), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-P", *arguments]
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=HANGS, check=False)

@@ -45,7 +45,7 @@ def test_pytest_judges_the_installed_package(installed, case):
     assert judged(installed, "pyargs")[case] == "pass"
 
 
-def test_what_pytest_prints_names_the_case_as_in_a_checkout(installed, case):
+def test_the_output_of_pytest_names_the_case_as_in_a_checkout(installed, case):
     done = installed.cts("run", case, "--device", "embedded", "-v")
     assert f"\ncases/khr_cooperative_matrix/load_store.yaml::{case} PASS" in done.stdout
     again = installed.cts("run", f"cases/khr_cooperative_matrix/load_store.yaml::{case}", "--device", "embedded")
@@ -78,7 +78,7 @@ def test_documents_are_there(installed, verb):
 @pytest.mark.parametrize(
     "verb", [("golden", "--update", "--tiers"), ("pages",), ("new-family", "some", "--specification", "SPV_KHR_cooperative_matrix")]
 )
-def test_what_writes_sources_asks_for_a_checkout(installed, verb):
+def test_commands_that_write_sources_ask_for_a_checkout(installed, verb):
     done = installed.cts(*verb)
     assert done.returncode == 2
     assert "--root" in done.stderr

@@ -2,9 +2,9 @@
 
     python -m tests.interruption.kills --count 100 --seed 1
 
-A run judges some kernels on the embedded device, held by child processes, in two workers of pytest-xdist. Its victim is the main process,
-a worker, or a child, in turn. It is killed once the journal has a random number of lines, while cases are being judged. The exit code is
-1 if a line is lost, broken or doubled, or a verdict differs from the verdict without the kill.
+A run judges some kernels in two workers of pytest-xdist. Child processes hold the embedded device. The victim is the main process, a
+worker, or a child, in turn. It is killed when the journal has a random number of lines, while cases are being judged. The exit code is 1 if
+a line is lost, broken or doubled, or if a verdict differs from the one without the kill.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HANG_SECONDS = 600
 
 
 class Broken(Exception):
-    """A run left something wrong."""
+    """A run left a wrong journal."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def check(journal: Path, expected: dict[str, str]) -> None:
     """Check that the journal has each case once.
 
     Raises:
-        Broken: it does not.
+        Broken: the journal is wrong.
     """
     lines = lines_of(journal)
     try:
@@ -138,8 +138,8 @@ def verdicts(journal: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--count", type=int, default=10, help="runs to kill (default: 10)")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments (default: 1)")
+    parser.add_argument("--count", type=int, default=10, help="number of runs to kill (default: 10)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments (default: 1)")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     failures, hit = 0, Counter[str]()

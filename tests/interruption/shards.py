@@ -42,7 +42,7 @@ def verdicts(directory: Path) -> Verdicts:
 def main() -> int:
     """Judge, merge and compare; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=8, help="shards (default: 8)")
+    parser.add_argument("--count", type=int, default=8, help="number of shards (default: 8)")
     parser.add_argument("others", nargs="*", metavar="ARGUMENT", help="after --: options of 'cts run'")
     options = parser.parse_args()
     arguments = options.others or ["--device", "embedded"]

@@ -100,7 +100,7 @@ def flushed(right):
 
 
 def transposed(right):
-    """Rows and columns of the readable matrix are exchanged if the shape allows; otherwise each row is reversed."""
+    """Exchange rows and columns of the readable matrix if the shape allows; otherwise reverse each row."""
     return lambda layouts, form, rows, columns: (
         right(layouts, form, rows, columns) if form.layout is not COLUMN else right(layouts, form, rows, columns)[::-1, ::-1]
     )
@@ -111,7 +111,7 @@ def tight(right):
 
 
 def as_training(right):
-    """Every second access to a training-optimal matrix takes the other optimal layout."""
+    """Use the other optimal layout in every second access to a training-optimal matrix."""
     calls = []
 
     def wrong(layouts, form, rows, columns):
@@ -123,7 +123,7 @@ def as_training(right):
 
 
 def pads(value: int, after_the_last: bool = False):
-    """Every byte between two rows or columns gets a value; those after the last one too, if asked."""
+    """Write a value to every byte between two rows or columns and, if asked, to those after the last one."""
 
     def fault(right):
         def wrong(memory, places, elements, form):
@@ -346,7 +346,7 @@ def test_numbers_that_saturate_are_a_question_of_quality():
     assert {result.code for result in results.values()} == {"quality_warning.F-CV-8"}
 
 
-def test_an_isolated_device_converts_too():
+def test_an_isolated_device_also_converts():
     device = IsolatedDevice(DeviceSpec("embedded", "universal"), 60.0, UNIVERSAL.description)
     try:
         assert judged(smoke()[0], device).verdict is Verdict.PASS

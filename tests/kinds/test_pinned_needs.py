@@ -33,7 +33,7 @@ def test_what_is_written_is_read(tmp_path):
     read = read_needs_file(path)
     assert {key: read.of(key) for key in cases} == cases
     assert read.of("k4") is None
-    # Equal parts are there once.
+    # Equal parts are stored once.
     assert len(lines) == len(lines_of([("k1", found(ONE)), ("k2", found(OTHER))])) + 1
 
 

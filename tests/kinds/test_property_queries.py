@@ -1,4 +1,4 @@
-"""Each rule of the property commands is kept by the embedded device, and broken by a device that does one thing wrong."""
+"""The embedded device keeps each rule of the property commands, and a device that does one thing wrong breaks it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DESCRIPTION = load_profile("nvidia-h200").description
 
 
 class Answering:
-    """The embedded device's answers, changed."""
+    """The embedded device, with changed answers."""
 
     def __init__(self, change: Callable[[PropertyCall, PropertyAnswer], PropertyAnswer], description: DeviceDescription) -> None:
         self._change = change
@@ -170,7 +170,7 @@ def with_limit(name: str, value: int) -> DeviceDescription:
     return replace(DESCRIPTION, limits={**DESCRIPTION.limits, name: value})
 
 
-def test_flexible_dimensions_are_listed_with_their_feature_alone():
+def test_flexible_dimensions_are_listed_only_with_their_feature():
     without = with_features(cooperativeMatrixFlexibleDimensions=False)
     assert ask(DESCRIPTION, PropertyCall(FLEXIBLE)).count > 0
     for rule in ("count", "all", "generous", "one_short", "one", "none", "repeated", "values", "granularities"):

@@ -1,4 +1,5 @@
-"""Folders of ``cts repro``: each kind of case explains the steps with and without the suite, and keeps no earlier content of the folder."""
+"""Folders of ``cts repro``: each kind of case explains the steps with and without the suite, and removes the files of earlier
+reproductions."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def test_the_readme_names_the_case_and_the_command_that_runs_it_alone(cases, kin
 
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("earlier", FAMILIES)
-def test_nothing_of_an_earlier_reproduction_stays_and_all_else_does(cases, kind, earlier, tmp_path):
+def test_only_the_files_of_an_earlier_reproduction_are_removed(cases, kind, earlier, tmp_path):
     alone = write(cases[kind], tmp_path / "alone")
     folder = tmp_path / "used"
     write(cases[earlier], folder)

@@ -1,4 +1,4 @@
-"""Static cases: the verdicts on a validator's answers, in every command of the suite."""
+"""Static cases: the verdicts on a validator's answers, in each command of the suite."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def module(parameters: Parameters) -> ModuleCheck:
 
 @pytest.fixture
 def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
-    """Return the cases by labels. They are in a casebook of their own beside the suite's requirements."""
+    """Return the cases by label. They are in a separate casebook that uses the suite's requirements."""
     builder = ModuleType("generators.families.khr_cooperative_matrix.toy_static")
     vars(builder).update(PREDICATES={}, Parameters=Parameters, module=module, __spec__=pytest.__spec__)
     monkeypatch.setitem(sys.modules, builder.__name__, builder)
@@ -70,7 +70,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
 
 @pytest.fixture
 def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Put a spirv-val on PATH that answers so to every module."""
+    """Return a function that puts on PATH a spirv-val with a fixed answer for every module."""
 
     def install(code: int, message: str = "") -> DeviceHolder:
         script = tmp_path / "bin" / "spirv-val"

@@ -1,4 +1,4 @@
-"""Matrices and tensors in arrays: contents are in the places that programs load."""
+"""Matrices and tensors in arrays: the contents are where programs load them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices of matrix-vector multiplies in arrays: elements are in the places that offset, stride and layout give."""
+"""Matrices of matrix-vector multiplies in arrays: the places of elements follow from offset, stride and layout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_element_is_at_first_and_pitch_and_stride(layout: VectorMatrixLayo
 @pytest.mark.parametrize("layout", [VectorMatrixLayout.ROW_MAJOR, VectorMatrixLayout.COLUMN_MAJOR])
 @pytest.mark.parametrize("name", ["f16", "f32"])
 @pytest.mark.parametrize("nan", [False, True])
-def test_some_rows_of_floats_have_nan_beside_them(name: str, layout: VectorMatrixLayout, nan: bool) -> None:
+def test_some_rows_of_floats_have_nan_next_to_them(name: str, layout: VectorMatrixLayout, nan: bool) -> None:
     component = COMPONENT_TYPES[name]
     matrices = VectorMatrices(component, 13, 13, layout, 3, first=64, padding=208)
     numbers = np.arange(3 * 13 * 13).reshape(3, 13, 13).astype(component.dtype)
@@ -68,6 +68,6 @@ def test_rows_have_names() -> None:
 
 
 @pytest.mark.parametrize("text", ["f16.f16.f16.f16", "f16.f16.f16.f16.s8packed", "f16.f17.f16.f16.f16", "s8packed.s8.s8.s32.s32"])
-def test_other_texts_are_no_rows(text: str) -> None:
+def test_other_texts_are_not_rows(text: str) -> None:
     with pytest.raises(NotARow):
         parse_vector_row(text)

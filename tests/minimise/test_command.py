@@ -1,4 +1,4 @@
-"""The command: its refusals and its help."""
+"""The command: the input that it refuses, and its help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_case_that_passes_is_not_minimised(capsys):
 
 
 @pytest.mark.parametrize("option", ["--runs", "--seconds"])
-def test_a_bound_that_is_no_number_is_refused(option, capsys):
+def test_a_bound_that_is_not_a_number_is_refused(option, capsys):
     assert main(["minimise", PASSING, "--device", "embedded", option, "many"]) == 2
     assert option in capsys.readouterr().err
 

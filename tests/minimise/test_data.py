@@ -1,5 +1,5 @@
-"""One dispatch that fails alone, with zeros for all data that do not matter, on a device whose output is wrong if one input element is not
-zero."""
+"""Minimised data: one dispatch that fails alone, with zeros in place of all irrelevant data. The device's output is wrong if one input
+element is not zero."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_only_the_decisive_element_is_left(outcome, verdict):
     assert next(iter(found.elements.values()))[0] == 1
 
 
-def test_what_is_expected_belongs_to_the_data_that_are_left():
+def test_the_expectation_belongs_to_the_remaining_data():
     found, _, _ = left(flipped)
     assert found is not None
     expected = found.arrangement.expected[0].placed[0].expected.bits
@@ -79,7 +79,7 @@ def test_it_ends_when_the_runs_are_used_up():
     assert not found.complete
 
 
-def test_where_no_dispatch_fails_alone_there_is_none():
+def test_there_is_no_failing_dispatch_if_none_fails_alone():
     case = find_case(casebook(), CASE)
     holder = DeviceHolder(Broken)
     never = Ending(Verdict.FAIL, "fail.value")

@@ -1,4 +1,4 @@
-"""The walk from a failing case to the smallest one that fails in the same way, on devices that are functions of a case."""
+"""The walk from a failing case to the smallest case that fails in the same way, on devices that are functions of a case."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def part_of(found: Smallest, name: str) -> Part:
     return next(finding.part for finding in found.findings if finding.name == name)
 
 
-def test_what_does_not_matter_goes_to_its_default_and_what_matters_stays():
+def test_irrelevant_parameters_get_their_defaults_and_relevant_ones_stay():
     found, _ = walked(FIRST, reuse_fails)
     labels = found.case.named
     assert labels["form"] == "reuse"
@@ -125,7 +125,7 @@ def test_a_smaller_matrix_is_simpler_than_the_default():
     assert simplest_first(shape, "16x16").index("8x8") < simplest_first(shape, "16x16").index("16x16")
 
 
-def test_a_row_that_only_the_device_has_is_walked_too():
+def test_a_row_that_only_the_device_has_is_also_walked():
     found, _ = walked("muladd[row:24x24x24.f16.f16.f32.f32/data:exact/form:reuse]", reuse_fails)
     assert found.case.named["row"] != "24x24x24.f16.f16.f32.f32"
 
@@ -138,7 +138,7 @@ def test_a_parameter_that_no_longer_applies_gets_its_default():
     assert "trips" not in other.named
 
 
-def test_what_the_family_forbids_is_not_run():
+def test_cases_that_the_family_forbids_are_not_run():
     family = casebook().family("muladd")
     _, seen = walked(FIRST, reuse_fails)
     for id_ in seen:

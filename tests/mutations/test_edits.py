@@ -29,7 +29,7 @@ LINES = ("OpCapability Shader", "%a = OpTypeInt 32 0", "%f = OpFunction %a None 
 
 
 def numbered(lines: Iterable[str]) -> list[str]:
-    """Return the lines with ids that have no name numbered by their order."""
+    """Give numbers, in order, to the ids that have no name, and return the lines."""
     numbers: dict[str, str] = {}
     return [re.sub(r"%\d+", lambda match: numbers.setdefault(match[0], f"%{len(numbers)}"), line) for line in lines]
 
@@ -77,7 +77,7 @@ def test_a_row_whose_c_and_result_differ_has_no_base_module(base):
         base(parse_row("16x16x16.f16.f16.f16.f32"))
 
 
-def test_functions_are_added_behind_the_last_one_and_may_return_values():
+def test_functions_are_added_after_the_last_one_and_may_return_values():
     lines = (*LINES, "%g = OpFunction %a None %a", "OpReturnValue %a", "OpFunctionEnd")
     found = edited(lines, [Edits(("%b = OpTypeFloat 32",), ("OpNop",), functions=("%h = OpFunction %b None %b", "OpFunctionEnd"))], {})
     assert found == [*lines[:2], "%b = OpTypeFloat 32", lines[2], "OpNop", *lines[3:], "%h = OpFunction %b None %b", "OpFunctionEnd"]

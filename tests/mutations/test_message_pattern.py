@@ -64,10 +64,10 @@ def test_a_text_without_words_is_refused(says):
 @pytest.mark.parametrize(
     "says", [r"5\.", "Dim .*constant", ".+", "(32-bit )?integer", "[Ss]tride", "^Dim", "Dim$", "Dim ... constant", "one line\nand another"]
 )
-def test_what_is_no_literal_text_of_one_line_is_refused(says):
+def test_text_that_is_not_literal_or_has_several_lines_is_refused(says):
     with pytest.raises(NotAPattern):
         message_pattern(says)
 
 
-def test_alternatives_are_told_apart():
+def test_alternatives_are_distinguished():
     assert str(message_pattern(["Row", "Column … length"])) == "'Row' or 'Column … length'"

@@ -1,4 +1,4 @@
-"""Bits to numbers and back, and the limits of the formats."""
+"""Conversion between bits and numbers, and the limits of the formats."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_largest_whole_number_is_the_last_without_a_gap(component: Component
         assert last == np.iinfo(component.dtype).max
 
 
-def test_nan_is_found_in_floats_alone() -> None:
+def test_nan_is_found_only_in_floats() -> None:
     assert is_nan(np.array([0x7E00, 0x7C00, 0xFE01, 0], np.uint16), COMPONENT_TYPES["f16"]).tolist() == [True, False, True, False]
     assert is_nan(np.array([0x7F, 0xFF, 0x7E], np.uint8), COMPONENT_TYPES["e4m3"]).tolist() == [True, True, False]
     assert not is_nan(np.array([0xFFFF], np.uint16), COMPONENT_TYPES["u16"]).any()

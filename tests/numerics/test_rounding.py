@@ -1,4 +1,4 @@
-"""Rounding, sums and quotients against rational numbers."""
+"""Rounding, sums and quotients, compared with rational numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODERATE = st.floats(-1e30, 1e30).filter(lambda x: x == 0 or abs(x) > 1e-30)
 
 
 def following(component: ComponentType, number: float) -> float:
-    """Return the next number of ``component`` above one that it has."""
+    """Return the next larger number of ``component``."""
     bits = int(encode(component, np.array([abs(number)]))[0])
     if number >= 0:
         return float(values(np.array([bits + 1], component.bits_dtype), component)[0])
@@ -87,7 +87,7 @@ def test_bounds_of_quotients_let_in_exactly_the_numbers_within_them(component: C
     x, y = (np.ldexp(float(data.draw(significand)), 1 - component.precision) for _ in range(2))
     low, high = quotient_bounds(component, np.array([x]), np.array([y]), 2.5)
     quotient = Fraction(float(x)) / Fraction(float(y))
-    # Quotients are between 1/2 and 2. A power of two has its nearer neighbour below.
+    # Quotients are between 1/2 and 2. The nearer neighbour of a power of two is below it.
     above = 0 if quotient > 1 else 1 if quotient > Fraction(1, 2) else 2
     unit = Fraction(2) ** (1 - component.precision - above)
     center = Fraction(float(nearest(component, np.array(x / y))))

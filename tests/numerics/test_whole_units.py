@@ -1,4 +1,4 @@
-"""Floats as whole numbers of a unit, beside arithmetic of the host."""
+"""Floats as whole multiples of a unit, compared with the host's arithmetic."""
 
 from __future__ import annotations
 

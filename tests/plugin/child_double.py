@@ -1,4 +1,4 @@
-"""A device in its own child process that copies, or behaves as the environment variable CHILD says.
+"""A device in its own child process. It copies, unless the environment variable CHILD says otherwise.
 
 CHILD is JSON: value of the case's parameter ``number`` -> behaviour. CHILD_LOST names a file that counts the losses of a device.
 """

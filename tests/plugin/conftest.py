@@ -72,7 +72,7 @@ def tiers_of(text: str) -> str:
 
 @dataclass
 class Checkout:
-    """A small checkout with one family, and runs of pytest in it on a device that behaves as told."""
+    """A small checkout with one family, and runs of pytest in it on a device with given behaviours."""
 
     root: Path
 
@@ -88,7 +88,7 @@ class Checkout:
         tiers.write_text(tiers_of(text), encoding="utf-8")
 
     def add_plugin(self, name: str, text: str) -> None:
-        """Let runs load one more plugin of pytest, the module ``name``."""
+        """Make runs load one more pytest plugin, the module ``name``."""
         (self.root / f"{name}.py").write_text(text, encoding="utf-8")
         conftest = self.root / "conftest.py"
         conftest.write_text(conftest.read_text(encoding="utf-8").replace('"doubles"', f'"doubles", "{name}"'), encoding="utf-8")

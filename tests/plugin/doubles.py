@@ -1,4 +1,4 @@
-"""A pytest plugin for the runs that tests start: a device that behaves as the environment variable DOUBLES says.
+"""A pytest plugin for the runs that tests start: a device whose behaviour the environment variable DOUBLES decides.
 
 DOUBLES is JSON: id of a case -> behaviour (see ``Double.run``). A case that it does not name passes, because the device returns the
 expected outputs; a case that it holds does not end before the run is interrupted. DOUBLES_LOG names a file that gets a line for each event.
@@ -79,7 +79,7 @@ class Double:
         log("open")
         limit = os.environ.get("DOUBLES_OPEN", "")
         if limit == "refuse" or (limit and logged("open") > int(limit)):
-            raise DeviceError("the double cannot be opened: mend it")
+            raise DeviceError("the double cannot be opened: fix it")
         self.last_steps = {"pipeline": 0.001}
 
     @staticmethod

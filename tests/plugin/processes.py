@@ -1,6 +1,6 @@
-"""Runs pytest in processes that are forked from one with all imports done, which take three times as long as the run itself.
+"""Runs pytest in processes that are forked from a process with all imports done; the imports take three times as long as a run itself.
 
-A run has directory, environment, arguments and ``sys.path`` as in a process that was started for it."""
+A run has the directory, environment, arguments and ``sys.path`` of a process that was started for it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ IMPORTED = (
     "_pytest.python",
     "_pytest.terminal",
 )
-"""Modules that most runs import. It leaves out plugins that they load by name, because pytest would warn that it cannot rewrite them any
-more, and cts.run.plan, which imports names that doubles.py replaces."""
+"""Modules that most runs import. Plugins that they load by name are left out, because pytest would warn that it can no longer rewrite them.
+cts.run.plan is left out, because it imports names that doubles.py replaces."""
 
 HANGS = 900.0
-"""Seconds after which a run counts as hanging. It needs less than one, and a few on a busy machine."""
+"""Seconds after which a run counts as hanging. A run needs less than one second, and a few on a busy machine."""
 
 
 def run(arguments: Sequence[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m pytest`` with ``arguments`` in ``directory``; with nothing of this process's environment.
+    """Run ``python -m pytest`` with ``arguments`` in ``directory``, with none of this process's environment.
 
     Raises:
-        subprocess.TimeoutExpired: it hangs, and was killed.
+        subprocess.TimeoutExpired: it hung, and was killed.
     """
     forkserver.set_forkserver_preload(list(IMPORTED))
     # The server imports when it starts, in its environment. Later calls use the running server.
@@ -76,7 +76,7 @@ def _pytest(arguments: tuple[str, ...], directory: str, environment: dict[str, s
     os.chdir(directory)
     installed = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]
     sys.path[:] = [directory, *environment.get("PYTHONPATH", "").split(os.pathsep), *dict.fromkeys(installed)]
-    # The run may have tests of its own
+    # The run may have its own tests.
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     sys.argv[:] = ["pytest", *arguments]

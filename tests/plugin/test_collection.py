@@ -101,13 +101,13 @@ def test_the_plugin_is_idle_in_a_run_that_names_neither_cts_nor_cases(checkout):
 
 
 @pytest.mark.parametrize("processes", [(), ("-n", "2")])
-def test_a_selection_of_nothing_is_said_to_be_one(checkout, processes):
+def test_a_selection_of_nothing_says_so(checkout, processes):
     done = checkout.run("cts", "-k", "nonesuch", *processes)
     assert done.returncode == 5
     assert "NO CASE WAS SELECTED: " in done.stdout
 
 
-def test_an_empty_case_list_is_said_to_select_nothing(checkout):
+def test_a_run_of_an_empty_case_list_says_that_it_selects_nothing(checkout):
     (checkout.root / "list.txt").write_text("# nothing\n", encoding="utf-8")
     done = checkout.run("cts", "--case-list", "list.txt")
     assert done.returncode == 5

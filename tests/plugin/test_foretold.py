@@ -1,4 +1,4 @@
-"""Cases that the device does not support, as pinned needs tell before it is asked."""
+"""Cases whose pinned needs show, before the device is asked, that it does not support them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_run_in_which_nothing_is_supported_says_so(checkout, more):
     assert len(checkout.results()) == len(SMOKE)
 
 
-def test_a_run_of_one_file_judges_its_cases_alone(tmp_path):
+def test_a_run_of_one_file_judges_only_its_cases(tmp_path):
     path = "cases/khr_variable_pointers/variable_pointers.yaml"
     command = [sys.executable, "-m", "pytest", path, "--device", "embedded:nvidia-h200", "--report-dir", str(tmp_path), "-q"]
     subprocess.run([*command, "-p", "no:cacheprovider"], cwd=REPOSITORY, check=False, capture_output=True)
@@ -111,7 +111,7 @@ def test_the_first_verdicts_are_given_before_there_are_workers(checkout):
     assert (checkout.root / "counts.txt").read_text().split() == ["2", "2"]
 
 
-def test_an_end_while_they_are_told_counts_what_the_journal_has(checkout):
+def test_an_end_while_they_are_reported_counts_what_the_journal_has(checkout):
     checkout.add_plugin(
         "ends",
         "import os, signal\n"

@@ -43,7 +43,7 @@ def test_a_summary_that_cannot_be_written_changes_no_verdict(checkout):
     assert "GITHUB_STEP_SUMMARY: cannot write" in done.stdout
 
 
-def test_what_has_no_annotation_is_counted_by_the_last():
+def test_the_last_annotation_counts_the_causes_without_one():
     lines = annotated(causes(ANNOTATIONS + 5))
     assert len(lines) == ANNOTATIONS
     assert lines[-1] == "::error title=6 more causes::12 cases failed in other ways: see the log and the reports"

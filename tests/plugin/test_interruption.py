@@ -41,7 +41,7 @@ def test_kill_9_under_xdist_loses_nothing_judged(checkout, held):
     assert set(checkout.results()) == SMOKE
 
 
-def test_a_worker_that_dies_costs_its_case_alone(checkout):
+def test_a_worker_that_dies_costs_only_its_case(checkout):
     done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours={"copying[number:n3]": "kill"})
     results = checkout.results()
     assert done.returncode == 1
@@ -166,7 +166,7 @@ def test_resume_judges_again_what_no_result_can_be_read_of(checkout):
     assert ran(checkout) == ["copying[number:n0]", "copying[number:n1]"]
 
 
-def test_reports_that_cannot_be_written_are_no_success(checkout):
+def test_a_run_whose_reports_cannot_be_written_does_not_succeed(checkout):
     (checkout.root / "out" / "index.html").mkdir(parents=True)
     done = checkout.run("cts", "--report-dir", "out")
     assert done.returncode == 2, done.stdout
@@ -182,7 +182,7 @@ def meta(checkout) -> dict[str, object]:
     return json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
 
 
-def test_after_the_time_limit_no_case_begins_and_what_was_not_judged_is_told(checkout):
+def test_after_the_time_limit_no_case_begins_and_unjudged_cases_are_reported(checkout):
     done = checkout.run("cts", "--report-dir", "out", "--time-limit", "1e-6")
     assert checkout.results() == {}
     assert "TIME LIMIT of 1e-06 s: 0 of 8 cases were judged" in done.stdout
@@ -208,7 +208,7 @@ def test_with_a_time_limit_the_first_cases_cover_every_label(checkout):
     assert any("green" in id_ for id_ in first)
 
 
-def test_a_time_limit_that_is_no_time_is_bad_input(checkout):
+def test_a_time_limit_that_is_not_a_time_is_bad_input(checkout):
     done = checkout.run("cts", "--time-limit", "soon")
     assert done.returncode == 2
     assert "--time-limit soon: expected a number of seconds above 0" in done.stderr + done.stdout

@@ -112,8 +112,8 @@ def test_a_case_that_is_known_to_lose_the_device_is_judged_once_and_after_all_ot
         )
 
 
-def test_lists_of_deqp_runner_are_read_beside_the_driver_s_file(listed):
-    """The names of cases need no quotes in them, and brackets a backslash where an expression is meant."""
+def test_lists_of_deqp_runner_are_read_with_the_drivers_file(listed):
+    """Names of cases need no quotes there; in expressions, brackets need a backslash."""
     (listed.root / "gpu-fails.txt").write_text("# why\ncopying[number:n3],Fail\n", encoding="utf-8")
     (listed.root / "gpu-flakes.txt").write_text("copying\\[number:n4\\]\n", encoding="utf-8")
     failing = {**FAILING, "copying[number:n3]": "fail", "copying[number:n4]": "refused"}

@@ -31,7 +31,7 @@ def test_each_message_is_printed_once(checkout, behaviour):
     lines = (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     reason = json.loads(lines[-1])["reason"]
     assert reason
-    # The cause for setting a case aside is a separate event, which is reported when it happens; a run of the case alone reports its
+    # Setting a case aside is a separate event, which is reported with its cause when it happens. The run of the case alone reports the
     # outcome.
     told = [line for line in done.stdout.splitlines() if reason in line and not line.startswith(("SET ASIDE", "run "))]
     assert len(told) == 1, done.stdout

@@ -1,4 +1,4 @@
-"""A device whose draws are lost or wrong, and whose dispatches work."""
+"""A device whose draws are lost or wrong, while its dispatches work."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_draw_that_is_known_to_crash_is_a_known_failure(judged, tmp_path):
     assert verdicts == {DISPATCHED: "pass", DRAWN: "known_fail", OTHER_DRAWN: "known_fail"}
 
 
-def test_no_draw_is_blamed_where_draws_without_cooperative_types_are_wrong_too(judged):
+def test_no_draw_is_blamed_if_draws_without_cooperative_types_are_also_wrong(judged):
     done, verdicts = judged(WRONG.format(only=b""))
     assert done.returncode == 2, done.stdout
     assert verdicts == {DISPATCHED: "pass"}

@@ -1,4 +1,4 @@
-"""A run whose output has no reader."""
+"""A run whose output nobody reads."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_a_report_directory_may_have_any_bytes(checkout):
     assert "\x1b" not in done.stdout
 
 
-def test_what_workers_cannot_be_sent_is_refused():
+def test_options_that_workers_cannot_be_sent_are_refused():
     check_sendable(["cts", "--report-dir", "ünï"])
     with pytest.raises(NotSendable):
         check_sendable(["cts", "--report-dir", "out\udcff"])
 
 
 def test_a_full_disk_loses_nothing_that_was_judged(checkout):
-    """The limit lets some records through, and no report."""
+    """The limit permits some records, but no report."""
     done = shell(checkout, f"ulimit -f 2; {shlex.join(checkout.command('cts', '--report-dir', 'out'))}")
     assert done.returncode == 2, done.stdout
     assert "Traceback" not in done.stdout + done.stderr

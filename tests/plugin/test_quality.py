@@ -15,7 +15,7 @@ def record_of(checkout, id_: str) -> dict:
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_quality_warning_makes_no_run_fail_and_stands_apart(checkout, workers):
+def test_a_quality_warning_is_counted_apart_and_fails_no_run(checkout, workers):
     done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours=QUALITY)
     assert done.returncode == 0, done.stdout
     assert "verdicts: 6 pass, 2 quality_warning" in done.stdout

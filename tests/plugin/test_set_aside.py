@@ -1,4 +1,4 @@
-"""Cases that lose the device, crash, time out or run out of memory decide nothing until they were judged with nothing beside them."""
+"""Cases that lose the device, crash, time out or run out of memory decide nothing until they have been judged alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_runs_alone_that_disagree_are_flaky(checkout):
     assert tries(checkout, "copying[number:n4]") == [(False, "device_lost"), (True, "pass"), (True, "device_lost")]
 
 
-def test_a_device_out_of_memory_is_no_failure_and_is_told(checkout):
+def test_a_device_out_of_memory_is_reported_and_is_not_a_failure(checkout):
     done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n4]": "out_of_memory"})
     assert done.returncode == 0, done.stdout
     assert records(checkout)["copying[number:n4]"]["verdict"] == "resource_error"
@@ -64,7 +64,7 @@ def test_timeouts_while_a_pipeline_is_made_are_counted_apart(checkout):
 
 
 @WORKERS
-def test_what_was_set_aside_is_judged_after_all_others_and_by_the_main_process(checkout, workers):
+def test_set_aside_cases_are_judged_after_all_others_and_by_the_main_process(checkout, workers):
     done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[number:n0]": "lost"})
     assert "SET ASIDE cases/khr_cooperative_matrix/copying.yaml::copying[number:n0]: device lost: VK_ERROR_DEVICE_LOST" in done.stdout
     assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
@@ -123,7 +123,7 @@ def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(check
     assert done.returncode == 2, done.stdout
     assert set(checkout.results().values()) == {"pass"}
     assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
-    assert "the double cannot be opened: mend it" in done.stdout.splitlines()[-1]
+    assert "the double cannot be opened: fix it" in done.stdout.splitlines()[-1]
     assert headline(checkout).endswith("did not come to its end")
 
 
@@ -145,14 +145,14 @@ def test_resume_judges_again_the_verdicts_that_it_is_told_to(checkout):
 
 @WORKERS
 @pytest.mark.parametrize("more", [("-k", "n0"), ("-k", "n4", "--repeat", "1")])
-def test_what_is_to_be_judged_again_and_is_not_selected_still_counts(checkout, workers, more):
+def test_a_case_to_be_judged_again_that_is_not_selected_still_counts(checkout, workers, more):
     checkout.run("cts", "--repeat", "2", "--report-dir", "out", behaviours={"copying[number:n4]": "lost"})
     again = checkout.run("cts", "-n", workers, "--report-dir", "out", "--resume", "--retry", "device_lost", *more)
     assert again.returncode == 1, again.stdout
     assert "device_lost" in again.stdout.partition("judged before, by the run that this one resumed: ")[2].splitlines()[0]
 
 
-def test_what_a_worker_sets_aside_is_one_test_of_junit(checkout):
+def test_a_case_that_a_worker_sets_aside_is_one_test_of_junit(checkout):
     checkout.run("cts", "-n", "1", "--junitxml", "junit.xml", behaviours={"copying[number:n0]": "lost", "copying[number:n1]": "lost_once"})
     tests = ElementTree.parse(checkout.root / "junit.xml").findall(".//testcase")
     assert sorted(test.get("name", "nameless") for test in tests) == sorted(f"copying[number:n{number}]" for number in range(8))
@@ -163,7 +163,7 @@ def attempts(checkout) -> list[tuple[str, int, str]]:
     return [(record["id"], record["attempt"], record["verdict"]) for record in lines if "id" in record]
 
 
-def test_a_worker_that_dies_in_a_later_attempt_costs_that_attempt_alone(checkout):
+def test_a_worker_that_dies_in_a_later_attempt_costs_only_that_attempt(checkout):
     behaviours = {"copying[number:n4]": "lost_then_kill"}
     done = checkout.run("cts", "-n", "1", "-k", "n4", "--repeat", "2", "--report-dir", "out", behaviours=behaviours)
     assert done.returncode == 1
@@ -196,7 +196,7 @@ def test_resume_goes_on_with_the_attempts_that_are_left(checkout):
 
 
 @WORKERS
-def test_what_stands_in_for_a_missing_vulkan_device_is_said_first_and_last(checkout, workers):
+def test_the_fallback_for_a_missing_vulkan_device_is_named_first_and_last(checkout, workers):
     done = checkout.run("cts", "-n", workers, "--report-dir", "out", DOUBLES_FALLBACK="no Vulkan device was judged: no driver")
     assert done.returncode == 0
     lines = done.stdout.splitlines()

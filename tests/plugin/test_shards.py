@@ -1,4 +1,4 @@
-"""Runs of a part of the cases, and of blocks of the full tier."""
+"""Runs of some of the cases, and of blocks of the full tier."""
 
 from __future__ import annotations
 

@@ -128,19 +128,19 @@ def test_not_supported_runs_no_case_on_the_device(whole):
     assert not any("copying[number:n7]" in line for line in checkout.log())
 
 
-def test_a_run_in_which_nothing_is_supported_says_so_and_is_no_success(checkout):
+def test_a_run_in_which_nothing_is_supported_says_so_and_does_not_succeed(checkout):
     done = checkout.run("cts", behaviours={"*": "not_supported"})
     assert done.returncode == 5
     assert "NOTHING WAS TESTED: Double supports none of the 8 cases" in done.stdout
 
 
-def test_a_run_that_has_memory_for_no_case_says_so_and_is_no_success(checkout):
+def test_a_run_that_has_memory_for_no_case_says_so_and_does_not_succeed(checkout):
     done = checkout.run("cts", "-k", "n0", behaviours={"copying[number:n0]": "out_of_memory"})
     assert done.returncode == 5
     assert "NOTHING WAS TESTED: Double supports none of the 1 cases, or has no memory for them" in done.stdout
 
 
-def test_tests_of_other_kinds_in_the_same_run_are_no_cases_without_a_verdict(checkout):
+def test_tests_of_other_kinds_in_the_same_run_are_not_cases_without_a_verdict(checkout):
     (checkout.root / "tests").mkdir()
     (checkout.root / "tests" / "test_other.py").write_text("def test_other(): pass\n", encoding="utf-8")
     done = checkout.run("cts", "tests")
@@ -183,7 +183,7 @@ def test_many_failures_are_not_all_announced_nor_explained(checkout):
 def test_a_device_that_cannot_be_opened_ends_the_run_with_2(checkout):
     done = checkout.run("cts", "--report-dir", "out", DOUBLES_OPEN="refuse")
     assert done.returncode == 2
-    assert "the double cannot be opened: mend it" in done.stdout
+    assert "the double cannot be opened: fix it" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert checkout.results() == {}
 

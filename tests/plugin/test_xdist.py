@@ -21,7 +21,7 @@ def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout)
 
 
 def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(checkout):
-    # The worker finds another meta.json in the directory than the controller wrote: as on another machine.
+    # The worker finds another meta.json in the directory than the controller wrote, as if it ran on another machine.
     checkout.add_plugin(
         "elsewhere",
         "import cts.run.plugin\nreal = cts.run.plugin._token\n"
@@ -58,14 +58,14 @@ def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line
 def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):
     done = checkout.run("cts", "-n", "2", DOUBLES_OPEN="refuse")
     assert done.returncode == 2
-    assert "the double cannot be opened: mend it" in done.stdout
+    assert "the double cannot be opened: fix it" in done.stdout
     assert "Traceback" not in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "dist"), [(("-n", "2"), "worksteal"), (("-n", "2", "--dist", "loadscope"), "loadscope"), (("-n", "0"), "no")]
 )
-def test_processes_take_what_waits_behind_a_slow_case_unless_told_otherwise(checkout, arguments, dist):
+def test_processes_take_cases_that_wait_for_a_slow_case_unless_told_otherwise(checkout, arguments, dist):
     checkout.add_plugin("tells_dist", "def pytest_report_header(config):\n    return f'dist: {config.option.dist}'\n")
     done = checkout.run("cts", *arguments)
     assert done.returncode == 0, done.stdout

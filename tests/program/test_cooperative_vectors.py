@@ -1,4 +1,4 @@
-"""Cooperative vectors in the language: domains, refusals, and the layout of invocations' vectors."""
+"""Cooperative vectors in the language: domains, refused programs, and the layout of the invocations' vectors."""
 
 from __future__ import annotations
 

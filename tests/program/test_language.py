@@ -50,7 +50,7 @@ SIZE = 8
 
 
 def ran(program: Program, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the output ``target`` of the embedded device, u32, which the reference model allows; glslang's text can be written too."""
+    """Return the embedded device's output ``target`` as u32; check that the reference model allows it, and that GLSL can be printed."""
     print_glsl(program)
     return agreed(program, inputs_of(inputs))["target"].view(np.uint32)
 
@@ -64,7 +64,7 @@ def u32s(builder: ProgramBuilder, name: str, count: int, role: str) -> Array:
 
 
 class Writer:
-    """Adds scalar operations, whose results get names of their own."""
+    """Adds scalar operations, and names their results."""
 
     def __init__(self, builder: ProgramBuilder) -> None:
         self.builder = builder
@@ -87,7 +87,7 @@ class Writer:
 
 
 def test_invocations_loop_and_branch_each_for_itself() -> None:
-    """A cooperative vector: its values, and the control flow around it, differ between invocations."""
+    """The values of a cooperative vector, and the control flow around it, differ between invocations."""
     builder = builder_of_invocations(subgroups=2)
     write = Writer(builder)
     source, target = u32s(builder, "source", 2 * SIZE, "input"), u32s(builder, "target", 2 * SIZE, "output")
@@ -111,7 +111,7 @@ def test_invocations_loop_and_branch_each_for_itself() -> None:
 
 
 def test_invocation_i_supplies_row_i() -> None:
-    """OpCompositeConstructCoopMatQCOM: the array in each invocation is the row with the invocation's index."""
+    """OpCompositeConstructCoopMatQCOM: the array of each invocation is the row with the invocation's index."""
     builder = builder_of_invocations()
     write = Writer(builder)
     source, target = u32s(builder, "source", SIZE * 4, "input"), u32s(builder, "target", SIZE * 4, "output")
@@ -203,7 +203,7 @@ def test_a_matrix_operation_takes_nothing_that_differs_among_invocations(where: 
         builder.build()
 
 
-def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
+def test_values_that_a_loop_carries_from_an_invocation_also_differ() -> None:
     builder = builder_of_invocations()
     index, chosen = Value("invocation", U32), Value("chosen", U32)
     carried = [Carried(builder.literal(0), Value("current", U32), chosen)]
@@ -213,7 +213,7 @@ def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
 
 
 def test_a_loop_has_a_start_and_a_step_of_each_invocation() -> None:
-    """The sum of the loop's indices: from the invocation's number by 3, or by less, below 17."""
+    """Each invocation adds its loop indices: they start at its number, step by 1 to 3, and stay below 17."""
     builder = builder_of_invocations()
     write = Writer(builder)
     target = u32s(builder, "target", SIZE, "output")
@@ -394,7 +394,7 @@ SQUARE = MatrixType(U32, Scope.SUBGROUP, SIZE, SIZE, Use.ACCUMULATOR)
 
 
 def components(stated: ElementFunction, code: ElementFunction) -> np.ndarray:
-    """Return the numbers from 0 up after ``code`` updates the components; ``stated`` is its stated effect."""
+    """Return the components, which count up from 0, after ``code`` updates them; ``stated`` is its stated effect."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = u32s(builder, "source", SIZE * SIZE, "input"), u32s(builder, "target", SIZE * SIZE, "output")
     zero, stride = builder.literal(0), builder.literal(SIZE)

@@ -1,4 +1,4 @@
-"""An operation that a reading has no entry for is named, with the table that lacks it."""
+"""If a reading has no entry for an operation, the error names the operation and the table that lacks it."""
 
 from __future__ import annotations
 

@@ -55,12 +55,12 @@ def builder_of() -> tuple[ProgramBuilder, VectorBuilder]:
 
 
 def computed(component: ComponentType, result: ComponentType, code: Code, bits: np.ndarray) -> bool:
-    """Return whether the readings of ``code`` agree, which makes a vector of three.
+    """Return whether the readings of ``code`` agree; it makes a vector of three components.
 
     Args:
         component, result: component types of the operands and the result.
-        code: the code of each invocation.
-        bits: of the operands, (invocations, operands, components).
+        code: what each invocation does.
+        bits: bits of the operands, with the shape (invocations, operands, components).
     """
     builder, vectors = builder_of()
     sources = VectorArray(CooperativeVectorType(component, LENGTH), INVOCATIONS * OPERANDS)
@@ -147,13 +147,13 @@ def test_conversions(source: ComponentType, target: ComponentType) -> None:
 
 
 def whole(component: ComponentType, shape: tuple[int, ...], rng: np.random.Generator, most: int = 4) -> np.ndarray:
-    """Small integers, as numbers of the type."""
+    """Draw small integers, as numbers of the type."""
     least = 0 if not component.is_float and not component.is_signed else -most
     return rng.integers(least, most, shape).astype(np.float64).astype(component.dtype)
 
 
 def inputs_of(row: VectorRow, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Input vectors: packed ones of any bits, others that saturate, or are halfway between two integers."""
+    """Draw input vectors: any bits if packed, otherwise numbers that saturate or are halfway between two integers."""
     component, as_ = COMPONENT_TYPES[row.input], INTERPRETATIONS[row.input_interpretation]
     if as_.packed:
         return rng.integers(0, 256, (INVOCATIONS, 4 * count)).astype(np.uint8).view(np.uint32)

@@ -19,7 +19,7 @@ TYPE = MatrixType(S32, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
 
 
 def program_with_a_loop():
-    """Build the difference of two matrices, the first of which is added again and again in a loop."""
+    """Build the difference of two matrices; a loop adds the first one repeatedly."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("source", Pointee(S32), 128, StorageClass.STORAGE_BUFFER, "input")
     target = builder.array("target", Pointee(S32), 64, StorageClass.STORAGE_BUFFER, "output")

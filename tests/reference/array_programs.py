@@ -28,7 +28,7 @@ Invocation = Callable[[ProgramBuilder, ArrayValue, ScalarValue], ArrayValue]
 
 
 def arrays_of(type_: MatrixType, elements: str) -> ArrayType:
-    """Return the type of the arrays of a matrix."""
+    """Return the type of the arrays that hold a matrix."""
     rows, columns = type_.shape
     line = rows if type_.use is Use.B else columns
     element = COMPONENT_TYPES[elements]
@@ -41,7 +41,7 @@ def declared(builder: ProgramBuilder, name: str, type_: ArrayType, slots: int, r
 
 
 def constructed(type_: MatrixType, elements: str, size: int) -> Program:
-    """Return the program that stores the matrix ``target`` of the arrays ``given``."""
+    """Return the program that makes a matrix from the arrays ``given`` and stores it to ``target``."""
     builder = ProgramBuilder(Scope.SUBGROUP, shape=WorkgroupShape(subgroup_size=size))
     given = declared(builder, "given", arrays_of(type_, elements), size, "input")
     rows, columns = type_.shape
@@ -55,7 +55,8 @@ def constructed(type_: MatrixType, elements: str, size: int) -> Program:
 
 
 def extracted(type_: MatrixType, elements: str, size: int, stored: int | None = None) -> Program:
-    """Return the program that stores the arrays ``taken`` of the matrix ``source``, of the first ``stored`` invocations."""
+    """Return the program that extracts arrays from the matrix ``source``, and stores those of the first ``stored`` invocations to
+    ``taken``."""
     builder = ProgramBuilder(Scope.SUBGROUP, shape=WorkgroupShape(subgroup_size=size))
     rows, columns = type_.shape
     source = builder.array("source", Pointee(type_.component), rows * columns, StorageClass.STORAGE_BUFFER, "input")
@@ -72,7 +73,7 @@ def extracted(type_: MatrixType, elements: str, size: int, stored: int | None = 
 
 
 def alone(source: ArrayType, result: ArrayType, compute: Invocation) -> Program:
-    """Return the program in which each of 4 invocations computes ``target`` of ``given``."""
+    """Return the program in which each of 4 invocations computes ``target`` from ``given``."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=4))
     given, target = declared(builder, "given", source, 4, "input"), declared(builder, "target", result, 4, "output")
     me = Value("me", U32)
@@ -82,7 +83,7 @@ def alone(source: ArrayType, result: ArrayType, compute: Invocation) -> Program:
 
 
 def cast(source: ArrayType, result: ArrayType) -> Program:
-    """Return the program of a cast."""
+    """Return the program that casts an array."""
 
     def compute(builder: ProgramBuilder, array: ArrayValue, _: ScalarValue) -> ArrayValue:
         made = Value("made", result)
@@ -93,7 +94,7 @@ def cast(source: ArrayType, result: ArrayType) -> Program:
 
 
 def part(source: ArrayType, length: int, start: int) -> Program:
-    """Return the program that takes a part."""
+    """Return the program that extracts a part of an array."""
 
     def compute(builder: ProgramBuilder, array: ArrayValue, _: ScalarValue) -> ArrayValue:
         made = Value("made", ArrayType(source.element, length))
@@ -104,7 +105,7 @@ def part(source: ArrayType, length: int, start: int) -> Program:
 
 
 def run(program: Program, inputs: Mapping[str, np.ndarray], output: str, faults: Faults = NO_FAULTS) -> np.ndarray:
-    """Return the bytes of an output of the embedded device, which the reference model allows; glslang's text can be written too."""
+    """Return the bytes of an output of the embedded device; check that the reference model allows them, and that GLSL can be printed."""
     print_glsl(program)
     return agreed(program, inputs_of(inputs), faults)[output]
 
@@ -119,7 +120,7 @@ def ran_on_device_alone(program: Program, inputs: Mapping[str, np.ndarray], stri
 
 
 def changed(base: np.ndarray, changes: Sequence[Sequence[int]]) -> np.ndarray:
-    """Return the array with (line, index, value) put in."""
+    """Return the array with the elements (line, index, value) replaced."""
     result = base.copy()
     for line, index, value in changes:
         result[line, index] = value

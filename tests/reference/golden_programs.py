@@ -56,7 +56,7 @@ _OPERATORS: dict[type, BinaryOperator] = {
 
 
 def function_of(text: str | Sequence[str], block: Mapping[str, Mapping[str, Any]], rank: int) -> Function:
-    """Return the decode function of a formula, see golden/vectors/decode.yaml; of several the one that returns a vector."""
+    """Return the decode function of a formula (see golden/vectors/decode.yaml). The function of several formulas returns a vector."""
     name = "Block" if isinstance(text, str) else "GroupBlock"
     members = [BlockMember(COMPONENT_TYPES[m["type"]], m["at"], m.get("length")) for m in block.values()]
     alignment = max(member.component.bytes for member in members)
@@ -107,7 +107,8 @@ def _layout(builder: ProgramBuilder, vector: Vector) -> tuple[TensorLayout, Tens
 
 
 def _lines(shape: tuple[int, int]) -> tuple[Layout, int]:
-    """Return a layout whose lines have no gaps and a power of two elements, as alignment needs (KHR-ALIGN-01), and the stride."""
+    """Return a layout whose lines have no gaps and a power-of-two number of elements, as alignment requires (KHR-ALIGN-01), and its
+    stride."""
     rows, columns = shape
     if columns.bit_count() == 1:
         return Layout.ROW_MAJOR, columns
@@ -116,7 +117,7 @@ def _lines(shape: tuple[int, int]) -> tuple[Layout, int]:
 
 
 def in_order(matrix: np.ndarray) -> np.ndarray:
-    """Return the elements of a matrix as the programs of this module have them in memory."""
+    """Return the elements of a matrix in the order in which the programs of this module have them in memory."""
     return np.ascontiguousarray(matrix if _lines(matrix.shape)[0] is Layout.ROW_MAJOR else matrix.T)
 
 
@@ -172,7 +173,7 @@ def tensor_store(vector: Vector) -> tuple[Program, Subcase]:
 
 
 def reduction(vector: Vector, maintenance1: bool = False) -> tuple[Program, Subcase]:
-    """Return a program that reduces ``rows`` to a matrix of the shape of ``result``."""
+    """Return a program that reduces ``rows`` to a matrix with the shape of ``result``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP, maintenance1=maintenance1), COMPONENT_TYPES[vector["type"]]
     matrix, subcase = loaded(builder, component, as_bits(vector["rows"], component))
     a, b = Value("a", component), Value("b", component)

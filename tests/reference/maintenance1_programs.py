@@ -25,7 +25,7 @@ Vector = Mapping[str, Any]
 
 _OPERATORS: dict[type, BinaryOperator] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
 _ANYTHING = 90
-"""Value of elements that do not matter."""
+"""The value of elements that do not matter."""
 
 
 def coordinates(vector: Vector) -> tuple[Program, Subcase]:
@@ -65,7 +65,7 @@ def per_element(vector: Vector) -> tuple[Program, Subcase]:
 
 
 def use_change(vector: Vector) -> tuple[Program, Subcase]:
-    """Return a program that changes the use of ``rows``, and with other types the component in the same instruction."""
+    """Return a program that changes the use of ``rows`` and, if the types differ, the component type in the same instruction."""
     builder = ProgramBuilder(Scope.SUBGROUP, maintenance1=True)
     source, target = (COMPONENT_TYPES[name] for name in vector["types"])
     before, after = (Use[name] for name in vector["uses"])

@@ -19,7 +19,7 @@ Body = Callable[[ProgramBuilder, list[Matrix]], list[Matrix]]
 
 
 def stored(body: Body, subgroups: int = 1, pushed: int = 0) -> list[int]:
-    """Return, for every instance, which of four different inputs each matrix from ``body`` is.
+    """Return, for every instance, the number of the input (of four) that each matrix from ``body`` equals.
 
     The embedded device must give the result that the reference model expects.
     """

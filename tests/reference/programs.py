@@ -39,7 +39,7 @@ def pointee(text: str) -> Pointee:
 
 
 def as_bits(rows: Any, component: ComponentType) -> np.ndarray:
-    """Return the bits of numbers, or of bits that are strings in hexadecimal."""
+    """Return the bits of numbers; a string has the bits in hexadecimal."""
     array = np.array(rows, object)
     flat = [int(v, 16) if isinstance(v, str) else np.array([v]).astype(component.dtype).view(component.bits_dtype)[0] for v in array.flat]
     return np.array([int(v) for v in flat], component.bits_dtype).reshape(array.shape)
@@ -68,7 +68,7 @@ def muladd(
     operands: MatrixOperands | None = None,
     trips: int | None = None,
 ) -> Muladd:
-    """Return a program of D = A x B + C for every instance; ``a``, ``b``, ``c`` are bits. With ``trips`` a loop carries D."""
+    """Return a program of D = A x B + C for every instance; ``a``, ``b``, ``c`` are bits. With ``trips``, a loop carries D."""
     ta, tb, tc, tr = (COMPONENT_TYPES[name] for name in types)
     instances, m, k = a.shape
     n = b.shape[2]
@@ -132,7 +132,7 @@ def store_program(place: Mapping[str, Any], bits: np.ndarray, length: int) -> tu
 
 
 def perfect(program: Program, subcase: Subcase, expected: Expected | None = None) -> tuple[Expected, dict[str, np.ndarray], Outcome]:
-    """Return the expected result, the buffers before the run, and the outcome of a right device."""
+    """Return the expected result, the buffers before the run, and the outcome of a correct device."""
     from cts.verdict.elements import scatter
 
     expected = expected or evaluate(program, subcase)

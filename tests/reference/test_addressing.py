@@ -90,7 +90,7 @@ def test_a_pointer_to_a_struct_is_refused() -> None:
         (Inner(16), 17, False),
         (Inner(16, 4), 24, True),
         (Inner(16, 4), 25, False),
-        # Among the elements that are the other member of the struct.
+        # Begins among the elements of the struct's other member.
         (Inner(16, 4), 22, False),
     ],
 )

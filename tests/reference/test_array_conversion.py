@@ -1,4 +1,4 @@
-"""Conversions of arrays: vectors derived by hand, in the reference model and on the embedded device, and the refusals of both."""
+"""Conversions of arrays: vectors derived by hand, in the reference model and on the embedded device, and programs that both refuse."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_arrays_of_another_length_are_not_rows() -> None:
 
 
 @pytest.mark.parametrize("bits", [0, 0x80000000, 1, 0x7F800000, 0x7FC00000], ids=["zero", "minus zero", "denormal", "infinity", "NaN"])
-def test_floats_that_may_change_are_no_data(bits: int) -> None:
+def test_floats_that_may_change_are_not_used_as_data(bits: int) -> None:
     given = np.full((4, 8), 0x3F800000, np.uint32)
     given[2, 3] = bits
     with breaks("F-QC-7"):

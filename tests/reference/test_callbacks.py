@@ -1,4 +1,4 @@
-"""Functions that are called for elements, worked by hand from the text of SPV_NV_cooperative_matrix2."""
+"""Functions that are called for elements, with results worked out by hand from the text of SPV_NV_cooperative_matrix2."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_function_whose_order_decides_is_refused() -> None:
 
 
 def test_a_sum_that_some_order_rounds_is_refused() -> None:
-    """1 + 2048 is not an f16, whatever the sum of all."""
+    """1 + 2048 is not an f16, whatever the whole sum is."""
     with breaks(Rule.INEXACT):
         reduced("f16", [[1.0, 2048.0, -2048.0, -1.0]], ReduceMode.ROW, (1, 1))
 

@@ -88,7 +88,7 @@ def test_both_arms_return() -> None:
 
 
 def _counter(builder: ProgramBuilder) -> Function:
-    """Build a function whose own variable is read, and then written."""
+    """Build a function that first reads its own variable, and then writes it."""
     given, own = Value("given", TYPE), Variable("own", TYPE)
     with builder.arm() as body:
         got = builder.get_matrix("got", own)

@@ -136,19 +136,19 @@ def test_floats_are_truncated(source, bits, target, conversion, wanted):
         (0xC3010000, "s8", Conversion.F_TO_S, Rule.CONVERSION_RANGE),  # -129
         (0x43800000, "u8", Conversion.F_TO_U, Rule.CONVERSION_RANGE),  # 256
         (0xBF800000, "u8", Conversion.F_TO_U, Rule.CONVERSION_RANGE),  # -1
-        (0x43000000, "u8", Conversion.F_TO_S, Rule.CONVERSION_RANGE),  # 128, which a signed result of 8 bits does not have
+        (0x43000000, "u8", Conversion.F_TO_S, Rule.CONVERSION_RANGE),  # 128 does not fit a signed result of 8 bits
         (0x7F800000, "f16", Conversion.F_TO_F, Rule.NOT_FINITE),
         (0x7FC00000, "f16", Conversion.F_TO_F, Rule.NOT_FINITE),
         (0x7FC00000, "e4m3", Conversion.F_TO_F, Rule.NOT_FINITE),
     ],
 )
-def test_what_is_undefined_or_not_promised_is_refused(bits, target, conversion, rule):
+def test_undefined_or_unpromised_results_are_refused(bits, target, conversion, rule):
     with breaks(rule):
         convert_value(value("f32", [bits]), TYPES[target], conversion)
 
 
 OVERFLOW = [
-    # 65505 is above the largest f16; so does the largest f32.
+    # 65505 and the largest f32 are above the largest f16.
     ("f32", [0x477FE100, 0x7F7FFFFF, 0xC77FE100], "f16", False, [{0x7BFF, 0x7C00}, {0x7BFF, 0x7C00}, {0xFBFF, 0xFC00}]),
     ("f32", [0x7F7FFFFF, 0x7F7F0000], "bf16", False, [{0x7F7F, 0x7F80}, {0x7F7F}]),
     # 449, 464 and 479 may round to 448; 480 is out of range however it is rounded
@@ -161,12 +161,12 @@ OVERFLOW = [
 
 
 @pytest.mark.parametrize(("source", "bits", "target", "saturating", "wanted"), OVERFLOW)
-def test_what_lies_beyond_the_largest_value(source, bits, target, saturating, wanted):
+def test_numbers_beyond_the_largest_value(source, bits, target, saturating, wanted):
     result = convert_value(value(source, bits), TYPES[target], Conversion.F_TO_F, saturating)
     assert [{b & 0x7F if target == "e4m3" and b & 0x7F == 0x7F else b for b in got} for got in allowed_sets(result)] == wanted
 
 
-def test_of_what_lies_beyond_the_largest_value_anything_is_permitted_except_of_8_bit_floats():
+def test_anything_is_permitted_beyond_the_largest_value_except_for_8_bit_floats():
     converted = convert_value(value("f32", [0x477FE100, 0x3F800000]), TYPES["f16"], Conversion.F_TO_F)
     expectation = converted.expectation()
     for bits in (0x7E00, 0x0000, 0x7C00, 0x1234):
@@ -199,11 +199,11 @@ def test_denormals_may_be_taken_for_zero_except_from_8_bit_floats_to_f16(source,
 def test_a_chain_may_skip_a_rounding_but_not_a_truncation():
     tie = convert_value(value("f32", [0x3F801000]), TYPES["f16"], Conversion.F_TO_F)
     assert allowed_sets(convert_value(tie, TYPES["f32"], Conversion.F_TO_F)) == [{0x3F800000, 0x3F801000, 0x3F802000}]
-    # 4097 becomes 4096 or 4100 in f16
+    # In f16, 4097 becomes 4096 or 4100.
     rounded = convert_value(value("s16", [0x1001]), TYPES["f16"], Conversion.S_TO_F)
     assert allowed_sets(convert_value(rounded, TYPES["s32"], Conversion.F_TO_S)) == [{0x1000, 0x1001, 0x1004}]
     assert allowed_sets(convert_value(rounded, TYPES["f32"], Conversion.F_TO_F)) == [{0x45800000, 0x45800800, 0x45802000}]
-    # 5.5 is 5 in an integer, and 5 it stays
+    # 5.5 becomes the integer 5, and stays 5
     whole = convert_value(value("f32", [0x40B00000]), TYPES["s8"], Conversion.F_TO_S)
     assert allowed_sets(convert_value(whole, TYPES["f32"], Conversion.S_TO_F)) == [{0x40A00000}]
 

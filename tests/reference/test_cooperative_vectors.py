@@ -1,4 +1,4 @@
-"""Cooperative vectors in the reference model: values worked out here, the same on the embedded device, and refusals."""
+"""Cooperative vectors in the reference model: values worked out here, which the embedded device must also give, and refused programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 
 
 def gives(lanes: Lanes, rows: list[list[Any]]) -> None:
-    """Check that reference model and embedded device have ``rows`` in ``d_out``, one for each invocation."""
+    """Check that the reference model and the embedded device have ``rows`` in ``d_out``, one for each invocation."""
     assert lanes.rows() == rows
     agreed(*lanes.case())
 
@@ -548,7 +548,7 @@ def test_sums_that_overlap_in_part_are_sums_of_all() -> None:
 
 
 def test_the_terms_of_all_accumulations_count() -> None:
-    """1024 + 1024 - 1024 - 1024 + 1 is 1, but not every order of the additions has it in f16: 2048 + 1 rounds."""
+    """1024 + 1024 - 1024 - 1024 + 1 is 1, but not every order of the additions gives it in f16: 2048 + 1 rounds."""
     lanes = Lanes(1)
     with lanes.inside():
         sums = lanes.array("sums", F16, np.zeros(16, np.uint8), "inout")
@@ -589,7 +589,8 @@ def test_a_pitch_has_the_size_of_the_elements() -> None:
 
 
 def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
-    """Some invocations take an exponential, and the others the loaded value; then a sum that rounds, or one that does not."""
+    """Some invocations compute an exponential, and the others take the loaded value. Then all compute a sum that rounds, or one that does
+    not."""
     lanes = Lanes(4)
     builder, vectors = lanes.builder, lanes.vectors
     with lanes.inside():
@@ -687,7 +688,7 @@ def test_functions_with_bounds_are_refused_under_modes() -> None:
         ("Atan", "f16", "0x7c00", Rule.NOT_FINITE),
     ],
 )
-def test_a_function_of_which_nothing_is_promised_is_refused(function: str, component: str, argument: Any, rule: str) -> None:
+def test_a_function_with_an_unpromised_result_is_refused(function: str, component: str, argument: Any, rule: str) -> None:
     lanes = Lanes(1)
     with lanes.inside():
         x = lanes.loaded("x", component, [[argument]])

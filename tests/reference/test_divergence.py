@@ -1,4 +1,4 @@
-"""Scope instances that go different ways: values and memory of each are its own."""
+"""Scope instances that take different branches: each has its own values and memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_arm_stores_for_the_instances_that_take_it() -> None:
     assert stored(writer.builder.build()) == {0: 10, 1: 10}
 
 
-def test_what_returns_runs_no_further() -> None:
+def test_an_instance_that_returns_runs_no_further() -> None:
     writer = _Writer()
     with writer.builder.arm() as body:
         writer.store(writer.splat("early", 10))
@@ -78,7 +78,7 @@ def test_what_returns_runs_no_further() -> None:
 
 
 def _loop(kind: str) -> dict[int, int]:
-    """Run a loop that takes over the index plus one, unless iteration ``instance`` leaves."""
+    """Run a loop that carries the index plus one. Each instance leaves the iteration whose index is its own number."""
     writer = _Writer()
     builder = writer.builder
     current, index = Value("current", TYPE), Value("i", U32)
@@ -112,7 +112,7 @@ def test_each_instance_runs_a_loop_as_often_as_its_own_count() -> None:
     assert stored(builder.build()) == {0: 100, 1: 0, 2: 1}
 
 
-def test_what_returns_inside_of_a_branch_runs_no_further() -> None:
+def test_an_instance_that_returns_in_a_branch_runs_no_further() -> None:
     writer = _Writer()
     with writer.builder.arm() as then:
         writer.builder.exit("return", writer.less(1))
@@ -121,7 +121,7 @@ def test_what_returns_inside_of_a_branch_runs_no_further() -> None:
     assert stored(writer.builder.build()) == {1: 20, 2: 20}
 
 
-def test_what_returns_inside_of_a_loop_runs_no_further() -> None:
+def test_an_instance_that_returns_in_a_loop_runs_no_further() -> None:
     writer = _Writer()
     builder = writer.builder
     current, index = Value("current", TYPE), Value("i", U32)

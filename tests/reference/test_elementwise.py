@@ -60,7 +60,7 @@ def test_a_float_result_is_exact_or_either_neighbour(component: str, operator: s
         ("add", 1.0, 2.0**-8, {1.0}),
         ("add", 1 + 2.0**-7, 2.0**-8, {1 + 2.0**-7, 1 + 2.0**-6}),
         ("subtract", 1.0, 2.0**-10, {1 - 2.0**-8, 1.0}),
-        # Binary32 may round to the sum's upper neighbour, a bf16 number: both of its roundings leave it there.
+        # Binary32 may round to the sum's upper neighbour, which is a bf16 number, so rounding to bf16 in either direction keeps it.
         ("subtract", 1.0, 2.0**-60, {1 - 2.0**-8, 1.0}),
         # Binary32 may round to the middle of two bf16 numbers, and the tie goes to the even one.
         ("add", 1 + 2.0**-7, 2.0**-8 - 2.0**-16, {1 + 2.0**-7}),
@@ -80,7 +80,7 @@ def test_a_unit_at_a_power_of_two_is_the_smaller_of_the_two_beside_it(component:
     type_ = COMPONENT_TYPES[component]
     expected = combine("divide", matrix(component, 3.0), matrix(component, 3.0)).expectation().expected
     one = int(as_bits([1.0], type_)[0])
-    # 2.5 units of half the distance between numbers above 1: two numbers below, one above.
+    # 2.5 units of half the distance between numbers above 1 permit two numbers below and one above.
     inside = {d: bool(expected.contains(np.array([[[one + d]]], type_.bits_dtype))[0, 0, 0]) for d in range(-4, 5)}
     assert [d for d, is_in in inside.items() if is_in] == [-2, -1, 0, 1]
 
@@ -91,7 +91,7 @@ def test_a_unit_at_a_power_of_two_is_the_smaller_of_the_two_beside_it(component:
         # Exact in 24 bits, operands and result.
         ("add", 1.0, 2.0**-23, 1 + 2.0**-23, 1 + 2.0**-23),
         ("multiply", 4095.0, 4097.0, 4095.0 * 4097.0, 4095.0 * 4097.0),
-        # The result alone rounds.
+        # Only the result rounds.
         ("add", 1.0, 2.0**-30, 1.0, 1 + 2.0**-23),
         ("subtract", -1.0, 2.0**-100, -1 - 2.0**-23, -1.0),
         # Operands round, and a difference shows it.
@@ -160,7 +160,7 @@ def test_negation(component: str, value: float, bits: int) -> None:
 
 
 @pytest.mark.parametrize("component", ["f16", "f32", "f64"])
-def test_a_quotient_lies_within_two_and_a_half_units_of_the_last_place(component: str) -> None:
+def test_a_quotient_is_within_two_and_a_half_units_of_the_last_place(component: str) -> None:
     type_ = COMPONENT_TYPES[component]
     rng = np.random.default_rng(5)
     x, y = (rng.uniform(1, 4, 200).astype(type_.dtype) for _ in range(2))
@@ -183,7 +183,7 @@ def test_a_quotient_lies_within_two_and_a_half_units_of_the_last_place(component
             assert is_allowed == (abs(Fraction(float(number)) - quotient) <= Fraction(5, 2) * unit)
 
 
-def test_an_interval_of_the_specification_is_no_policy() -> None:
+def test_an_interval_of_the_specification_is_not_a_policy() -> None:
     builder = ProgramBuilder(Scope.SUBGROUP)
     component = COMPONENT_TYPES["f32"]
     source = builder.array("source", Pointee(component), 2, BUFFER, "input")
@@ -215,12 +215,12 @@ def test_an_interval_of_the_specification_is_no_policy() -> None:
         ("f16", "divide", 60000.0, 0.5, Rule.OVERFLOW),
     ],
 )
-def test_what_is_undefined_or_unpromised_is_refused(component: str, operator: str, left: float, right: float, rule: str) -> None:
+def test_undefined_or_unpromised_results_are_refused(component: str, operator: str, left: float, right: float, rule: str) -> None:
     with breaks(rule):
         combine(operator, matrix(component, left), matrix(component, right))
 
 
-def test_a_result_that_rounds_is_no_operand_unless_contraction_is_forbidden() -> None:
+def test_a_result_that_rounds_is_not_an_operand_unless_contraction_is_forbidden() -> None:
     x, y, z = (matrix("f16", value) for value in (1 + 2.0**-10, 1 + 2.0**-10, 1.0))
     product = combine("multiply", x, y)
     with breaks(Rule.CONTRACTION):
@@ -231,7 +231,7 @@ def test_a_result_that_rounds_is_no_operand_unless_contraction_is_forbidden() ->
     assert numbers(combine("subtract", product, z, no_contraction=True).expectation().expected) == {2.0**-9, 2.0**-9 + 2.0**-10}
 
 
-def test_a_quotient_is_no_operand() -> None:
+def test_a_quotient_is_not_an_operand() -> None:
     quotient = combine("divide", matrix("f32", 1.0), matrix("f32", 3.0))
     with breaks(Rule.VALUE_RANGE):
         combine("add", quotient, matrix("f32", 1.0), no_contraction=True)

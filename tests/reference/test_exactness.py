@@ -24,7 +24,7 @@ Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
 
 
 def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: Types) -> bool:
-    """Tell whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
+    """Return whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
     return bool(exactness(a, b, c, types).exact.all())
 
 
@@ -129,7 +129,7 @@ def test_denormals_are_not_proved() -> None:
 
 
 def test_a_partial_sum_may_not_fall_into_the_denormals() -> None:
-    """1.5 * 2**-14 - 2**-14 is 2**-15, which f16 has as a denormal only; of one sign the terms cannot cancel."""
+    """1.5 * 2**-14 - 2**-14 is 2**-15, which is only a denormal in f16; terms of one sign cannot cancel."""
     row = types("f16", "f16", "f16", "f16")
     a, c = np.array([[[1.5 * 2.0**-14]]]), np.array([[[2.0**-14]]])
     one = np.array([[[1.0]]])

@@ -1,4 +1,4 @@
-"""Execution modes of float arithmetic: the permitted results, from values worked out by hand."""
+"""Execution modes of float arithmetic: the permitted results, with values worked out by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAN = math.nan
 
 
 def allowed(row: Row, *numbers: float | int) -> bool:
-    """Return whether the elements of a row may be ``numbers``, integers being bits."""
+    """Return whether the elements of a row may be ``numbers``; integers are bits."""
     permitted = row.expectation().permitted
     component = permitted.component
     bits = [each if isinstance(each, int) else int(encode(component, np.array(each))) for each in numbers]
@@ -29,7 +29,7 @@ def allowed(row: Row, *numbers: float | int) -> bool:
 
 
 def only(row: Row, number: float, *others: float) -> bool:
-    """Return whether the single element of a row must be ``number``, and may be none of ``others``."""
+    """Return whether the only element of a row must be ``number``, and cannot be any of ``others``."""
     return allowed(row, number) and not any(allowed(row, other) for other in others)
 
 
@@ -78,7 +78,7 @@ def test_denorm_flush_to_zero_demands_it_of_results_and_allows_it_of_operands():
     assert allowed(row, LEAST + TINY)
 
 
-def test_what_rounds_up_to_the_smallest_normal_number_may_be_flushed():
+def test_a_result_that_rounds_up_to_the_smallest_normal_number_may_be_flushed():
     half = Row("multiply", "f16", "rte16 flush16", [1 - 2.0**-11], [LEAST])
     assert allowed(half, LEAST)
     assert allowed(half, 0.0)
@@ -162,7 +162,7 @@ def test_rounding_modes_do_not_affect_bfloat16():
     assert modes_of(controls("rte16 flush16 special16"), COMPONENT_TYPES["bf16"]) == Modes(special=True)
 
 
-def test_division_is_bound_by_flushing_and_special_values_alone():
+def test_division_is_bound_only_by_flushing_and_special_values():
     flushed = Row("divide", "f32", "flush32", [2.0**-120], [2.0**8]).expectation().permitted
     assert isinstance(flushed, Interval)
     assert (flushed.low.item(), flushed.high.item()) == (0.0, 0.0)

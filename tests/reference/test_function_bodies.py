@@ -71,11 +71,11 @@ def test_extended_instructions(component: str, which: ExtendedName, operands: tu
         ("s32", "clamp", (1, 4, 3), Rule.CLAMP_BOUNDS),
         ("s32", "absolute", (-(1 << 31),), Rule.ABSOLUTE_VALUE),
         ("f16", "minimum", (float("nan"), 1), Rule.NAN_OPERAND),
-        # 2047 * 3 needs 13 bits, though the sum is exact again.
+        # 2047 * 3 needs 13 bits, although the sum is exact again.
         ("f16", "fused", (2047, 3, -4095), Rule.INEXACT),
     ],
 )
-def test_what_is_undefined_or_not_exact_is_refused(component: str, which: ExtendedName, operands: tuple[float, ...], rule: str) -> None:
+def test_undefined_or_inexact_results_are_refused(component: str, which: ExtendedName, operands: tuple[float, ...], rule: str) -> None:
     with breaks(rule):
         _extended(component, which, *operands)
 
@@ -96,7 +96,7 @@ def test_quotients_are_rounded_toward_zero(component: str, left: int, right: int
 
 
 def test_remainders_of_negative_numbers_are_refused() -> None:
-    """Vulkan: poison without maintenance8."""
+    """In Vulkan the result is poison without maintenance8."""
     assert _divided("s32", "modulo", 7, 4) == 3
     for left, right in ((-7, 4), (7, -4)):
         with breaks(Rule.NEGATIVE_REMAINDER):

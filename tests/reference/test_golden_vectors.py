@@ -39,7 +39,7 @@ def vectors(file: str, key: str) -> list[Any]:
 
 
 def single(allowed: ValueSet, value: Any) -> np.ndarray:
-    """Whether each element allows ``value``."""
+    """Return whether each element allows ``value``."""
     bits = as_bits([[value]], allowed.component)[0, 0]
     return allowed.contains(np.full_like(allowed.bits, bits))
 
@@ -61,7 +61,7 @@ def is_undefined(program: Program, subcase: Subcase, why: str) -> None:
 
 
 def gives(program: Program, subcase: Subcase, bits: np.ndarray) -> None:
-    """Both leave exactly ``bits`` (rows, columns) in ``d_out``."""
+    """Check that both leave exactly ``bits`` (rows, columns) in ``d_out``."""
     expected = evaluate(program, subcase)
     (placed,) = expected.placed
     assert isinstance(placed.permitted, Exact)
@@ -90,7 +90,7 @@ def test_multiply_add(vector: dict[str, Any]) -> None:
     for value in result.get("refused", []):
         assert not single(placed.expected, value).any(), value
     if all(values.shape[2].bit_count() == 1 for values in (a, b, c)):
-        # Rows of other lengths have no alignment (KHR-ALIGN-01), which the device asks for.
+        # Rows of other lengths lack the alignment that the device requires (KHR-ALIGN-01).
         got = outcome(case.program, case.subcase, expected)[0].view(component.bits_dtype).reshape(placed.expected.shape)
         assert placed.expected.contains(got).all()
 
@@ -208,13 +208,13 @@ def test_conversion(vector: dict[str, Any]) -> None:
 
 
 def is_refused(program: Program, subcase: Subcase, why: str) -> None:
-    """Expect that the reference model refuses the program for this reason; a device may have an answer."""
+    """Expect that the reference model refuses the program for this reason; a device may still give a result."""
     with breaks(why):
         evaluate(program, subcase)
 
 
 def elements(allowed: ValueSet, values: list[Any]) -> np.ndarray:
-    """Whether each element of the first invocation allows its value."""
+    """Return whether each element of the first invocation allows its value."""
     bits = np.broadcast_to(as_bits(values, allowed.component), allowed.bits.shape)
     return allowed.contains(np.ascontiguousarray(bits))[0]
 

@@ -95,7 +95,7 @@ def test_saturating_is_the_clamped_sum_or_undefined(
 
 
 def test_a_huge_operand_times_zero_does_not_overflow() -> None:
-    """A sum that fits although float64 could not have shown it."""
+    """The sum fits, although float64 could not prove it."""
     u64, u32 = COMPONENT_TYPES["u64"], COMPONENT_TYPES["u32"]
     huge, zero = MatrixValue(u64, np.full((1, 1, 1), 1 << 63, np.uint64)), MatrixValue(u64, np.zeros((1, 1, 2), np.uint64))
     c = MatrixValue(u32, np.full((1, 1, 2), 7, np.uint32))

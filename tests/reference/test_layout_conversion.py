@@ -1,4 +1,4 @@
-"""Conversions of matrices against values worked out by hand, by both readings."""
+"""Conversions of matrices by both readings, compared with values worked out by hand."""
 
 from __future__ import annotations
 

@@ -103,13 +103,13 @@ def test_sums_in_any_order_grouping_and_rounding_are_permitted(row, seed, k, rou
             assert permitted.contains(encode(result, got))[0, i, j]
 
 
-def test_what_is_exact_in_the_bits_that_must_be_kept_has_one_value():
+def test_a_sum_that_is_exact_in_the_bits_that_must_be_kept_has_one_value():
     value = product("f16.f16.f32.f32", [[1000.0, 3.0]], [[1.0], [5.0]], [[31.0]])
     assert value.permitted is None
     assert isinstance(value.expectation().permitted, Exact)
 
 
-def test_what_needs_more_bits_is_expected_and_more_is_permitted():
+def test_a_sum_that_needs_more_bits_is_expected_exactly_and_permitted_in_an_interval():
     value = product("f16.f16.f32.f32", [[1000.0, 3.0]], [[3.0], [5.0]], [[31.0]])
     expectation = value.expectation()
     assert isinstance(expectation.expected, Exact)
@@ -123,12 +123,12 @@ def test_factors_that_need_more_bits_are_a_matter_of_their_own_position():
     wide = 1.0 + 2.0**-12
     assert product("f32.f32.f32.f32", [[wide, 0.0]], [[1.0], [0.0]], [[0.0]]).authority.quality == "F-KHR-25"
     assert product("f32.f32.f32.f32", [[wide, 1.0]], [[1.0], [1.0]], [[0.0]]).authority.quality == "F-KHR-26"
-    # Zero takes part in nothing.
+    # A product with a factor of zero does not count.
     assert product("f32.f32.f32.f32", [[wide, 1.0]], [[0.0], [1.0]], [[0.0]]).permitted is None
     assert not factors_fit(np.array([[wide, 1.0]]), np.array([[1.0], [1.0]]), 11).any()
 
 
-def test_of_terms_of_equal_weight_none_may_be_lost_or_doubled():
+def test_no_term_of_equal_weight_may_be_lost_or_doubled():
     k = 16
     a, b, c = np.full((1, k), 2047.0), np.full((k, 1), 2047.0), np.full((1, 1), 2047.0**2)
     permitted = product("f16.f16.f32.f32", a, b, c).expectation().permitted
@@ -153,7 +153,7 @@ def test_a_chain_permits_what_each_of_its_steps_permits():
     assert (second.expectation().expected.bits == encode(COMPONENT_TYPES["f32"], np.array([[[6061.0]]]))).all()
 
 
-def test_what_is_permitted_is_blamed_on_no_other_operation():
+def test_permitted_results_are_blamed_on_no_other_operation():
     value = product("f16.f16.f32.f32", [[1000.0, 3.0]], [[3.0], [5.0]], [[31.0]])
     for operation in (
         lambda: combine("add", value, value),

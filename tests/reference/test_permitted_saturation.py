@@ -64,7 +64,7 @@ def test_where_no_part_of_the_sum_leaves_the_range_there_is_one_value():
     assert product([1, 2], [3, -4], 100).permitted is None
 
 
-def test_what_no_clamp_gives_is_not_permitted():
+def test_a_result_that_no_clamp_gives_is_not_permitted():
     value = product([100, 100], [100, -100], LIMIT - 1 - 5_000)
     assert isinstance(value.expectation().permitted, Interval)
     assert value.expectation().authority.quality == "F-KHR-12"

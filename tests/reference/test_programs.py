@@ -46,7 +46,7 @@ def test_a_chain_is_exact_as_long_as_all_of_its_terms_fit() -> None:
 
 
 def test_the_terms_of_a_chain_that_cancel_still_count() -> None:
-    """Each step adds 0, but of terms whose magnitudes sum up past 24 bits."""
+    """Each step adds 0, but as a sum of terms whose magnitudes need more than 24 bits together."""
     a, b, c = floats([2048.0, -2048.0]), floats([1024.0], [1024.0]), floats([1.0], component="f32")
     assert evaluate(*_parts(muladd(FLOATS, a, b, c, None, 3))).placed[0].expected.KIND == "exact"
     assert evaluate(*_parts(muladd(FLOATS, a, b, c, None, 4))).placed[0].expected.KIND == "interval"

@@ -1,4 +1,4 @@
-"""Scalars for which Vulkan's precision of functions permits a range, and values computed from them; worked out by hand."""
+"""Scalars for which Vulkan's precision of functions permits a range, and values computed from them, worked out by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.broken_rules import breaks
 F16, F32 = COMPONENT_TYPES["f16"], COMPONENT_TYPES["f32"]
 X, Y, Z = (Value(name, F16) for name in "xyz")
 STEP = 2.0**-10
-"""The distance of f16 numbers from 1 to 2."""
+"""The distance between f16 numbers from 1 to 2."""
 
 
 def number(value: float) -> ScalarValue:
@@ -34,7 +34,7 @@ def number(value: float) -> ScalarValue:
 
 
 def ends(body: list[Operation], returned: Scalar, given: list[float]) -> list[tuple[float, float]]:
-    """Return the ends of a function's results for each number."""
+    """Return the ends of the range of a function's results, for each number."""
     (found,) = results(_state(), Function("f", (X,), tuple(body), returned), [np.array(given)])
     assert isinstance(found.range, Range)
     assert ((found.range.low <= found.numbers) & (found.numbers <= found.range.high)).all()
@@ -48,7 +48,7 @@ def _state() -> State:
 @pytest.mark.parametrize(
     ("which", "argument", "center", "bound"),
     [
-        # 1 + 2 |x| ULP; the numbers below 2 have the distance 2**-10.
+        # 1 + 2 |x| ULP; the numbers below 2 are 2**-10 apart.
         ("power_of_two", 1.0, 2.0, 3 * STEP),
         ("power_of_two", -2.0, 0.25, 5 * STEP / 8),
         ("exponential", 0.0, 1.0, STEP / 2),
@@ -143,7 +143,7 @@ def test_who_needs_one_value_refuses_a_range() -> None:
         ("inverse_root", -1.0, Rule.FUNCTION_DOMAIN),
     ],
 )
-def test_arguments_of_which_nothing_is_promised_are_refused(which: ExtendedName, argument: float, rule: str) -> None:
+def test_arguments_with_unpromised_results_are_refused(which: ExtendedName, argument: float, rule: str) -> None:
     with breaks(rule):
         ends([Extended(Y, which, (X,))], Y, [argument])
 

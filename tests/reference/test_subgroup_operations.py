@@ -1,4 +1,4 @@
-"""Operations of subgroups: hand-worked values, in the reference model and on the embedded device, and refusals."""
+"""Operations of subgroups: values worked out by hand, in the reference model and on the embedded device, and refused programs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Bench:
         return builder.build()
 
     def in_odd_invocations(self, make: Make) -> Program:
-        """Build a program with the operation in the invocations of odd number; the others have 99."""
+        """Build a program with the operation in the invocations with odd numbers; the others have 99."""
         builder = self.builder
         with builder.per_invocation(self.index, SIZE):
             own = builder.read_scalar("own", self.source, self.index)
@@ -196,8 +196,8 @@ def test_all_equal() -> None:
 
 
 def shuffled(exclusive_or: bool, index: int | None) -> Program:
-    """Build a program that reads the elements of the invocations 3, 2, 1, 0, or at a distance by ``exclusive_or``; ``index`` is the same in
-    all."""
+    """Build a program that reads elements of other invocations: of ``index``, or of 3, 2, 1, 0 if it is None. With ``exclusive_or``, that
+    number is combined with the invocation's own."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):
@@ -229,8 +229,8 @@ def test_a_mask_that_differs_is_refused() -> None:
 
 
 def outside(make: Make) -> tuple[Program, Domain]:
-    """Build a program with the operation outside of the region that has its value, and return the domain of the result, which all
-    invocations store."""
+    """Return a program with the operation outside the region that computes its operand, and the domain of the result. All invocations store
+    the result."""
     bench = Bench()
     builder = bench.builder
     with builder.per_invocation(bench.index, SIZE):
@@ -248,7 +248,7 @@ def test_a_common_result_is_a_value_of_the_scope_instance() -> None:
     assert ran(program, GIVEN) == [22] * 4 + [11] * 4
 
 
-def test_a_result_of_single_invocations_is_none() -> None:
+def test_a_result_of_single_invocations_is_not_a_value_of_the_scope_instance() -> None:
     program, domain = outside(lambda own: SubgroupReduce(RESULT, "add", own, "inclusive"))
     assert domain is Domain.INVOCATION
     with breaks(Rule.SINGLE_INVOCATIONS):

@@ -37,7 +37,8 @@ def test_dimensions_set_spans_and_strides_and_clear_offsets() -> None:
 
 
 def test_default_strides_count_blocks_and_round_up() -> None:
-    """F-TA-13: 7 elements in blocks of 3 are three blocks, 5 in blocks of 2 are three; the outermost dimension has no part in it."""
+    """F-TA-13: 7 elements in blocks of 3 are three blocks, 5 in blocks of 2 are three; the size of the outermost dimension does not
+    matter."""
     assert numbers(layout(3, ("block_size", (2, 2, 3)), ("dimension", (4, 5, 7))).stride) == [9, 3, 1]
 
 
@@ -83,7 +84,7 @@ def test_elements_are_counted_along_rows_and_taken_apart_innermost_first() -> No
 
 
 def test_the_outermost_coordinate_wraps() -> None:
-    """F-TA-11: of six elements the slice has four."""
+    """F-TA-11: the slice has four elements, and the matrix has six."""
     result = found((2, 3), 2, ("dimension", (4, 5)), ("slice", (0, 2, 0, 2)))
     assert result.index.tolist() == [[[0, 1, 5], [6, 0, 1]]]
 
@@ -110,7 +111,7 @@ def test_coordinates_from_minus_three_to_six_of_a_dimension_of_three(mode: Clamp
 
 
 @pytest.mark.parametrize(("mode", "store"), [(CONSTANT, False), (CONSTANT, True), (EDGE, True), (REPEAT, True), (MIRRORED, True)])
-def test_what_is_out_of_bounds_has_no_address(mode: ClampMode, store: bool) -> None:
+def test_elements_out_of_bounds_have_no_address(mode: ClampMode, store: bool) -> None:
     result = found((1, 5), 1, ("dimension", (3,)), ("slice", (-1, 5)), mode=mode, store=store)
     assert result.outside.tolist() == [[[True, False, False, False, True]]]
     assert result.index.tolist() == [[[0, 0, 1, 2, 0]]]

@@ -48,7 +48,7 @@ Body = Callable[["Bench"], list[Matrix]]
 
 
 class Bench:
-    """A tensor of four 8x8 quarters, one below the other, and what reads them."""
+    """A tensor of four 8x8 quarters, one below the other, and loads from it."""
 
     def __init__(self, subgroups: int) -> None:
         self.builder = ProgramBuilder(Scope.SUBGROUP, subgroups)
@@ -57,11 +57,11 @@ class Bench:
         self.count = 0
 
     def whole(self, name: str = "whole") -> TensorLayout:
-        """Build a layout of all quarters, sliced to the first."""
+        """Build a layout of all quarters, sliced to the first one."""
         return self.writer.layout(name, LAYOUT, ("dimension", (8 * QUARTERS, 8)), ("slice", (0, 8, 0, 8)))
 
     def below(self, name: str, layout: TensorLayout, quarters: int = 1) -> TensorLayout:
-        """Slice the layout further down."""
+        """Move the slice of the layout further down."""
         return self.writer.changed(name, layout, ("slice", (8 * quarters, 8, 0, 8)))
 
     def load(self, layout: TensorLayout, view: TensorView | None = None) -> Matrix:
@@ -87,7 +87,7 @@ def made(body: Body, subgroups: int = 1) -> Program:
 
 
 def quarters(body: Body, subgroups: int = 1) -> list[int | str]:
-    """Return which quarter each matrix that ``body`` returns is, T if it is transposed, for every instance in turn."""
+    """Return the quarter in each matrix that ``body`` returns, T if it is transposed, for one instance after another."""
     program = made(body, subgroups)
     data = np.arange(64 * QUARTERS, dtype=np.uint16) * 251
     subcase = Subcase("one", {"source": as_bytes(data)})
@@ -161,7 +161,7 @@ def test_a_function_loads_by_its_parameter() -> None:
 
 
 def _lowering(bench: Bench) -> Function:
-    """Build the function (layout, quarters) -> the layout so many quarters further down."""
+    """Build the function (layout, quarters) -> the layout this many quarters further down."""
     layout, distance = Value("layout", LAYOUT), Value("distance", U32)
     with bench.builder.arm() as operations:
         rows = bench.builder.arithmetic("rows", "multiply", distance, bench.builder.literal(8))

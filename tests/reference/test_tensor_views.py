@@ -1,4 +1,5 @@
-"""Hand-worked indices of tensor views: SPV_NV_cooperative_matrix2, Tensor Layout and View, matrixCoordToTensorElementWithView."""
+"""Indices of tensor views, worked out by hand from SPV_NV_cooperative_matrix2, Tensor Layout and View,
+matrixCoordToTensorElementWithView."""
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_the_index_is_relative_to_the_clip_window():
 def test_lines_of_a_window_over_the_edge_are_as_wide_as_its_span():
     result = found((2, 4), layout(6), (0,), clip=(0, 2, 3, 3))
     assert result.clipped[0].tolist() == [[True, True, True, False]] * 2
-    assert result.index[0][:, 3].tolist() == [0, 3], "F-TA-9: 3, not the one column that is seen"
+    assert result.index[0][:, 3].tolist() == [0, 3], "F-TA-9: 3, not the only visible column"
 
 
 def test_lines_of_a_window_larger_than_the_matrix_are_as_wide_as_the_matrix():
@@ -106,7 +107,7 @@ def test_an_empty_window_leaves_everything_out():
     assert found((2, 3), layout(6), (0,), clip=(0, 2, 1, 0)).clipped.all()
 
 
-def test_what_is_clipped_is_not_out_of_bounds():
+def test_clipped_elements_are_not_out_of_bounds():
     state = layout(2, 2, offset=(0, 1), span=(2, 2))
     result = found((2, 4), state, (0, 1), clip=(0, 2, 1, 2), clamp=ClampMode.CONSTANT)
     assert result.outside[0].tolist() == [[False, False, True, False]] * 2
@@ -122,13 +123,14 @@ def test_edges_are_clamped_after_the_view():
     ("permutation", "clip", "rule"),
     [((0, 1, 2), WHOLE, "F-TA-10"), ((0, 1), (1, WHOLE_SPAN, 0, 4), "F-TA-8")],
 )
-def test_what_the_specification_leaves_open_is_refused(permutation, clip, rule):
+def test_results_that_the_specification_leaves_open_are_refused(permutation, clip, rule):
     with breaks(rule):
         found((2, 3), layout(2, 3), permutation, clip=clip)
 
 
 def loaded(*steps, permutation=(0, 1), own=True):
-    """Return the elements of a 2x4 matrix, old ones 100 and more, from a tensor of 4x4 elements that count up."""
+    """Return the elements of a 2x4 matrix after a load from a tensor of 4x4 elements that count up. Its previous elements are 100 and
+    more."""
     u8 = COMPONENT_TYPES["u8"]
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("source", Pointee(u8), 16, StorageClass.STORAGE_BUFFER, "input")

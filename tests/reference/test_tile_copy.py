@@ -28,7 +28,8 @@ BUFFER, SHARED = StorageClass.STORAGE_BUFFER, StorageClass.WORKGROUP
 
 
 def copied(source_limits=None, target_limits=None, transposed=False, row=1, column=2, workgroups=1, length=30):
-    """Build a program that copies 3 x 4 elements of a source with lines of 5 elements to a target with lines of 8, by workgroup memory."""
+    """Build a program that copies 3 x 4 elements of a source with lines of 5 elements to a target with lines of 8, through workgroup
+    memory."""
     builder = ProgramBuilder(Scope.SUBGROUP, workgroups=workgroups)
     source = builder.array("source", Pointee(S8), length, BUFFER, "input")
     tile = builder.array("tile", Pointee(S8), 24, SHARED, "scratch")

@@ -1,4 +1,4 @@
-"""Changes of use and transpositions: hand-worked vectors, and results about which nothing is promised."""
+"""Changes of use and transpositions: vectors worked out by hand, and results about which nothing is promised."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_elements_keep_their_places(use):
 
 
 @pytest.mark.parametrize("use", [Use.A, Use.B])
-def test_an_accumulator_is_made_of_another_use_by_one_extension_alone(use):
+def test_only_one_extension_makes_an_accumulator_of_another_use(use):
     source, elements = replace(SMALL, use=use), [[1, 2, 3], [4, 5, 6]]
     allowed = changed(source, SMALL, UseConvert, elements, maintenance1=True)
     assert allowed.bits[0].tolist() == elements
@@ -81,7 +81,7 @@ def small_and_normal(operation, elements):
 
 
 def allowed_of(allowed, candidates):
-    """Return by element which of the candidates it may be."""
+    """Return the candidates that each element may be."""
     tried = {bits: allowed.contains(np.full(allowed.bits.shape, bits, np.uint16)).flat for bits in candidates}
     return [[bits for bits in candidates if tried[bits][i]] for i in range(allowed.bits.size)]
 

@@ -88,7 +88,7 @@ def refused(rule: str, body: Body) -> None:
         stored(body)
 
 
-def test_what_nothing_has_written_is_not_read() -> None:
+def test_unwritten_parts_of_variables_are_not_read() -> None:
     def element(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
         array = builder.variable("matrices", ArrayType(TYPE, 4))
         builder.set(array, (1,), given[1])

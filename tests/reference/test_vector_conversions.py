@@ -1,4 +1,4 @@
-"""Inputs in their interpretation, products and functions of cooperative vectors, against exact rational arithmetic."""
+"""Inputs in their interpretation, products and functions of cooperative vectors, compared with exact rational arithmetic."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def logarithm(x: Fraction) -> Fraction:
 
 
 def arctangent(x: Fraction) -> Fraction:
-    """atan(x) by its series, after arguments were halved: atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))."""
+    """Return atan(x) by its series, after halving it repeatedly: atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))."""
     with localcontext() as context:
         context.prec = 60
         y, times = Decimal(x.numerator) / Decimal(x.denominator), 0
@@ -170,7 +170,7 @@ def arctangent(x: Fraction) -> Fraction:
 
 
 def step(component: ComponentType, x: Fraction) -> Fraction:
-    """ulp(x): the distance of the numbers around ``x``, the lesser one where it is a number itself."""
+    """Return ulp(x): the distance between the numbers around ``x``, or the smaller of both distances if ``x`` is a number of the type."""
     smallest = Fraction(float(np.finfo(component.dtype).smallest_normal))
     binade = smallest
     while binade * 2 < abs(x):
@@ -271,7 +271,7 @@ def test_fma_has_what_a_rounded_product_and_a_rounded_sum_give(name: str, data: 
 
 
 def step_below(component: ComponentType, x: Fraction) -> Fraction:
-    """Return the distance between numbers in the binade of ``x``, a power of two being the first of its own."""
+    """Return the distance between numbers in the binade of ``x``; a power of two is the first number of its binade."""
     binade = Fraction(float(np.finfo(component.dtype).smallest_normal))
     while binade * 2 <= abs(x):
         binade *= 2
@@ -289,5 +289,5 @@ def test_tanh_is_in_its_range_and_the_range_is_not_wide(name: str, data: st.Data
     assert isinstance(result.known, Range)
     low, high = (Fraction(float(end[0, 0, 0])) for end in (result.known.low, result.known.high))
     assert low < exact < high or x == 0
-    # Two exponentials, a sum of each kind and a quotient: no more than about 3 (3 + 2|x|) + 8 steps of one.
+    # Two exponentials, a sum, a difference and a quotient: at most about 3 (3 + 2|x|) + 8 steps of the numbers around 1.
     assert high - low <= 2 * (3 * (3 + 2 * abs(x)) + 8) * Fraction(1, 2 ** (component.precision - 1))

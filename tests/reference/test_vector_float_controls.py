@@ -1,4 +1,4 @@
-"""Cooperative vectors under execution modes: the permitted results of moves, bitcasts and functions, from values worked out by hand."""
+"""Cooperative vectors under execution modes: the permitted results of moves, bitcasts and functions, with values worked out by hand."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_functions_of_nan_and_infinities_should_be_those_of_glsl(function, argum
     assert (found.authority.requirement, found.authority.quality) == ("CV-ARI-04", "F-CV-19")
 
 
-def test_of_two_zeros_either_is_the_minimum_and_of_one_its_own_sign_is_expected():
+def test_either_of_two_zeros_is_the_minimum_and_a_single_zero_keeps_its_sign():
     for function in ("FMin", "NMax"):
         both = result(function, SPECIAL, 0.0, -0.0)
         assert contains(both.expected, 0.0)
@@ -184,6 +184,6 @@ def test_fma_keeps_or_flushes_a_denormal_result():
         ("Fma", Modes(rounding="nearest"), (1.0, 1.0, 1.0), Rule.UNKNOWN_BOUND),
     ],
 )
-def test_what_is_undefined_or_not_worked_out_is_refused(function, modes, arguments, rule):
+def test_undefined_or_unsupported_results_are_refused(function, modes, arguments, rule):
     with breaks(rule):
         result(function, modes, *arguments)

@@ -27,12 +27,12 @@ MATRIX_AT, BIAS_AT = 64, 16
 
 
 class Lanes:
-    """A program whose invocations each have a row of arrays, and what it runs with.
+    """A program in which each invocation has a row of each array, and the inputs of the program.
 
     Attributes:
-        builder, vectors: what adds operations, inside of ``inside``.
+        builder, vectors: add operations, within ``inside``.
         me: the number of the invocation.
-        inputs: by array name.
+        inputs: array name -> contents.
     """
 
     def __init__(self, count: int, workgroups: int = 1) -> None:
@@ -49,7 +49,7 @@ class Lanes:
             yield
 
     def loaded(self, name: str, component: ComponentType | str, rows: Any) -> CooperativeVector:
-        """Load a vector for each invocation; ``rows`` are numbers, or bits as as_bits has them."""
+        """Load a vector for each invocation; ``rows`` are numbers or bits, as in as_bits."""
         type_ = COMPONENT_TYPES[component] if isinstance(component, str) else component
         bits = as_bits(rows, type_)
         assert len(bits) == self.count
@@ -84,12 +84,12 @@ class Lanes:
     def matrix(
         self, rows: Any, interpretation: Interpretation, layout: VectorMatrixLayout, stride: int | None = None, transpose: bool = False
     ) -> MatrixInMemory:
-        """Return a matrix of these rows, as it is multiplied."""
+        """Return a matrix with these rows as an operand of a multiply."""
         component, literal = interpretation.component, self.builder.literal
         bits = as_bits(rows, component)
         if layout.is_optimal:
             array = self.opaque("matrix_in", component, (bits.T if transpose else bits)[None].astype(object), layout)
-            # Objects are numbers: the bits themselves.
+            # ``opaque`` took the bits as numbers, so the bits themselves are stored here.
             self.inputs["matrix_in"] = as_bytes(bits.T if transpose else bits)
             return MatrixInMemory(array, literal(0), interpretation, layout, literal(0xFFF0), transpose)
         assert stride is not None
@@ -117,7 +117,7 @@ class Lanes:
         return found
 
     def rows(self) -> list[list[Any]]:
-        """Return the expectation, which has one value: a row of numbers for each invocation."""
+        """Return the only expected values: a row of numbers for each invocation."""
         placed = self.placed()
         assert placed.expected.KIND == "exact"
         return placed.expected.bits.view(placed.component.dtype)[:, 0].tolist()
@@ -142,7 +142,7 @@ def conversion(vector: Mapping[str, Any]) -> tuple[Program, Subcase]:
 
 
 def multiply(vector: Mapping[str, Any]) -> tuple[Program, Subcase]:
-    """Return a program of a golden vector's product, in each of three invocations."""
+    """Return a program that computes a golden vector's product in each of three invocations."""
     types = vector["types"]
     lanes = Lanes(3)
     rows, columns = len(vector["matrix"]), vector.get("columns", len(vector["input"]))
@@ -160,7 +160,7 @@ def multiply(vector: Mapping[str, Any]) -> tuple[Program, Subcase]:
 
 
 def accumulation(vector: Mapping[str, Any]) -> tuple[Program, Subcase]:
-    """Return a program of a golden vector's sums: in ``sums``, an outer product or one row."""
+    """Return a program that adds a golden vector's terms to ``sums``: an outer product or one row."""
     component = COMPONENT_TYPES[vector["type"]]
     lanes = Lanes(len(vector.get("a", vector.get("vectors"))))
     before = as_bits(vector["before"], component)
@@ -178,7 +178,7 @@ def accumulation(vector: Mapping[str, Any]) -> tuple[Program, Subcase]:
 
 
 def function_program(vector: Mapping[str, Any]) -> tuple[Program, Subcase]:
-    """Return a program of a golden vector's function, in one invocation."""
+    """Return a program that computes a golden vector's function in one invocation."""
     lanes = Lanes(1)
     with lanes.inside():
         arguments = [lanes.loaded(f"x{number}", vector["type"], [one]) for number, one in enumerate(vector["arguments"])]

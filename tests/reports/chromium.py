@@ -1,4 +1,4 @@
-"""A headless Chromium that opens files: its DevTools protocol, spoken over a pipe."""
+"""A headless Chromium that opens files, controlled by its DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPTIONS = (
 )
 
 SECONDS = 60
-"""Limit for any answer."""
+"""The limit for any answer, in seconds."""
 
 KEYS = {"Enter": 13, "Escape": 27}
 
@@ -53,7 +53,7 @@ class Chromium:
         """Start it with an empty profile."""
         to_browser, ours_out = os.pipe()
         ours_in, from_browser = os.pipe()
-        # Ends with numbers that cannot be 3 or 4, which Chromium reads and writes.
+        # The ends of the pipes must not be descriptors 3 and 4, which Chromium reads and writes.
         high = [fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (to_browser, from_browser)]
         command = [installed(), *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
@@ -71,7 +71,7 @@ class Chromium:
         self._number = 0
         self._session = ""
         self.events: list[dict[str, Any]] = []
-        """Events of the page since it was opened: requests and exceptions."""
+        """Requests and exceptions of the page since it was opened."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network"):
@@ -114,11 +114,11 @@ class Chromium:
         self.loaded()
 
     def loaded(self) -> None:
-        """Wait until the page that is being loaded, if any, is there."""
+        """Wait until the page that is being loaded, if any, has loaded."""
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def run(self, script: str) -> Any:
-        """Return the value of an expression of JavaScript; a promise is waited for.
+        """Return the value of a JavaScript expression; wait for it if it is a promise.
 
         Raises:
             BrowserError: it threw.
@@ -129,7 +129,7 @@ class Chromium:
         return answer["result"].get("value")
 
     def until(self, condition: str) -> None:
-        """Wait until an expression of JavaScript is true, looked at in each frame of the page; it survives that another page is loaded."""
+        """Wait until a JavaScript expression is true. Checks it every 5 ms, even after another page is loaded."""
         waiting = f"new Promise((done) => {{ const look = () => ({condition}) ? done(true) : setTimeout(look, 5); look(); }})"
         for _ in range(5):
             try:
@@ -149,7 +149,7 @@ class Chromium:
         return list(self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)"))
 
     def click(self, selector: str) -> None:
-        """Click into the middle of the first element that a selector names, with the mouse.
+        """Click with the mouse in the middle of the first element that a selector names.
 
         Raises:
             BrowserError: there is none, or it cannot be seen.

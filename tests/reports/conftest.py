@@ -92,7 +92,7 @@ def write_journal(directory: Path, records: Iterable[dict[str, Any]], **meta: An
 
 
 def realistic(cases: int) -> list[dict[str, Any]]:
-    """Return a run as a vendor may see it: mostly passes, a tenth not supported, about thirty failures of all kinds."""
+    """Return a run like a vendor's: mostly passes, a tenth not supported, and about thirty failures of all kinds."""
     random_numbers = random.Random(1)
     records = []
     for number in range(cases):
@@ -158,7 +158,7 @@ def overwritten() -> dict[str, Any]:
 
 
 def fail(line: dict[str, Any], *failures: dict[str, Any]) -> None:
-    """Turn a record into one of a failed case."""
+    """Turn a record into that of a failed case."""
     first = failures[0]
     summary = "{kind}: {count} of {total} elements: {pattern}".format_map(first)
     line |= {

@@ -53,7 +53,7 @@ def _read_meta(path: Path) -> None:
 
 
 def _read(directory: Path) -> None:
-    """Read everything that reports, and a resumed run, read of a run."""
+    """Read everything about a run that reports and a resumed run read."""
     journal.mend(directory / journal.RESULTS)
     Digest.by_attempt(journal.read(directory / journal.RESULTS))
     write(directory / journal.RESULTS, directory)
@@ -73,7 +73,7 @@ def _journal() -> bytes:
 
 
 def seeds() -> Sequence[Seed]:
-    """Return a journal of every verdict, one of failures alone, and a meta.json."""
+    """Return a journal with every verdict, a journal with only failures, and a meta.json."""
     failures = b"".join(line for line in b"".join(map(encode_object, realistic(120))).splitlines(True) if b'"failures":[{' in line)
     small = b"".join(sorted(failures.splitlines(True), key=len)[:4])
     return (
@@ -84,4 +84,4 @@ def seeds() -> Sequence[Seed]:
 
 
 if __name__ == "__main__":
-    sys.exit(mutants.main("Writes reports of journals that were changed at random.", seeds(), TOKENS))
+    sys.exit(mutants.main("Writes reports of randomly changed journals.", seeds(), TOKENS))

@@ -1,4 +1,4 @@
-"""Boxes over parameters: how they are read from labels, found, and said."""
+"""Boxes over parameters: how they are read from labels, found, and described."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_labels_of_one_word_have_no_parts():
         (Divisible(Axis("m"), 8), "m a multiple of 8"),
     ],
 )
-def test_a_condition_is_said(condition, words):
+def test_a_condition_is_described(condition, words):
     assert phrase((condition,)) == words
 
 
@@ -100,7 +100,8 @@ SIZES = (8, 12, 16, 17, 24, 32, 48, 64)
 
 @st.composite
 def planted(draw):
-    """Return the cases of a family, a box of one or two conditions on them, and those who fail, with noise of up to one case in 50."""
+    """Return the cases of a family, a box of one or two conditions, the cases in the box, and the failing cases: up to one case in 50
+    differs."""
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
     counts = draw(st.lists(st.integers(2, 6), min_size=3, max_size=12))
@@ -126,7 +127,7 @@ def test_a_planted_box_is_found_in_noise(family):
     table = Table(cases)
     first, *_ = boxes(table, failing, ~failing, np.zeros(len(cases), bool))
     found = table.inside(first.box)
-    # Noise moves the edges of a box: what is found differs from it by a few cases, and by no more than the noise has.
+    # Noise moves the edges of a box, so the box that is found differs by a few cases, but by no more than the noise changed.
     assert (found ^ inside).sum() <= 0.1 * inside.sum() + (failing ^ inside).sum()
     assert not first.tentative
 
@@ -165,7 +166,7 @@ def test_failures_by_chance_have_no_box_that_is_sure(seed, failures):
     assert [one for one in boxes(Table(cases), failing, ~failing, np.zeros(len(cases), bool)) if not one.tentative] == []
 
 
-def test_of_many_cases_as_many_are_looked_at_as_a_search_may_and_all_are_counted():
+def test_a_search_looks_at_a_limited_number_of_cases_and_counts_all():
     cases = [{"n": str(n % 97), "use": "abcd"[n % 4]} for n in range(20_000)]
     failing = np.array([case["use"] == "b" for case in cases])
     (only,) = boxes(Table(cases), failing, ~failing, np.zeros(len(cases), bool))

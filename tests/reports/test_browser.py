@@ -21,7 +21,7 @@ WIDTHS = (1280, 390)
 
 @pytest.fixture(scope="module")
 def runs(example, tmp_path_factory):
-    """Return a folder of three runs: in the second one, cases fail that passed before and pass after."""
+    """Return a folder of three runs; some cases fail only in the second one."""
     folder = tmp_path_factory.mktemp("runs")
     for day, broken in (("monday", ""), ("tuesday", "type:f16"), ("wednesday", "")):
         records = example.realistic(300)
@@ -60,7 +60,7 @@ def index(browser, runs):
 
 @pytest.fixture
 def failure(browser, runs):
-    """Open the page of a case that failed in a matrix, between two others."""
+    """Open the page of a case with a wrong matrix; there are failures before and after it."""
     pages = sorted((runs / "tuesday" / "failures").glob("muladd_type_f16*.html"))
     page = next(page for page in pages if all(f'rel="{way}"' in page.read_text() for way in ("prev", "next")))
     browser.open(page)

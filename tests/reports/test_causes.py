@@ -118,12 +118,12 @@ def test_cases_that_pass_inside_of_a_box_are_counted(example):
     assert decided(records) == ("11 of 12 cases with type:f16 fail; 1 passes",)
 
 
-def test_what_did_not_run_is_in_no_box(example):
+def test_cases_that_did_not_run_are_in_no_box(example):
     records = [example.record(f"a[type:{t}/number:{n}]", v) for n in range(4) for t, v in (("f16", "crash"), ("f32", "not_supported"))]
     assert decided(records) == ("4 of 4 cases that ran fail; 0 pass",)
 
 
-def test_few_cases_are_said_to_be_decided_by_chance_perhaps(example):
+def test_few_failures_may_be_by_chance(example):
     records = [
         example.record(f"a[type:{t}/number:{n}]", "crash" if (t, n) == ("f16", 2) else "pass") for n in range(4) for t in ("f16", "f32")
     ]
@@ -132,7 +132,7 @@ def test_few_cases_are_said_to_be_decided_by_chance_perhaps(example):
 
 
 def grid(example, family, ends):
-    """Return the records of a family of 4 x 3 x 3 x 4 cases, each with what ``ends`` returns for its labels but the last."""
+    """Return the records of a family of 4 x 3 x 3 x 4 cases, each with the fields that ``ends`` returns for its labels except the last."""
     for use in ("a", "b", "c", "d"):
         for type_ in ("f16", "f32", "s8"):
             for n in ("8", "16", "32"):
@@ -159,7 +159,7 @@ def test_one_defect_in_five_families_is_one_cause(example):
     assert cause.decided[0] == "48 of 48 cases of v with type:f16 fail; 0 pass"
 
 
-def test_of_defects_that_fit_equally_well_the_one_that_explains_most_is_the_cause(example):
+def test_the_cause_is_the_equally_good_defect_that_explains_most(example):
     def ends(use, type_, n):
         if type_ != "f16":
             return {}

@@ -1,4 +1,4 @@
-"""Runs compared by their journals."""
+"""Comparing runs by their journals."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_became_of_a_case(outlines, before, after, kind):
 
 
 @pytest.mark.parametrize("code", ["missing.glsl", "missing.judge.static"])
-def test_what_a_front_end_cannot_say_is_not_lost_by_the_device(outlines, code):
+def test_a_case_that_a_front_end_cannot_express_is_not_a_lost_feature(outlines, code):
     lost = one(outlines, verdict="not_supported", code=code)
     assert kind_of(one(outlines, verdict="pass"), lost) is ChangeKind.CHANGED_VERDICT
 
@@ -135,7 +135,7 @@ def test_a_lost_feature_is_one_group_in_all_families(example):
 
 
 def loops(example, outlines, fails):
-    """Return runs of eight cases, four of them loops, which fail in the second run if ``fails`` says so of their number."""
+    """Return runs of eight cases, four of them loops, which fail in the second run if ``fails`` is true for their number."""
     cases = {f"n{number}": {"parameters": {"form": "loop" if number < 4 else "single", "n": str(number)}} for number in range(8)}
     after = {name: (failing(example) | fields if fails(number) else fields) for number, (name, fields) in enumerate(cases.items())}
     return outlines(**cases), outlines(**after)
@@ -147,7 +147,7 @@ def test_new_failures_say_which_condition_decides(example, outlines):
     assert group.decided == ("4 of 4 cases with form:loop fail; 0 pass",)
 
 
-def test_mended_cases_say_which_condition_decided_in_the_first_run(example, outlines):
+def test_fixed_cases_say_which_condition_decided_in_the_first_run(example, outlines):
     before, after = loops(example, outlines, lambda number: number < 4)
     (group,) = groups(changes(after, before), after.values(), before.values())
     assert (group.kind, group.decided) == (ChangeKind.MENDED, ("4 of 4 cases with form:loop fail; 0 pass",))
@@ -182,14 +182,14 @@ def test_runs_have_the_shortest_names_that_tell_them_apart(tmp_path):
     assert names([paths[0], paths[0]]) == ["gpu (1)", "gpu (2)"]
 
 
-def test_of_several_attempts_the_worst_counts_and_the_shortest_time(example, runs):
+def test_the_worst_and_the_fastest_of_several_attempts_count(example, runs):
     verdicts = enumerate(("pass", "fail", "pass"), 1)
     attempts = [example.record("a[b:x]", verdict, attempt=number, seconds=number) for number, verdict in verdicts]
     (run,) = read_runs(runs(night=attempts), {})
     assert (run.cases["a[b:x]"].verdict, run.cases["a[b:x]"].seconds) == ("fail", 1.0)
 
 
-def test_a_renamed_case_is_compared_under_its_id_of_today(example, runs):
+def test_a_renamed_case_is_compared_under_its_present_id(example, runs):
     first, second = runs(old=[example.record("a[b:old]")], new=[example.record("a[b:new]", "fail")])
     (pair,) = pairs(read_runs([first, second], {"a[b:old]": "a[b:new]"}))
     assert (pair.compared, pair.regressions) == (1, 1)
@@ -206,7 +206,7 @@ def test_an_id_that_was_another_cases_before_a_default_changed_keeps_its_case(ex
     assert (set(old.cases), set(new.cases)) == ({"a[b:x/c:short]"}, {"a[b:x]", "a[b:x/c:short]"})
 
 
-def test_what_judged_differently_is_said(example, tmp_path):
+def test_differences_in_how_runs_were_judged_are_reported(example, tmp_path):
     first = example.write_journal(tmp_path / "a", [example.record("a[b:x]")], **META)
     other = example.record("a[b:x]", driver="example 1.2.4", tier="smoke")
     second = example.write_journal(tmp_path / "b", [other], **META | {"suite_version": "0.2.0"})
@@ -218,14 +218,14 @@ def test_what_judged_differently_is_said(example, tmp_path):
     }
 
 
-def test_a_run_that_did_not_end_is_said(example, tmp_path):
+def test_a_run_that_did_not_end_is_reported(example, tmp_path):
     path = example.write_journal(tmp_path / "a", [example.record("a[b:x]")], started="2027-03-01T12:00:00Z", stopped="the disk is full")
     path.write_text(path.read_text() + "{\n")
     (run,) = read_runs([path], {})
     assert run.notes == ("did not come to its end", "stopped early: the disk is full", "has a line without a result that can be read")
 
 
-def test_what_another_device_does_not_support_is_no_regression(example, runs):
+def test_a_case_that_another_device_does_not_support_is_not_a_regression(example, runs):
     before = example.record("a[b:x]")
     after = example.record("a[b:x]", "not_supported", code="missing.feature.f")
     same, other = runs(same=[after], other=[after | {"device": "Another GPU"}])
@@ -348,6 +348,6 @@ def test_runs_without_a_common_case_are_not_green(example, runs, capsys):
     assert "b: no case in common with the first run" in capsys.readouterr().err
 
 
-def test_what_is_not_a_run_is_refused(tmp_path, capsys):
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path, capsys):
     assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
     assert "holds no results.jsonl" in capsys.readouterr().err

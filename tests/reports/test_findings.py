@@ -1,4 +1,4 @@
-"""The search for causes, on the published runs, without their known failures: it finds the conditions that golden/known_failures states by
+"""The search for causes in the published runs, without their known failures: it finds the conditions that golden/known_failures states by
 hand."""
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ FOUND = {
     ("lavapipe", "structs-for-per-element-functions"): {"per_element": "function:bundled or struct"},
     ("lavapipe", "stores-after-divided-barriers"): {"memory": "form:divided_plain"},
 }
-"""By run and known failure: the box of each family in which the run has cases of it. reductions-of-fragments has two, see below."""
+"""(run, known failure) -> the box for each family in which the run has cases of the known failure. reductions-of-fragments has two, see
+below."""
 
 UNDECIDED = frozenset({"timeout.pipeline"})
-"""Codes with some cases outside any box: sizes alone do not tell which pipelines take slightly longer than the limit."""
+"""Codes with some cases outside any box: sizes alone do not decide which pipelines take slightly longer than the limit."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def test_no_box_of_a_failure_has_a_case_that_no_finding_is_about(run):
     for cause in findings(run).causes:
         for inside in cause.inside:
             if cause.verdict is not Verdict.QUALITY_WARNING:
-                # A quality warning shows the same defect where anything is permitted.
+                # A quality warning shows the same defect in cases where anything is permitted.
                 left_out = (Verdict.NOT_SUPPORTED, Verdict.QUALITY_WARNING)
                 ran = [one for one in findings(run).results if one.family == inside.family and one.verdict not in left_out]
                 within = Table([one.parameters for one in ran]).inside(inside.box)

@@ -18,7 +18,7 @@ KNOWN = {"verdict": "known_fail", "code": "fail.value", "known": "drops-c"}
 
 @pytest.fixture
 def folder(example, tmp_path):
-    """Return a folder of three runs, whose names are not in the order of time; the last one is of another driver."""
+    """Return a folder of three runs whose names are not in chronological order; the last run has another driver."""
     runs = {
         "c": ("2027-03-01", {"a[x]": "pass", "a[y]": "fail", "a[old]": "fail"}, "example 1.2.3"),
         "a": ("2027-03-02", {"a[x]": "fail", "a[y]": "fail"}, "example 1.2.3"),
@@ -44,7 +44,7 @@ def test_cases_that_always_ended_alike_have_not_changed(folder):
     assert list(read_history(folder, {}).changed()) == ["a[x]", "a[y]"]
 
 
-def test_a_case_is_found_under_its_id_of_today(folder):
+def test_a_case_is_found_under_its_present_id(folder):
     history = read_history(folder, {"a[old]": "a[z]"})
     assert [one.run.name for one in history.of("a[z]")] == ["c", "deep"]
     assert [one.end.verdict for one in history.of("a[z]")] == ["fail", "pass"]

@@ -20,7 +20,7 @@ VOID = {"meta", "input", "br", "link", "wbr"}
 
 
 class Page(HTMLParser):
-    """Checks that every element is closed where it must be, and collects ids, links and titles."""
+    """Checks that every element is closed correctly, and collects ids, links and titles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def test_the_embedded_list_has_every_case(journal, pages):
     assert {table["verdicts"][row[2]][0] for row in table["cases"]} == {str(result.verdict) for result in read(journal).results}
 
 
-def test_what_a_driver_says_cannot_become_markup(example, tmp_path):
+def test_text_from_a_driver_cannot_become_markup(example, tmp_path):
     reason = "</script><script>alert(1)</script><b>"
     path = example.write_journal(tmp_path, [example.record("a[<i>]", "crash", reason=reason, message=reason, driver=reason)])
     write(path, tmp_path)

@@ -32,7 +32,7 @@ def test_a_directory_stands_for_its_journal(example, tmp_path):
     assert read(tmp_path) == read(path)
 
 
-def test_what_grows_with_the_matrix_is_read_only_when_asked_for(example, tmp_path):
+def test_fields_that_grow_with_the_matrix_are_read_only_when_asked_for(example, tmp_path):
     line = example.record("a[1]")
     example.fail(line, example.failure(8, 8, lambda row, column: True))
     run = read(example.write_journal(tmp_path, [line, example.record("a[2]")]))
@@ -47,7 +47,7 @@ def test_equal_texts_of_results_are_one_object(example, tmp_path):
     assert first.requirements is second.requirements
 
 
-def test_of_an_attempt_that_failed_twice_the_last_failures_are_read(example, tmp_path):
+def test_the_last_failures_of_an_attempt_that_failed_twice_are_read(example, tmp_path):
     lines = [example.record("a[1]"), example.record("a[2]", "crash"), example.record("a[1]")]
     for line, rows in ((lines[0], 4), (lines[2], 8)):
         example.fail(line, example.failure(rows, 8, lambda row, column: True))
@@ -80,7 +80,7 @@ def test_a_journal_that_changes_while_it_is_read_is_named(example, tmp_path):
         list(whole_results(run, {("a[1]", 1)}))
 
 
-def test_a_torn_last_line_is_no_result(example, tmp_path):
+def test_a_torn_last_line_is_not_a_result(example, tmp_path):
     path = example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]")])
     path.write_bytes(path.read_bytes()[:-20])
     assert [result.id for result in read(path).results] == ["a[1]"]
@@ -102,7 +102,7 @@ def test_a_line_that_does_not_fit_the_schema_is_dropped_and_named(tmp_path):
     assert [str(fault) for fault in run.faults] == ["results.jsonl:1: verdict: Invalid enum value 'marvellous'"]
 
 
-def test_of_many_wrong_lines_the_first_are_named_and_all_counted(tmp_path):
+def test_the_first_of_many_wrong_lines_are_named_and_all_are_counted(tmp_path):
     (tmp_path / "results.jsonl").write_text("{}\n" * 1000)
     run = read(tmp_path)
     assert (run.dropped, len(run.faults)) == (1000, MOST_FAULTS)
@@ -114,7 +114,7 @@ def test_each_attempt_at_a_case_has_a_result(example, tmp_path):
     assert [(result.attempt, str(result.verdict)) for result in run.results] == [(1, "crash"), (2, "fail")]
 
 
-def test_a_compressed_journal_is_read_where_there_is_no_other(example, tmp_path):
+def test_a_compressed_journal_is_read_if_there_is_no_other(example, tmp_path):
     plain = example.write_journal(tmp_path, [example.record("case", "pass")])
     packed = plain.with_name("results.jsonl.gz")
     packed.write_bytes(gzip.compress(plain.read_bytes()))

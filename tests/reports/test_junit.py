@@ -71,7 +71,7 @@ def names(results) -> list[str]:
     return [case.get("name") for case in document(results).iter("testcase")]
 
 
-def test_a_case_has_a_test_of_its_own_where_it_needs_attention_and_else_counts(example):
+def test_a_case_has_its_own_test_if_it_needs_attention_and_otherwise_counts(example):
     results = [result_of(example.record(f"a[{verdict}]", verdict)) for verdict in ("fail", "quality_warning", "pass", "not_supported")]
     assert names(results) == ["a[fail]", "a[quality_warning]", "not_supported", "pass"]
 
@@ -123,6 +123,6 @@ def test_a_failure_ends_with_the_requirements_that_its_case_exercises(example):
     assert root.find(".//error").text == "ours\ncovers KHR-LOAD-04, KHR-STORE-01"
 
 
-def test_last_words_that_are_no_xml_are_kept_readable(example):
+def test_last_words_that_are_not_xml_stay_readable(example):
     root = document([result_of(example.record("a[1]", "crash", message="died \x00\x1b[31m <&> \ud800 end"))])
     assert root.find(".//failure").text == "died \\x00\\x1b[31m <&> \\ud800 end"

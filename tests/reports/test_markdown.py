@@ -33,7 +33,7 @@ def test_every_row_of_a_table_has_as_many_cells(text_of, journal):
         assert len({row.count(" | ") for row in rows}) == 1
 
 
-def test_what_a_driver_says_is_neither_markup_nor_a_new_cell(text_of, example, tmp_path):
+def test_text_from_a_driver_is_neither_markup_nor_a_new_cell(text_of, example, tmp_path):
     reason = "<b>died</b> | `x` *y*\nsecond line"
     text = text_of(
         example.write_journal(

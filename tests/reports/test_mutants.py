@@ -1,4 +1,4 @@
-"""A few of the mutants that ``python -m tests.reports.mutants`` draws by thousands."""
+"""A few mutants; ``python -m tests.reports.mutants`` draws thousands."""
 
 from __future__ import annotations
 

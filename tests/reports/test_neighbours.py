@@ -1,4 +1,4 @@
-"""The cases nearest to a failed one that passed, and in which parameters they differ."""
+"""The passing cases nearest to a failed one, and the parameters in which they differ from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_passes_that_differ_in_the_fewest_parameters_come_first(example, tmp
     assert found[2].differences == (Difference("q", "x", "y"), Difference("r", "1", "2"))
 
 
-def test_of_equally_near_ones_each_parameter_has_its_turn(example, tmp_path):
+def test_equally_near_passes_cover_each_parameter_in_turn(example, tmp_path):
     others = [_id("b", "x", "1"), _id("c", "x", "1"), _id("d", "x", "1"), _id("a", "y", "1"), _id("a", "y", "2")]
     found = _nearest(example, tmp_path, _id("a", "x", "1"), [(id_, "pass") for id_ in others])
     wanted = [_id("a", "y", "1"), _id("b", "x", "1"), _id("c", "x", "1"), _id("d", "x", "1"), _id("a", "y", "2")]

@@ -31,7 +31,7 @@ def properties(junit: str) -> dict[str, str]:
     return {each.get("name", ""): each.get("value", "") for each in ET.fromstring(junit).iter("property")}
 
 
-def test_a_run_on_the_stand_in_says_so_first(written):
+def test_a_run_on_the_fallback_device_says_so_first(written):
     reports = written(fallback=FALLBACK)
     summary = json.loads(reports["summary.json"])
     assert summary["fallback"] == FALLBACK
@@ -42,7 +42,7 @@ def test_a_run_on_the_stand_in_says_so_first(written):
     assert reports["index.html"].index(FALLBACK) < reports["index.html"].index("<h1>")
 
 
-def test_a_run_on_its_own_device_says_nothing_of_a_stand_in(written):
+def test_a_run_on_its_own_device_does_not_mention_a_fallback(written):
     reports = written()
     assert json.loads(reports["summary.json"])["fallback"] == ""
     assert "fallback" not in properties(reports["junit.xml"])
@@ -76,7 +76,7 @@ def test_lines_that_cannot_be_read_are_counted_and_named(written):
     assert said in reports["summary.md"].replace("\\", "")
 
 
-def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
+def test_the_numbers_are_apart_even_if_they_are_0(written, example):
     records = [
         example.record("a[1]", "timeout", step="pipeline"),
         example.record("a[2]", "timeout", step="dispatch"),
@@ -119,13 +119,13 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
 
 
 @pytest.mark.parametrize(("verdict", "level"), [("known_fail", "good"), ("quality_warning", "good"), ("unexpected_pass", "unsure")])
-def test_a_known_failure_is_no_bad_news_and_an_unexpected_pass_is_none_to_be_sure_of(example, tmp_path, verdict, level):
+def test_a_known_failure_is_not_bad_news_and_an_unexpected_pass_is_not_certain(example, tmp_path, verdict, level):
     run = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]", verdict)], **ENDED))
     assert headline(summarise(run.results), context(run)).level == level
 
 
 @pytest.mark.parametrize("record", [{"verdict": "timeout", "step": "pipeline"}, {"verdict": "resource_error"}])
-def test_what_breaks_no_rule_is_no_failure_and_no_success(example, tmp_path, record):
+def test_a_result_that_breaks_no_rule_is_neither_failure_nor_success(example, tmp_path, record):
     run = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]") | record], **ENDED))
     assert headline(summarise(run.results), context(run)).level == "unsure"
 
@@ -176,7 +176,7 @@ def test_nothing_of_a_driver_can_steer_a_terminal_or_break_a_report(written, exa
         {"tensor": {"shape": [8, 8]}},
     ],
 )
-def test_elements_that_make_no_sense_cost_their_picture_alone(example, changes):
+def test_elements_that_make_no_sense_cost_only_their_picture(example, changes):
     array = failing_array(failure_of(example.failure(8, 8, lambda row, column: True) | changes))
     assert array.mismatch.kind == "wrong value"
     assert array.failure.unreadable

@@ -71,7 +71,7 @@ def test_a_case_that_the_suite_at_hand_does_not_have_has_no_shader(example, reco
     assert case_source(result_of(example.record(**record)), load_casebook(REPOSITORY)) == UNKNOWN
 
 
-def test_what_failed_and_how_to_run_it_again_come_before_everything_else(example, written):
+def test_the_failure_and_how_to_run_it_again_come_before_everything_else(example, written):
     line = example.record(MULADD, parameters=PARAMETERS)
     example.fail(line, example.failure(16, 16, lambda row, column: row != column))
     _, (page,) = written(line)
@@ -133,7 +133,7 @@ def test_a_requirement_has_a_page_with_its_text_its_cases_and_its_devices(exampl
     assert all(driver in page for driver in ("example 1.2.3", "example 2"))
 
 
-def test_names_that_are_no_ids_of_requirements_are_file_names_too(example, written, tmp_path):
+def test_names_that_are_not_ids_of_requirements_are_also_file_names(example, written, tmp_path):
     written(example.record("a[1]", requirements=["../../x", "A" * 300]))
     assert len(list((tmp_path / "requirements").iterdir())) == 2
     assert not (tmp_path.parent / "x.html").exists()

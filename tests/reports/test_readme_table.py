@@ -33,7 +33,7 @@ def test_a_specification_has_what_each_run_judged_of_it(tmp_path):
     assert "| SPV_NV_cooperative_matrix2 | 88 | none |" in text
 
 
-def test_what_stands_around_the_table_stays(tmp_path):
+def test_text_around_the_table_stays(tmp_path):
     text = updated(README, tmp_path)
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")

@@ -38,7 +38,7 @@ def test_reasons_for_not_supported_are_counted_most_first():
     assert [(lack.reason, lack.cases) for lack in summary.not_supported] == [("row y", 2), ("feature x", 1), ("no reason given", 1)]
 
 
-def test_what_is_missing_is_counted_by_its_code():
+def test_missing_needs_are_counted_by_their_code():
     lacks = [("missing.row.type", "row x"), ("missing.feature.y", "feature y"), ("missing.row.type", "row x")]
     summary = summarise(result(n, Verdict.NOT_SUPPORTED, code=code, reason=reason) for n, (code, reason) in enumerate(lacks))
     assert summary.not_supported == (Missing("missing.row.type", "row x", 2), Missing("missing.feature.y", "feature y", 1))
@@ -55,7 +55,7 @@ def test_shares_of_steps_are_of_the_time_of_all_cases():
     assert [(step.step, step.share) for step in summary.steps] == [("device", pytest.approx(0.8)), ("pipeline", pytest.approx(0.6))]
 
 
-def test_policies_count_the_verdicts_that_rest_on_them():
+def test_policies_count_the_verdicts_that_depend_on_them():
     results = [result(1, Verdict.PASS, policy="envelope"), result(2, Verdict.NOT_SUPPORTED, policy="envelope"), result(3, Verdict.PASS)]
     assert summarise(results).policies == {"envelope": 1}
 

@@ -1,4 +1,4 @@
-"""Whether this machine can compile the C program of a reproduction, and run it on lavapipe."""
+"""Finds out whether this machine can compile the C program of a reproduction, and runs it on lavapipe."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Ended:
 
     @property
     def verdict(self) -> str:
-        """Return the code of the last line; ``crash`` if a signal ended the program."""
+        """Return the code in the last line of the output; ``crash`` if a signal ended the program."""
         return "crash" if self.code < 0 else self.output.splitlines()[-1].partition(":")[0]
 
 
 def compiled_and_run(folder: Path) -> Ended:
-    """Compile the program of a folder, without a warning, and run it."""
+    """Compile the program of a folder, allowing no warnings, and run it."""
     done = subprocess.run(COMPILE, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     ran = subprocess.run(["./repro", "0", "200"], cwd=folder, capture_output=True, text=True, check=False, env=environment(), timeout=240)

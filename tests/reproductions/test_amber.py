@@ -1,4 +1,4 @@
-"""The AmberScript of a folder: its shape, its constants, and why there is none."""
+"""The AmberScript of a folder: its shape, its constants, and the reason if there is none."""
 
 from __future__ import annotations
 

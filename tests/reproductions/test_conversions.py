@@ -11,7 +11,7 @@ from generators.casebook import Case, build_conversion, expand
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 
 
 def cases() -> list[Case]:
@@ -19,7 +19,7 @@ def cases() -> list[Case]:
 
 
 def some() -> list[Case]:
-    """Return a case of each capacity, of each change between conversions, and of each command."""
+    """Return a case for each capacity, each change between conversions, and each command."""
     found: dict[object, Case] = {}
     for case in cases():
         conversion = build_conversion(case)
@@ -28,7 +28,7 @@ def some() -> list[Case]:
 
 
 def moved() -> Case:
-    """Return a case that the host command alone converts, without a change of type, and through an optimal layout."""
+    """Return a case that only the host command converts, without a change of type, through an optimal layout."""
     for case in cases():
         conversion = build_conversion(case)
         plain = set(conversion.commands) == {"host"} and len({form.component for form in conversion.forms}) == 1
@@ -76,7 +76,7 @@ int main("""
 
 
 def with_own_command(folder: Path, mistake: str) -> None:
-    """Give the program of a folder a command in software, with a mistake."""
+    """Make the program of a folder use a command in software that makes a mistake."""
     write_conversion(moved(), folder, "spirv")
     text = (folder / "repro.c").read_text()
     for what in ("extension VK_NV_cooperative_vector", "feature cooperativeVector"):
@@ -97,7 +97,7 @@ MISTAKES = [
 
 @needs_lavapipe
 @pytest.mark.parametrize(("mistake", "verdict", "code", "told"), MISTAKES, ids=[one[1] + str(i) for i, one in enumerate(MISTAKES)])
-def test_what_a_command_does_is_judged(mistake, verdict, code, told, tmp_path):
+def test_the_effect_of_a_command_is_judged(mistake, verdict, code, told, tmp_path):
     with_own_command(tmp_path, mistake)
     ended = compiled_and_run(tmp_path)
     assert (ended.verdict, ended.code) == (verdict, code), ended.output

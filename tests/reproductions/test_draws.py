@@ -65,7 +65,7 @@ OF_FRAGMENT = """
 %number = OpIAdd %u32 %line %x
 """
 COUNT = 12
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 
 
 def module(stage: DrawnStage) -> bytes:
@@ -102,7 +102,7 @@ def test_every_invocation_of_a_draw_runs(stage, tmp_path):
 
 @needs_lavapipe
 @pytest.mark.parametrize("stage", ["fragment", "vertex"])
-def test_a_wrong_element_of_a_draw_is_told(stage, tmp_path):
+def test_a_wrong_element_of_a_draw_is_reported(stage, tmp_path):
     write(stage, tmp_path, first=7)
     ended = compiled_and_run(tmp_path)
     assert (ended.verdict, ended.code) == ("fail.value", 1)

@@ -1,4 +1,4 @@
-"""Lines of expected elements: each says the set that the comparator has."""
+"""Lines of expected elements: each line states the same set as the comparator's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bits(value: int, component=F16) -> np.ndarray:
 
 
 def line(permitted: ValueSet, expected: ValueSet | None = None, dropped: bool = False) -> str:
-    """Return the words of the only element's sets."""
+    """Return the words for the sets of the only element."""
     expectation = one_set(permitted) if expected is None else Expectation(permitted, expected)
     if dropped:
         expectation = Expectation(permitted, permitted, may_be_dropped=np.ones((1, 1, 1), bool))

@@ -14,7 +14,7 @@ from tests.lacks import lacks
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 KHR, FLEXIBLE, VECTORS = ("property_queries", "flexible_queries", "vector_property_queries")
 
 
@@ -74,7 +74,7 @@ LIES = [
 
 @needs_lavapipe
 @pytest.mark.parametrize(("rule", "lie", "told"), LIES)
-def test_a_command_that_breaks_the_rule_is_told(rule, lie, told, tmp_path):
+def test_a_command_that_breaks_the_rule_is_reported(rule, lie, told, tmp_path):
     text = write(f"property_queries[rule:{rule}]", tmp_path)
     text = text.replace("\nint main(", LIAR % lie, 1).replace("    judge();", "    honest = command, command = liar;\n    judge();", 1)
     (tmp_path / "repro.c").write_text(text)

@@ -15,7 +15,7 @@ from generators.casebook import find_case
 from tests.reproductions.lavapipe import Ended, compiled_and_run, environment, obstacle
 from tests.suite import casebook
 
-pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"a program needs what this machine lacks: {obstacle()}")
+pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
 
 FAILING = (
     "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]",
@@ -29,7 +29,7 @@ FAILING = (
     "per_element[component:u32/shape:8x8/function:struct/source:push_constant]",
     "elements[row:16x16x16.f16.f16.f32.f32/member:b/layouts:rc/holder:struct/action:move/condition:odd_lane]",
 )
-"""Wrong values, lost stores, pipelines that are refused, and crashes: what golden/known_failures/lavapipe.yaml lists."""
+"""Wrong values, lost stores, refused pipelines and crashes that golden/known_failures/lavapipe.yaml lists."""
 
 PASSING = (
     "conversion[from:s32/to:f16/signs:crossed]",  # permitted, not expected
@@ -49,7 +49,8 @@ PASSING = (
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[[str, Path], str]]:
-    """Return what has the suite judge a case, in a process of the device's own, and write its folder; it returns the code of the result."""
+    """Return a function that writes the folder of a case, has the suite judge the case in a separate process for the device, and returns
+    the result's code."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in environment().items():
             patched.setenv(name, value)
@@ -68,12 +69,12 @@ def judged() -> Iterator[Callable[[str, Path], str]]:
 
 
 def agree(ended: Ended, code: str) -> bool:
-    """Tell whether a program ended in agreement with the suite. A program does not know the step of its crash, or which position it is."""
+    """Return whether a program ended in agreement with the suite. A program knows neither the step of its crash nor the position."""
     return ended.verdict == code or (ended.verdict in ("crash", "quality_warning") and code.startswith(f"{ended.verdict}."))
 
 
 @pytest.mark.parametrize("case", FAILING)
-def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, judged, tmp_path):
+def test_a_case_that_fails_in_the_suite_fails_in_the_same_way_without_it(case, judged, tmp_path):
     code = judged(case, tmp_path)
     ended = compiled_and_run(tmp_path)
     assert agree(ended, code), f"{code}\n{ended.output}"
@@ -81,15 +82,15 @@ def test_what_the_suite_sees_fail_fails_in_the_same_way_without_it(case, judged,
 
 
 @pytest.mark.parametrize("case", PASSING)
-def test_what_the_suite_sees_pass_passes_without_it(case, judged, tmp_path):
+def test_a_case_that_passes_in_the_suite_passes_without_it(case, judged, tmp_path):
     code = judged(case, tmp_path)
     ended = compiled_and_run(tmp_path)
     assert agree(ended, code), f"{code}\n{ended.output}"
     assert ended.code == 0
 
 
-def test_a_wrong_element_is_told_with_its_place_and_both_sides(judged, tmp_path):
-    """The expected bits of one element are changed: this one element is wrong, and no other."""
+def test_a_wrong_element_is_reported_with_its_place_and_both_values(judged, tmp_path):
+    """The test changes the expected bits of one element, so only this element is wrong."""
     assert judged(PASSING[-1], tmp_path) == "pass"
     elements = next(tmp_path.glob("0-*/expected/elements.txt"))
     heading, first, *others = elements.read_text().splitlines()

@@ -1,6 +1,5 @@
-"""Modules as applications have them run on the embedded device: shaders/, with jobs beside them.
-
-What they must leave is from lavapipe; where that lacks something (images, microscaling, nv_matrices), it was computed with numpy.
+"""Modules like those of applications, in shaders/ with their jobs, run on the embedded device. The expected results are from lavapipe or,
+where lavapipe lacks something (images, microscaling, nv_matrices), from numpy.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def test_a_driver_gets_no_images(monkeypatch, capsys) -> None:
     assert "not supported: images; only the embedded device has them" in capsys.readouterr().out
 
 
-def test_all_mistakes_of_a_run_are_told_with_their_source_lines(capsys) -> None:
+def test_all_mistakes_of_a_run_are_reported_with_their_source_lines(capsys) -> None:
     assert run("wrong", "mean", "--json") == 1
     observations = json.loads(capsys.readouterr().out)["observations"]
     assert {one["rule"] for one in observations} == {"KHR-MEM-01", "KHR-MEM-02", "SPIR-V 3.42.8 OpAccessChain"}
@@ -63,7 +62,7 @@ def test_a_last_workgroup_without_memory_barriers_races(capsys) -> None:
     assert "of another workgroup without a barrier between [KHR-MEM-01]" in capsys.readouterr().out
 
 
-def test_a_wrong_element_is_told(tmp_path, capsys) -> None:
+def test_a_wrong_element_is_reported(tmp_path, capsys) -> None:
     job = tmp_path / "job.yaml"
     buffers = "x: {binding: 0, bytes: 192}, y: {binding: 1, bytes: 576}, z: {binding: 2, bytes: 16, expected: [0, 1, 0, 6]}"
     job.write_text(f"workgroups: [3, 1, 1]\nbuffers: {{{buffers}}}\n")
@@ -82,7 +81,7 @@ def test_the_template_of_a_module_is_a_job_for_it(name, tmp_path, capsys) -> Non
     assert {slot.binding for slot in made.kernel.buffers} >= {0}
 
 
-def test_images_are_told_from_buffers(tmp_path, capsys) -> None:
+def test_images_are_distinguished_from_buffers(tmp_path, capsys) -> None:
     job = tmp_path / "job.yaml"
     text = (HERE / "shaders/images.yaml").read_text()
     image, shader = "image: {format: r32ui, size: [2]}", str(HERE / "shaders/images.spv")

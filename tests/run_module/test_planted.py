@@ -1,4 +1,4 @@
-"""Mistakes planted in small shaders are told, and the shaders beside them are not blamed: planted.yaml."""
+"""Mistakes planted in small shaders are reported, and the same shaders without the mistakes are not blamed: planted.yaml."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ALL_AT_ONCE = """
 """
 
 
-def test_mistakes_of_every_severity_are_told_in_one_run_the_worst_first() -> None:
+def test_mistakes_of_every_severity_are_reported_in_one_run_the_worst_first() -> None:
     capabilities = ["GroupNonUniform", "GroupNonUniformArithmetic"]
     declared = "%wide = OpTypeCooperativeMatrixKHR %u32 %u32_3 %u32_4 %u32_8 %u32_2\n%zeros = OpConstantNull %wide"
     case = {
@@ -85,7 +85,7 @@ def test_mistakes_of_every_severity_are_told_in_one_run_the_worst_first() -> Non
 
 
 @pytest.mark.parametrize("case", PLANTED, ids=lambda case: case["what"])
-def test_a_planted_mistake_is_told(case: dict[str, Any]) -> None:
+def test_a_planted_mistake_is_reported(case: dict[str, Any]) -> None:
     found = observed(case, case["wrong"])
     (one,) = [one for one in found if one.rule in (case["rule"], case.get("may_be"))]
     assert one.severity is Severity[case.get("severity", "UNDEFINED")] or one.rule == case.get("may_be")

@@ -17,7 +17,7 @@ REPOSITORY = suite.REPOSITORY
 
 
 class Scripted:
-    """A device that a function of the test runs."""
+    """A device whose runs a function of the test performs."""
 
     description = replace(load_profile("universal").description, name="Scripted", driver="1.0")
 
@@ -43,7 +43,7 @@ class Scripted:
 
 @pytest.fixture(autouse=True)
 def _suite_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give commands the casebook of the suite that all tests share. They read the casebook of another checkout themselves."""
+    """Give commands the suite's casebook, which all tests share. They read the casebook of another checkout themselves."""
     monkeypatch.setattr(context, "load_casebook", lambda root: suite.casebook() if root == REPOSITORY else load_casebook(root))
 
 
@@ -58,6 +58,6 @@ def case(casebook: Casebook) -> Case:
 
 
 def holding(*devices: Scripted) -> DeviceHolder:
-    """Return a holder that opens these devices, one after the other."""
+    """Return a holder that opens these devices one after another."""
     rest = iter(devices)
     return DeviceHolder(lambda: next(rest))

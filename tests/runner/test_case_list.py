@@ -30,13 +30,13 @@ def test_the_same_list_may_be_named_twice_but_not_by_itself(tmp_path):
         read_case_list(tmp_path / "list.txt")
 
 
-def test_a_list_that_a_list_names_wrongly_is_told_with_its_place(tmp_path):
+def test_a_list_that_a_list_names_wrongly_is_reported_with_its_place(tmp_path):
     (tmp_path / "list.txt").write_text("gone.txt\n")
     with pytest.raises(CaseListError, match=r"gone.txt \(named by .*list.txt\): No such file"):
         read_case_list(tmp_path / "list.txt")
 
 
-def test_a_list_that_is_no_text_is_refused(tmp_path):
+def test_a_list_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "list.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(CaseListError, match="not UTF-8 text"):
         read_case_list(tmp_path / "list.txt")

@@ -61,7 +61,7 @@ def test_show_prints_every_reading(case, capsys):
     assert "expected of subcase" in out
 
 
-def test_a_case_shows_the_requirements_that_it_exercises_alone(capsys):
+def test_a_case_shows_only_the_requirements_that_it_exercises(capsys):
     run("list", "--family", "property_queries", "--json")
     listed = {entry["parameters"]["rule"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert listed["stages"]["requirements"] == ["KHR-STG-01"]
@@ -101,7 +101,7 @@ def test_repro_writes_what_a_driver_engineer_needs(case, tmp_path, capsys):
         assert (folder / dispatch["allowed"]).read_text().startswith("array,what,instance,row,column,byte,kind")
 
 
-def test_repro_leaves_nothing_of_an_earlier_reproduction_and_all_else(case, tmp_path, capsys):
+def test_repro_removes_only_the_files_of_an_earlier_reproduction(case, tmp_path, capsys):
     folder = tmp_path / "repro"
     assert run("repro", case.id, str(folder), "--device", "embedded") == 0
     (folder / "notes.txt").write_text("mine")
@@ -147,7 +147,7 @@ def test_coverage_counts_and_names(capsys):
     assert f"  TA-CLM-05        {', '.join(f'{family} {count}' for family, count in cases.items())}\n" in out
 
 
-def test_coverage_of_one_specification_is_that_alone_in_json_too(capsys):
+def test_coverage_of_one_specification_is_also_limited_to_it_in_json(capsys):
     assert run("coverage", "--specification", "SPV_NV_cooperative_vector", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert list(document["totals"]) == ["SPV_NV_cooperative_vector"]

@@ -13,7 +13,7 @@ FRAGMENT = Plain("plain[stage:fragment]", drawn=True)
 
 
 class Device:
-    """Ends each run of the control case as told, and the last for ever."""
+    """Ends each run of the control case with the next verdict, and all further runs with the last one."""
 
     def __init__(self, *verdicts: str, plain: Plain | None = None) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
@@ -71,7 +71,7 @@ def test_a_family_that_passes_in_one_stage_says_nothing_of_another():
         device.control.confirm("draws[stage:fragment]")
 
 
-def test_where_such_a_shader_only_ends_the_quickest_case_of_all_must_pass_too():
+def test_the_quickest_case_must_also_pass_if_such_a_shader_only_ends():
     device = Device(*["fail"] * (RUNS + 1), plain=FRAGMENT)
     device.control.passed("dispatches[quicker]", 0.05)
     with pytest.raises(DeviceUnavailable) as raised:
@@ -131,7 +131,7 @@ def test_where_draws_without_cooperative_types_stay_wrong_their_stage_is_lost():
     assert (raised.value.plain, raised.value.verdict) == (FRAGMENT.id, "fail")
 
 
-def test_a_device_that_passes_once_more_and_then_no_longer_is_unavailable():
+def test_a_device_that_passes_only_once_more_is_unavailable():
     device = Device(*["pass", "timeout"] * RETRIES.attempts)
     device.control.passed("quick", 0.1)
     with pytest.raises(DeviceUnavailable):

@@ -1,4 +1,4 @@
-"""A run with a time limit first judges the cases that cover most."""
+"""A run with a time limit judges the cases that cover most first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which property rows of a device become cases."""
+"""The property rows of a device that become cases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_flexible_rows_of_both_scopes_with_their_workgroups() -> None:
 
 
 @pytest.mark.parametrize("invocations", [0, 16, 48])
-def test_workgroups_that_are_no_multiple_of_the_subgroup_size_are_not_judged(invocations: int) -> None:
+def test_workgroups_that_are_not_a_multiple_of_the_subgroup_size_are_not_judged(invocations: int) -> None:
     assert rows(replace(ROW, flexible=True, scope=Scope.WORKGROUP, invocations=invocations)) == ()
 
 
@@ -50,7 +50,7 @@ def test_the_embedded_device_has_none() -> None:
     ids=["of another extension", "saturating floats", "integers to floats", "integers and floats"],
 )
 def test_rows_whose_results_no_text_defines_are_not_judged(row: MatrixRow) -> None:
-    """A device may list them (F-KHR-7); that the suite has no expected result for them must not be an error of its own."""
+    """A device may list them (F-KHR-7); the suite has no expected result for them, but this must not be an error."""
     assert rows(ROW, row) == rows(ROW)
 
 
@@ -79,5 +79,5 @@ def test_rows_that_are_listed_without_transposition_say_that_they_have_it() -> N
         "component type 7.f16.f16.f16.f16",
     ],
 )
-def test_rows_of_cooperative_vectors_of_which_the_suite_has_no_data_are_not_judged(types: str) -> None:
+def test_rows_of_cooperative_vectors_without_data_in_the_suite_are_not_judged(types: str) -> None:
     assert vectors(types) == ()

@@ -94,14 +94,14 @@ def unknown_commands(text: str, config: pytest.Config) -> list[str]:
 
 
 def missing_paths(text: str) -> list[str]:
-    """Return paths in the checkout that do not exist; those with NAME in them are the reader's."""
+    """Return paths in the checkout that do not exist, except those with NAME, which readers choose."""
     folders = "|".join(map(re.escape, FOLDERS))
     spans = (span for span in code(text) if re.fullmatch(rf"({folders})/[\w./-]*", span) and "NAME" not in span)
     return [span for span in spans if not (REPOSITORY / span).exists()]
 
 
 def foreign_cases(text: str, book: Casebook) -> list[str]:
-    """Return ids of cases that the suite does not have; those with an ellipsis are abbreviations."""
+    """Return ids of cases that the suite does not have, except abbreviations with an ellipsis."""
     foreign = []
     for id_, family in re.findall(r"\b((\w+)\[\w[^\]\s…]*[-:][^\]\s…]*\])", " ".join(code(text))):
         try:
@@ -119,7 +119,7 @@ def foreign_ids(text: str, book: Casebook) -> set[str]:
 
 
 @pages
-def test_what_a_page_names_exists(page, book, pytestconfig):
+def test_names_in_a_page_exist(page, book, pytestconfig):
     text = page.read_text(encoding="utf-8")
     assert dead_links(text, page) == []
     assert unknown_commands(text, pytestconfig) == []
@@ -128,7 +128,7 @@ def test_what_a_page_names_exists(page, book, pytestconfig):
     assert foreign_ids(text, book) == set()
 
 
-def test_what_does_not_exist_is_found(book, pytestconfig):
+def test_missing_things_are_found(book, pytestconfig):
     text = """
         [one](nonesuch.md), [two](facts.md#nonesuch), [three](facts.md#d-rules-for-valid-programs), `cts nonesuch`, `cts show CASE`,
         `cts show CASE --nonesuch`, `pytest cts --nonesuch`, `pytest cts -k x --tier smoke`, `cts/nonesuch.py`, `cts/cli.py`,

@@ -1,4 +1,4 @@
-"""Known failures in the formats of deqp-runner: read, applied to results, and brought up to date."""
+"""Known failures in the formats of deqp-runner: how they are read, applied to results, and updated."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_flakes_and_skips_are_expressions_that_match_anywhere(tmp_path):
     assert [found.match(id_) for id_ in (CASE, OTHER, OTHER.replace("loop", "single"))] == [True, True, False]
 
 
-def test_what_is_not_an_expression_is_named(tmp_path):
+def test_lines_that_are_not_expressions_are_named(tmp_path):
     with pytest.raises(ListError, match=r"x-skips.txt:2: not a regular expression: .*backslash"):
         read_expressions(written(tmp_path, "x-skips.txt", "a", "(b"))
 

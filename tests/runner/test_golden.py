@@ -27,7 +27,7 @@ def checkout(tmp_path: Path) -> Path:
         (tmp_path / "cases" / needed).symlink_to(REPOSITORY / "cases" / needed)
     whole = (REPOSITORY / "cases" / "khr_cooperative_matrix" / "load_store.yaml").read_text(encoding="utf-8")
     head, products = whole.split("\nproducts:\n")
-    # Few cases exercise little.
+    # So few cases exercise only one requirement.
     before, covers = head.split("\ncovers:\n")
     positions, plan = covers.split("positions:", 1)[1].split("\ndisputed:", 1)[0], covers.split("\nplan:", 1)[1]
     head = f"{before}\ncovers: [KHR-LOAD-08]\npositions:{positions}\nplan:{plan}"
@@ -73,7 +73,7 @@ def test_lost_cases_and_combinations_that_no_case_has_are_named(checkout, capsys
     assert "- load_store[component:f16/use:acc]" in out
 
 
-def test_an_update_counts_added_and_lost_cases_and_mends_the_check(checkout, capsys):
+def test_an_update_counts_added_and_lost_cases_and_fixes_the_check(checkout, capsys):
     golden(checkout, "--update")
     edit(checkout, "component: [f16, u8], use: all", "component: [f16, u8, s8], use: [a, b]")
     capsys.readouterr()
@@ -123,7 +123,7 @@ def test_altered_cases_say_what_changed(checkout, capsys, monkeypatch):
     assert f"~ {fields[1]} (inputs)" in out
 
 
-def test_a_family_that_is_gone_is_told(checkout, capsys):
+def test_a_family_that_is_gone_is_reported(checkout, capsys):
     golden(checkout, "--update")
     shutil.copy(checkout / "golden" / "tiers" / "load_store.tsv", checkout / "golden" / "tiers" / "gone.tsv")
     full = checkout / "golden" / "tiers" / "full.tsv"

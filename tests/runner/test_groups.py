@@ -1,4 +1,4 @@
-"""Several devices of one run."""
+"""Several devices in one run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def options(*devices: str) -> dict[str, Any]:
 
 @pytest.fixture
 def second(tmp_path: Path) -> str:
-    """Make another device that is like the universal one."""
+    """Make a second device like the universal one."""
     path = tmp_path / "second.yaml"
     path.write_text(
         (PROFILES / "universal.yaml").read_text(encoding="utf-8").replace("name: embedded", "name: second", 1), encoding="utf-8"

@@ -36,7 +36,7 @@ def record(id_: str, **more: object) -> dict[str, object]:
     return {"id": id_, "verdict": "pass", **more}
 
 
-def test_what_is_appended_is_read_back_in_order(tmp_path):
+def test_appended_results_are_read_back_in_order(tmp_path):
     path = tmp_path / "results.jsonl"
     with Journal(path) as journal:
         journal.append(result_of(record("a[1]", message="two\nlines, ünï")))
@@ -77,7 +77,7 @@ def test_mending_leaves_whole_lines_only(tmp_path_factory, tail, count):
     assert path.read_bytes() == whole
 
 
-def test_a_line_without_an_id_and_a_verdict_in_text_is_no_result(tmp_path):
+def test_a_line_without_an_id_and_a_verdict_in_text_is_not_a_result(tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_bytes(b'{"id":[1],"verdict":"pass"}\n{"id":"a","verdict":null}\n' + encode_object(record("b")))
     assert [result.id for result in read(path)] == ["b"]
@@ -254,7 +254,7 @@ def test_a_field_of_the_meta_that_does_not_fit_is_left_out_and_named(tmp_path, f
 
 
 @pytest.mark.parametrize("text", ["[]", '{"a": NaN}', "[" * 100_000, "{", '{"a":1,"a":2}'])
-def test_a_meta_that_is_no_object_is_named(tmp_path, text):
+def test_a_meta_that_is_not_an_object_is_named(tmp_path, text):
     (tmp_path / META).write_text(text)
     found: list[Fault] = []
     assert read_meta(tmp_path, found.append) == {}

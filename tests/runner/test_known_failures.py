@@ -192,7 +192,7 @@ def test_two_files_of_one_driver_are_refused(write, book):
         known_failures(write(ENTRY, "other.yaml"), book, "Example 1.2")
 
 
-def test_a_condition_on_a_parameter_that_a_case_does_not_have_selects_it_not(write, book):
+def test_a_condition_on_a_parameter_that_a_case_does_not_have_does_not_select_it(write, book):
     text = ENTRY.replace("load_store, when: {integer: [u64, s64]}", "muladd, when: {trips: '*'}").replace(WIDE, LOOP)
     known = known_of(write(text), book)
     loop, straight = find_case(book, LOOP), find_case(book, STRAIGHT)

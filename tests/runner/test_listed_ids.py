@@ -1,4 +1,4 @@
-"""The cases of a case list, by family."""
+"""The cases in a case list, by family."""
 
 from __future__ import annotations
 

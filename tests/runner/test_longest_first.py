@@ -1,4 +1,4 @@
-"""Cases that take long begin first, spread over the processes."""
+"""Long cases begin first, spread over the processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COSTS = st.lists(st.none() | st.integers(1, 100), max_size=40)
 
 
 class Process:
-    """As pytest-xdist's scheduler sees a worker."""
+    """A worker as pytest-xdist's scheduler sees it."""
 
     shutting_down = False
 
@@ -27,10 +27,10 @@ class Process:
         self.got += indices
 
     def send_steal(self, indices: list[int]) -> None:
-        """Return nothing."""
+        """Refuse to give tests back."""
 
     def shutdown(self) -> None:
-        """Go on."""
+        """Ignore the request."""
 
 
 def dealt(count: int, processes: int) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Report directories of shards become one of a whole run."""
+"""The report directories of shards are merged into the directory of a whole run."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_merged_run_has_the_results_of_all_shards_and_says_what_each_was(shard
     assert meta["finished"] == META["finished"]
 
 
-def test_a_run_of_which_a_shard_did_not_end_did_not_end(shards, tmp_path):
+def test_a_run_with_an_unfinished_shard_is_unfinished(shards, tmp_path):
     path = shards[1] / "meta.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"finished"', '"begun"'), encoding="utf-8")
     assert "finished" not in merge(shards, tmp_path / "out")
@@ -113,7 +113,7 @@ def test_a_shard_of_another_run_is_named_with_what_differs(shards, tmp_path, key
     assert caught.value.directories == (shards[1],)
 
 
-def test_a_run_without_shards_is_none(shards, tmp_path):
+def test_a_run_that_is_not_a_shard_is_not_merged(shards, tmp_path):
     change(shards[1], shard="")
     with pytest.raises(MergeError) as caught:
         merge(shards, tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Outlines are the results of a journal, read faster."""
+"""Outlines agree with the results of a journal, and are read faster."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_line_makes_the_same_outline_as_its_whole_result(tmp_path, changes):
     assert faults == whole
 
 
-def test_a_line_that_is_no_result_is_a_fault(tmp_path):
+def test_a_line_that_is_not_a_result_is_a_fault(tmp_path):
     found, faults = outlines(tmp_path / "results.jsonl", "{", RECORD, '{"id": 1}')
     assert [one.id for one in found] == ["a[b:c]"]
     assert [fault.line for fault in faults] == [1, 3]

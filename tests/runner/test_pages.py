@@ -1,4 +1,4 @@
-"""The tables of docs/, and the commands that print the same."""
+"""The tables of docs/, and the commands that print the same tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_page_shows_the_table_that_the_casebook_makes(book, name):
     assert shown(name) == [TABLES[name](book)], "a table is stale: run 'cts pages'"
 
 
-def test_a_table_is_made_anew_and_all_else_stays(book):
+def test_a_table_is_rewritten_and_everything_else_stays(book):
     page = "before\n<!-- table: questions -->\nstale\n<!-- end of table -->\nafter\n"
     made = remade(page, book)
     assert made.startswith("before\n<!-- table: questions -->\n| id |")
@@ -60,7 +60,7 @@ def test_the_glsl_page_has_every_family_and_examples_that_glsl_refuses_for_the_r
         assert generalized(refusal(find_case(book, example))) == generalized(re.sub(r"(\w+)(/\w+)+", r"\1", reason))
 
 
-def test_every_case_is_said_or_refused(book):
+def test_every_case_is_expressed_or_refused(book):
     (entry,) = glsl_coverage([book.family("elements")], Tier.SMOKE)
     assert entry.cases == len(expand(entry.family, Tier.SMOKE)) == entry.said + sum(refusal.cases for refusal in entry.refusals)
     assert all(refusal(entry_.example) for entry_ in entry.refusals)

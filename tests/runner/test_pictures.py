@@ -38,7 +38,7 @@ MISMATCH = {"kind": "wrong value", "array": "d_out", "what": "d", "instance": 0,
 
 
 def tensor(**changes):
-    """Build a matrix of 2 by 3 elements over a tensor of 4 by 3, one row and one column further."""
+    """Build a matrix of 2 by 3 elements that begins at row 1 and column 1 of a tensor of 4 by 3."""
     values = {
         "access": "load",
         "matrix": "m",
@@ -131,7 +131,7 @@ def test_a_tensor_too_large_to_draw_is_refused():
     assert caught.value.obstacle == "size"
 
 
-def test_what_a_record_says_cannot_leave_the_picture():
+def test_text_from_a_record_cannot_leave_the_picture():
     assert "<script>" not in draw(tensor(matrix="<script>", clamp="<script>"))
     record = {**MISMATCH, "shape": [2, 3], "component": "f16", "tensor": msgspec.to_builtins(tensor()) | {"dimensions": ["<script>", "3"]}}
     assert failure_of(record).unreadable
@@ -223,7 +223,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys, name):
     ],
     ids=["access", "instance", "no tensor", "no shader"],
 )
-def test_what_cannot_be_drawn_is_said(casebook, case_id, access, instance, obstacle):
+def test_obstacles_to_drawing_are_named(casebook, case_id, access, instance, obstacle):
     with pytest.raises(NotDrawable) as caught:
         picture_of_case(casebook, case_id, access, instance)
     assert caught.value.obstacle == obstacle

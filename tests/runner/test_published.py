@@ -40,7 +40,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def publish(checkout: Path, name: str, kind: str, *records: dict[str, object]) -> None:
-    """Publish a run of a device of a kind, as its ``meta.json`` says."""
+    """Publish a run whose ``meta.json`` names a device of this kind."""
     folder = checkout / "reports" / "published" / name
     folder.mkdir()
     (folder / "meta.json").write_text(json.dumps({"device": {"name": name, "kind": kind}}))
@@ -81,7 +81,7 @@ def test_a_requirement_says_what_judges_it(
     assert (found.by, str(found)) == (by, words)
 
 
-def test_a_published_run_of_the_embedded_device_is_no_drivers(checkout: Path, casebook: Casebook) -> None:
+def test_a_published_run_of_the_embedded_device_does_not_count_for_a_driver(checkout: Path, casebook: Casebook) -> None:
     publish(checkout, "c-embedded", "embedded", {"id": "muladd[row:a]", "verdict": "pass", "requirements": ["KHR-MAD-01", "KHR-MAD-04"]})
     runs = published_runs(checkout)
     found = judged(entry(casebook, "KHR-MAD-01", "muladd"), runs, casebook)
@@ -90,7 +90,7 @@ def test_a_published_run_of_the_embedded_device_is_no_drivers(checkout: Path, ca
     assert judged(entry(casebook, "KHR-MAD-04", "muladd"), runs, casebook).by is Judge.DEVICES
 
 
-def test_a_published_run_of_a_validator_is_no_drivers(checkout: Path, casebook: Casebook) -> None:
+def test_a_published_run_of_a_validator_does_not_count_for_a_driver(checkout: Path, casebook: Casebook) -> None:
     record = {"id": "static_types[rule:a]", "verdict": "pass", "requirements": ["KHR-TYPE-01"]}
     publish(checkout, "c-embedded", "embedded", {**record, "verdict": "not_supported", "reason": "static rules are for others"})
     publish(checkout, "d-validator", "spirv-val", record)

@@ -38,7 +38,7 @@ BOUNDS = st.none() | st.builds(Bounds, ENDS, ENDS, ENDS) | st.builds(EnvelopeBou
 
 @st.composite
 def failures(draw: st.DrawFn) -> Failure:
-    """Draw a failure of bytes, or of a matrix of 2 by 3 elements, in a tensor or not."""
+    """Draw a failure of bytes, or of a matrix of 2 by 3 elements, with or without a tensor."""
     name = draw(st.sampled_from(sorted(COMPONENT_TYPES)))
     digits = COMPONENT_TYPES[name].bits // 4
     bits = st.integers(0, 16**digits - 1) | st.just(16**digits - 1)
@@ -94,10 +94,10 @@ RESULTS = st.builds(
 
 @given(RESULTS)
 @settings(max_examples=50)
-def test_what_the_suite_writes_it_reads_back(result):
+def test_the_suite_reads_back_its_own_results(result):
     read = result_of(parse(encode(result), SEVERAL_LINES))
     assert read == result
-    # FailingMatrix takes no part in comparisons.
+    # Comparisons ignore FailingMatrix.
     assert [failure.mismatch.matrix for failure in read.failures] == [failure.mismatch.matrix for failure in result.failures]
 
 
@@ -113,7 +113,7 @@ def test_the_largest_element_of_every_type_is_read_back(name):
 
 
 def names(kind: type) -> set[str]:
-    """Return the fields of a dataclass."""
+    """Return the names of a dataclass's fields."""
     return {field.name for field in fields(kind)}
 
 
@@ -160,7 +160,7 @@ def test_the_page_about_results_documents_every_field():
         assert sorted(documented) == sorted(fields_), name
 
 
-def test_a_step_that_took_no_finite_time_costs_its_time_alone():
+def test_a_step_that_took_no_finite_time_loses_only_its_time():
     line = encode_object(RECORD | {"steps": {"pipeline": math.nan, "device": 1.0}})
     assert result_of(parse(line)).steps == {"device": 1.0}
 
@@ -204,13 +204,13 @@ def test_a_field_that_the_schema_does_not_name_is_ignored():
         ({"reason": {"x" * 1000: 1}}, "reason", "Expected `str`, got `object`"),
     ],
 )
-def test_what_does_not_fit_is_named(changes, field, problem):
+def test_fields_that_do_not_fit_are_named(changes, field, problem):
     with pytest.raises(WrongField) as wrong:
         result_of(RECORD | changes)
     assert (wrong.value.field, wrong.value.problem) == (field, problem)
 
 
-def test_what_explains_a_failure_in_a_journal_without_ids_is_text_alone():
+def test_explanations_in_a_journal_without_ids_are_only_text():
     result = result_of(RECORD | {"failures": [BARE | {"matches": ["matrix a loaded transposed"]}]})
     assert result.failures[0].matches == (Match("", "matrix a loaded transposed"),)
 
@@ -260,7 +260,7 @@ def test_no_record_ends_in_another_error(changes):
         (b"", "no JSON: "),
     ],
 )
-def test_what_is_no_json_is_named(data, problem):
+def test_lines_that_are_not_json_are_named(data, problem):
     with pytest.raises(NotJson) as wrong:
         parse(data)
     assert wrong.value.problem.startswith(problem)
@@ -284,7 +284,7 @@ def test_a_result_that_is_too_long_even_then_keeps_its_verdict_and_the_beginning
     assert result.message.startswith("mmm")
 
 
-def test_what_a_journal_says_cannot_steer_a_terminal():
+def test_text_from_a_journal_cannot_steer_a_terminal():
     odd = "\x1b[2J\n\u202e"
     record = RECORD | {"tier": odd, "message": odd, "failures": [BARE | {"what": odd, "matches": [odd]}], "parameters": {odd: odd}}
     result = result_of(parse(encode_object(record), SEVERAL_LINES))

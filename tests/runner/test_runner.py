@@ -107,7 +107,7 @@ def test_not_supported_names_what_is_missing_before_anything_is_computed(case, m
     assert device.runs == 0
 
 
-def test_what_glsl_cannot_say_is_not_supported(case, monkeypatch):
+def test_cases_that_glsl_cannot_express_are_not_supported(case, monkeypatch):
     def refuse(program):
         raise NotExpressible(Lack.INDEX_TYPE, "a stride of 64 bits")
 
@@ -158,7 +158,7 @@ def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash():
 
 def test_where_a_device_failed_can_be_sent_to_another_process(case):
     result = judge(case, holding(Scripted(raising(DeviceLost("lost", step=Step.DISPATCH)))), "spirv", "smoke")
-    # execnet sends no subclass of str.
+    # execnet cannot send subclasses of str.
     sent = msgspec.to_builtins(SetAside("path::id", 1, tried(result, alone=False)))
     assert [type(value) for value in sent["first"].values()] == [bool, str, str, str, float, str]
     assert {type(value) for value in msgspec.to_builtins(Digest.of(result)).values()} == {str, float, int, tuple}

@@ -35,7 +35,7 @@ def test_a_device_that_never_opens_is_unavailable_and_says_how_often_that_was_tr
     assert str(raised.value).startswith("gone")
 
 
-def test_how_often_opening_was_tried_stands_before_the_last_words_of_the_process():
+def test_the_number_of_attempts_to_open_comes_before_the_last_words_of_the_process():
     held, _ = holder("busy", "died\nwords\nmore words", retries=Retries(attempts=2))
     with pytest.raises(DeviceUnavailable) as raised:
         _ = held.device
@@ -57,7 +57,7 @@ def test_pauses_grow_up_to_a_bound():
 
 
 class Slow:
-    """Opens when it is let."""
+    """Opens a device only when the test lets it."""
 
     def __init__(self, refusal: str = "") -> None:
         self.let, self.opened, self.refusal = Event(), 0, refusal

@@ -15,7 +15,7 @@ def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
 
 
 def settled(first: Try | None, *verdicts: str, kept_back: bool = False, known: bool = False) -> CaseResult:
-    """Settle a case whose runs have these verdicts; all of them must be used. If failures are ``known``, every failure is."""
+    """Settle a case whose runs have these verdicts; all of them must be used. With ``known``, every failure is a known one."""
     runs = [result(verdict, reason=f"{verdict} it is") for verdict in verdicts]
     left = list(runs)
     settlement = settle(SetAside(NODE, 1, first, kept_back), lambda: left.pop(0), lambda one: known and one.verdict is not Verdict.PASS)
@@ -48,7 +48,7 @@ def test_flaky_keeps_what_was_wrong():
     assert "element 3" in settle(SetAside(NODE, 1, LOST), lambda: runs.pop(0), lambda _: False).message
 
 
-def test_a_first_try_of_which_nothing_is_known_settles_nothing():
+def test_an_unknown_first_try_settles_nothing():
     assert settled(None, "crash", "crash").verdict is Verdict.CRASH
     assert settled(None, "crash", "pass").verdict is Verdict.FLAKY
 
@@ -67,7 +67,7 @@ def test_a_case_that_was_kept_back_and_ends_in_an_unknown_way_runs_twice():
     assert settled(None, "crash", "crash", kept_back=True).verdict is Verdict.CRASH
 
 
-def test_what_is_set_aside_crosses_between_processes_whole():
+def test_set_aside_cases_cross_between_processes_unchanged():
     for first in (LOST, None):
         aside = SetAside(NODE, 2, first, kept_back=first is None)
         assert msgspec.convert(msgspec.to_builtins(aside), SetAside) == aside

@@ -39,7 +39,7 @@ def test_each_case_is_in_one_shard(named: dict[str, set[str]], count: int) -> No
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b", "1/100001", " 1/2", "1/" + "9" * 5000])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_text_that_is_not_a_shard_is_refused(text: str) -> None:
     with pytest.raises(ShardError):
         parse_shard(text)
 

@@ -15,8 +15,8 @@ FAMILY = ("--family", "elements", "--tier", "smoke")
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """Put a spirv-val on PATH that answers by the given lines of shell, where $3 is the path, or $4 with --target-env own; give what it was
-    asked, in order."""
+    """Return a function that puts on PATH a spirv-val that runs the given lines of shell; $3 is the path, or $4 with --target-env own. The
+    function returns another one that returns the names of the judged modules, in order."""
 
     def pretend(script):
         path = tmp_path / "bin" / "spirv-val"

@@ -1,4 +1,4 @@
-"""Ways to check the bounds of matrix accesses that a device may have, legal and illegal.
+"""Ways in which devices may check the bounds of matrix accesses, legal and illegal.
 
 Each is a fault of an embedded device. A legal way checks several elements at once; if one of them is out of bounds, all of them count as
 out of bounds: loads give zeros, and stores are dropped.
@@ -19,7 +19,8 @@ FAR_OUT = -1 << 40
 """An offset that is out of bounds of every memory."""
 
 GroupsOf = Callable[[Memory, np.ndarray], np.ndarray]
-"""Returns a number for each element of a matrix, from the memory and the offsets; elements of one number are checked at once."""
+"""Takes the memory and the offsets, and returns a number for each element of a matrix; elements with the same number are checked at
+once."""
 
 
 def in_chunks(size: int) -> GroupsOf:
@@ -42,7 +43,8 @@ def _out_of_bounds(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray
 
 
 def _in_groups(groups_of: GroupsOf, size_of: Callable[[Any], int]) -> Fault:
-    """Return a fault of a load or store, whose last parameter has elements of ``size_of`` bytes."""
+    """Return a fault that makes a load or store check groups of elements; ``size_of`` returns an element's bytes from the last
+    parameter."""
 
     def fault(right: Callable[..., Any]) -> Callable[..., Any]:
         def checked(memory: Memory, offsets: np.ndarray, what: Any) -> Any:
@@ -65,7 +67,8 @@ def checking(groups_of: GroupsOf) -> Faults:
 
 
 def loading(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Faults:
-    """Return the faults of a device that changes what a load gives: ``change`` takes the elements, and which are out of bounds."""
+    """Return the faults of a device that changes the result of loads: ``change`` takes the elements, and which of them are out of
+    bounds."""
 
     def fault(right: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         def broken(memory: Memory, offsets: np.ndarray, number: Any) -> np.ndarray:
@@ -78,22 +81,22 @@ def loading(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Faults:
 
 
 def _other_bits(elements: np.ndarray) -> np.ndarray:
-    """Return other bits, which are not the complement either: buffers hold that before a dispatch."""
+    """Return different bits, but not the complement, which buffers hold before a dispatch."""
     return (np.ascontiguousarray(elements).view(np.uint8) ^ 0x11).view(elements.dtype)
 
 
 def last_in_bounds(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return the last element in bounds in place of each that is not."""
+    """Replace each element out of bounds by the last element in bounds."""
     return found if beyond.all() else np.where(beyond, found[~beyond][-1], found)
 
 
 def with_other_bits(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return changed bits of the elements in bounds, for a matrix that exceeds the range."""
+    """Change the bits of the elements in bounds if the matrix exceeds the range."""
     return np.where(beyond, found, _other_bits(found)) if beyond.any() else found
 
 
 def memory_beyond(found: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return bytes that are not zero for elements out of bounds, as memory after the buffer has them."""
+    """Return nonzero bytes for elements out of bounds, like those of memory after the buffer."""
     return np.where(beyond, np.full(found.shape, 0x2A, np.uint8).astype(found.dtype), found)
 
 

@@ -1,4 +1,4 @@
-"""Robust access: a device may check several elements at once, and none that does ever fails; one that gives other values does."""
+"""Robust access: a device that checks several elements at once never fails; a device that gives other values does."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def verdict(case_id: str, faults: Faults) -> Verdict:
 
 
 def verdicts(access: str, faults: Faults) -> Counter[Verdict]:
-    """Return how many cases of the smoke tier with an access get each verdict."""
+    """Return how many smoke cases with this access get each verdict."""
     return Counter(verdict(case_id, faults) for case_id in _cases(access))
 
 
@@ -52,7 +52,7 @@ def test_a_device_that_checks_several_elements_at_once_never_fails(access, group
     [ways.in_chunks(16), ways.in_lines(0), ways.in_lines(1), ways.whole_matrix],
     ids=["16 bytes", "rows", "columns", "matrix"],
 )
-def test_and_is_told_that_more_is_expected(access, groups_of):
+def test_a_device_that_checks_several_elements_at_once_gets_a_quality_warning(access, groups_of):
     assert verdicts(access, ways.checking(groups_of))[Verdict.QUALITY_WARNING]
 
 

@@ -1,4 +1,4 @@
-"""Devices that compute otherwise: legal ones never fail, and illegal ones do."""
+"""Devices that compute differently: legal ones never fail, and illegal ones do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEVICES = yaml.safe_load((Path(__file__).parent / "devices.yaml").read_text(enco
 
 @dataclass
 class Device:
-    """Does operations in one of the ways, as far as it applies; ``own`` tells whether it has."""
+    """Performs operations in one of the ways, where it applies; ``own`` tells whether it ever did."""
 
     way: ways.Way
     own: bool = False
@@ -92,7 +92,7 @@ def test_the_device_gets_its_verdicts(device):
 
 @pytest.mark.parametrize("way", [ways.lost_term, ways.doubled_term, ways.wrong_sign])
 def test_bf16_sums_that_round_show_a_wrong_term_in_each_subcase(way):
-    """bf16 permits the least bits of all types, so a term must be large among few (facts.md C1)."""
+    """bf16 sums may keep fewer bits than those of any other type, so there must be few terms, all of them large (facts.md C1)."""
     unseen = []
     for case in expand(casebook().family("muladd"), "nightly"):
         if "data:envelope" not in case.id or "bf16" not in case.named["row"]:
@@ -111,7 +111,7 @@ def test_bf16_sums_that_round_show_a_wrong_term_in_each_subcase(way):
 @pytest.mark.parametrize("operator", ["add", "subtract", "multiply"])
 @pytest.mark.parametrize(("way", "verdict"), [(ways.bf16_rounded_up, Verdict.FAIL), (lambda *_: None, Verdict.PASS)])
 def test_bf16_arithmetic_may_not_be_rounded_upward(operator, way, verdict):
-    """No case of the suite computes with elements of bf16: devices have them as factors alone."""
+    """No case of the suite computes with elements of bf16: devices support them only as factors."""
     type_, pointee = matrix_type("bf16", 8, 8), Pointee(COMPONENT_TYPES["bf16"])
     builder = ProgramBuilder(Scope.SUBGROUP)
     places = builder.literal(0), builder.literal(8), Layout.ROW_MAJOR

@@ -1,4 +1,4 @@
-"""Ways to compute that a device may have, legal and illegal: each does one operation in place of the reference model, or declines."""
+"""Ways in which devices may compute, legal and illegal: each performs an operation in place of the reference model, or declines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _stored(component: ComponentType, numbers: np.ndarray) -> MatrixValue:
 def _float_product(
     state: State, operation: Operation, applies: Callable[[ComponentType, ComponentType], bool], narrow: Callable[[np.ndarray], np.ndarray]
 ) -> MatrixValue | None:
-    """Add product after product to C, with ``narrow`` after each step, where ``applies`` to the types of A and Result."""
+    """Add one product after another to C, and apply ``narrow`` after each step, if ``applies`` is true for the types of A and Result."""
     if not isinstance(operation, MatrixMulAdd):
         return None
     a, b, c = _operands(state, operation)
@@ -69,12 +69,12 @@ _OPERATORS: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def _single(numbers: np.ndarray) -> np.ndarray:
-    """Return numbers with the significand of f32, rounded to nearest, and any exponent."""
+    """Round numbers to the nearest ones with the significand of f32 and any exponent."""
     return to_bits(numbers, F32.precision)
 
 
 def f64_elements_in_f32(state: State, operation: Operation) -> MatrixValue | None:
-    """Compute with f64 in 24 bits, element by element: operands are rounded, and so are results."""
+    """Compute f64 elements in 24 bits: operands and results are rounded."""
     match operation:
         case MatrixArithmetic(operator=operator, left=left, right=right) if operation.result.type.component is F64:
             x, y = (_single(values(state.matrices[one.name].bits, F64)) for one in (left, right))
@@ -90,7 +90,7 @@ def f64_elements_in_f32(state: State, operation: Operation) -> MatrixValue | Non
 
 
 def f64_sums_truncated(state: State, operation: Operation) -> MatrixValue | None:
-    """Lose more of an f64 sum, difference, product or quotient than single precision does: all but 20 bits."""
+    """Keep only 20 bits of an f64 sum, difference, product or quotient, fewer than single precision has."""
     if not isinstance(operation, MatrixArithmetic) or operation.result.type.component is not F64:
         return None
     x, y = (values(state.matrices[one.name].bits, F64) for one in (operation.left, operation.right))
@@ -147,7 +147,7 @@ def nan_on_overflow(state: State, operation: Operation) -> MatrixValue | None:
 
 
 def _with_one_term(state: State, operation: Operation, factor: int) -> MatrixValue | None:
-    """Multiply one product of each sum, the first that is not zero, by ``factor``; exact sums, rounded once."""
+    """Multiply the first nonzero product of each sum by ``factor``. Sums are exact, and rounded once."""
     if not isinstance(operation, MatrixMulAdd):
         return None
     a, b, c = _operands(state, operation)

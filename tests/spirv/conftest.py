@@ -1,4 +1,4 @@
-"""Small programs that the tests of the SPIR-V reading share."""
+"""Small programs that the tests of the SPIR-V reading share, and the tools of SPIRV-Tools."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_reads_promise_the_alignment_of_their_place_in_the_block():
 
 
 def test_functions_hand_on_their_parameters_whole():
-    """Each has three parameters and three arguments, without extracting and reconstructing them."""
+    """Each passes its three parameters as three arguments, without taking them apart and rebuilding them."""
     module = text(calls="deep")
     calls = re.findall(r"OpFunctionCall %\S+ %\S+ (.*)", module)
     assert [len(arguments.split()) for arguments in calls] == [3, 3]
@@ -65,7 +65,8 @@ def test_glsl_declares_a_called_function_before_its_caller():
 
 
 def test_an_array_of_structs_has_a_struct_that_is_not_an_interface():
-    """Structs with the decoration Block cannot be in others that have it, so the array and the function have two structs of one block."""
+    """A struct with the decoration Block cannot contain another one that has it, so the array and the function have separate structs for
+    the block."""
     module = disassemble(emit(build(find_case(casebook(), STRUCT.format("32", "q4_0"))).program))
     assert re.search(r"%\w+ = OpTypeRuntimeArray %BlockQ4_0Element", module)
     assert "OpDecorate %BlockQ4_0 Block" in module

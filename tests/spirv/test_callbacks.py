@@ -42,7 +42,7 @@ def _reading(storage: StorageClass, row: str = "u32") -> Program:
 
 
 def test_workgroup_arrays_are_read_non_privately() -> None:
-    """A barrier makes the writes of other invocations visible to accesses that are not private only."""
+    """A barrier makes the writes of other invocations visible only to accesses that are not private."""
     text = disassemble(emit(_reading(StorageClass.WORKGROUP)))
     function = text[text.rindex("OpFunctionParameter") :]
     assert "NonPrivatePointer" in next(line for line in function.splitlines() if "OpLoad" in line)
@@ -55,7 +55,7 @@ def test_inputs_in_buffers_are_read_plainly() -> None:
 
 
 def test_a_function_loads_the_address_of_an_array_for_itself() -> None:
-    """A function sees no id of its caller: it loads the address from the push constants."""
+    """A function cannot use ids of its caller, so it loads the address from the push constants."""
     text = disassemble(emit(_reading(StorageClass.PHYSICAL_STORAGE_BUFFER)))
     function = text[text.rindex("OpFunctionParameter") :]
     loads = [line for line in function.splitlines() if "OpLoad" in line]

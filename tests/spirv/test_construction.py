@@ -1,4 +1,4 @@
-"""Each way to make a matrix without loading it is the instruction that the case asks for, in both readings."""
+"""Each way to make a matrix without loading it becomes the instruction that the case asks for, in both readings."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_the_instruction_that_makes_the_matrix(instruction):
     assert ("SPV_EXT_replicated_composites" in text) == ("Replicate" in instruction)
 
 
-def test_an_undefined_matrix_of_the_function_stands_in_the_function():
+def test_an_undefined_matrix_of_the_function_is_declared_in_the_function():
     builder = ProgramBuilder(Scope.SUBGROUP)
     builder.undefined("outside", TYPE, "module")
     builder.undefined("inside", TYPE, "function")

@@ -60,7 +60,7 @@ def test_saturation_decorates_the_result() -> None:
         ("s8", "f16", Conversion.F_TO_F, False),
     ],
 )
-def test_what_the_text_does_not_allow_is_refused(source, target, conversion, saturating) -> None:
+def test_operations_that_the_text_does_not_allow_are_refused(source, target, conversion, saturating) -> None:
     with breaks(Rule.NO_CONVERSION):
         emit(program(source, target, conversion, saturating))
 

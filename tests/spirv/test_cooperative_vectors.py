@@ -1,4 +1,4 @@
-"""Instructions of cooperative vectors: their words, their capabilities, and refusals."""
+"""Instructions of cooperative vectors: their words, their capabilities, and refused programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STORAGE = StorageClass.STORAGE_BUFFER
 
 
 class Bench:
-    """A program of one region, with an array ``memory`` and a vector ``x`` of it."""
+    """A program of one region, with an array ``memory`` and a vector ``x`` loaded from it."""
 
     def __init__(self, component: str = "f16", length: int = 4, storage: StorageClass = STORAGE) -> None:
         self.builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=3))
@@ -186,7 +186,7 @@ def _specialized(bench: Bench) -> CooperativeVectorType:
 
 
 @pytest.mark.parametrize("rule", list(REFUSED))
-def test_what_no_valid_module_says_is_refused(rule: str) -> None:
+def test_programs_without_a_valid_module_are_refused(rule: str) -> None:
     component, code = REFUSED[rule]
     with breaks(rule):
         Bench(component).text(code)

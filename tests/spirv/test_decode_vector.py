@@ -1,4 +1,4 @@
-"""Vector decode functions in SPIR-V: the operand, its capability and extension, and vectors of eight components."""
+"""Vector decode functions in SPIR-V: the operand, its capability and its extension, and vectors of eight components."""
 
 from __future__ import annotations
 

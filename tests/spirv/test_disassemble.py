@@ -1,4 +1,4 @@
-"""The text of a module. Expected texts are spirv-dis's (SPIRV-Tools 2026.4)."""
+"""The text of a module. The expected texts are from spirv-dis (SPIRV-Tools 2026.4)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_results_end_in_one_column_where_they_fit() -> None:
     ]
 
 
-def test_equal_names_are_told_apart_and_odd_characters_replaced() -> None:
+def test_equal_names_are_distinguished_and_odd_characters_replaced() -> None:
     assert _text(*_name(1, "f(u1;"), *_name(2, "f_u1_"), *_name(3, "")) == [
         '               OpName %f_u1_ "f(u1;"',
         '               OpName %f_u1__0 "f_u1_"',

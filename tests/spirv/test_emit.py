@@ -126,7 +126,7 @@ def test_a_component_type_declares_the_capabilities_that_it_needs_and_no_other(
     assert _capabilities(emit(load_store(component=component))) == BASE | needed
 
 
-def test_a_narrow_component_behind_a_wide_pointee_needs_no_storage_capability(load_store: Build) -> None:
+def test_a_narrow_component_under_a_wide_pointee_needs_no_storage_capability(load_store: Build) -> None:
     module = emit(load_store(component="s8", pointee=Pointee(COMPONENT_TYPES["u32"], 4)))
     assert _capabilities(module) == BASE | {Capability.Int8}
 
@@ -221,7 +221,7 @@ def test_c_and_result_may_differ(muladd: Build) -> None:
         (MatrixOperands.B_SIGNED | MatrixOperands.SATURATING_ACCUMULATION, " MatrixBSignedComponentsKHR|SaturatingAccumulationKHR"),
     ],
 )
-def test_matrix_operands_are_left_out_or_said_as_asked(operands: MatrixOperands | None, text: str, muladd: Build) -> None:
+def test_matrix_operands_are_omitted_or_written_as_asked(operands: MatrixOperands | None, text: str, muladd: Build) -> None:
     (line,) = _lines(emit(muladd(operands=operands)), "OpCooperativeMatrixMulAddKHR")
     assert line.split("%accumulator")[1] == text
 
@@ -245,7 +245,7 @@ def test_a_loop_hands_on_the_next_value_and_leaves_the_current_one(muladd: Build
 
 
 def _masks(module: bytes) -> list[str]:
-    """Return the operands after the stride of loads and stores."""
+    """Return the operands that follow the stride in loads and stores."""
     return [line.split("%stride", 1)[1].strip() for line in _lines(module, "OpCooperativeMatrix(Load|Store)KHR .*%stride")]
 
 
@@ -253,11 +253,11 @@ def test_without_memory_operands_there_is_no_mask(load_store: Build) -> None:
     assert _masks(emit(load_store(source="push_constant"))) == ["", ""]
 
 
-def test_the_mask_none_is_said(load_store: Build) -> None:
+def test_the_mask_none_is_written(load_store: Build) -> None:
     assert _masks(emit(load_store(source="push_constant", mask=MemoryAccess.NONE))) == ["None", "None"]
 
 
-def test_what_a_mask_takes_follows_in_the_order_of_its_bits(load_store: Build) -> None:
+def test_operands_of_a_mask_follow_in_the_order_of_its_bits(load_store: Build) -> None:
     module = emit(load_store(source="push_constant", mask=MemoryAccess(0x3F), alignment=8, scope=Scope.WORKGROUP))
     common = "Volatile|Aligned|Nontemporal|"
     assert _masks(module) == [
@@ -278,7 +278,7 @@ def test_physical_accesses_are_aligned(load_store: Build) -> None:
     assert _masks(module) == ["Volatile|Aligned 4", "Volatile|Aligned 4"]
 
 
-def test_what_goes_through_a_barrier_is_not_private(load_store: Build) -> None:
+def test_accesses_through_a_barrier_are_not_private(load_store: Build) -> None:
     module = emit(load_store(source="push_constant", storage=StorageClass.WORKGROUP))
     assert _masks(module) == ["NonPrivatePointer", "NonPrivatePointer"]
     scratch = {line.split()[0] for line in _lines(module, r"OpAccessChain %\w+ %scratch ")}
@@ -309,7 +309,7 @@ def test_an_array_stride_decorates_the_array_and_the_pointer(load_store: Build) 
 
 
 @pytest.mark.parametrize("source", ["literal", "push_constant"])
-def test_a_stride_of_the_pointer_decorates_the_pointer_alone(load_store: Build, source: str) -> None:
+def test_a_stride_of_the_pointer_decorates_only_the_pointer(load_store: Build, source: str) -> None:
     module = emit(load_store(pointer_stride=64, source=source))
     strides = [line.split()[1] for line in _lines(module, "ArrayStride 64")]
     assert [_lines(module, rf"{id_} = ")[0].split()[2] for id_ in strides] == ["OpTypePointer"]
@@ -356,5 +356,5 @@ def test_the_guaranteed_alignment_is_a_power_of_two_that_every_valid_access_has(
     element = array.pointee.component.bytes
     assert alignment & (alignment - 1) == 0
     assert alignment % element == 0
-    # Any address that is a multiple of the element and of min(16, line), as the rule demands, has this alignment.
+    # Any address that the rule permits, a multiple of the element and of min(16, line), has this alignment.
     assert all(address % alignment == 0 for address in range(0, 16 * line * element, element) if address % min(16, line) == 0)

@@ -121,7 +121,7 @@ def test_bits_are_set_by_a_relaxed_atomic_whose_result_nothing_reads():
         (ScalarArithmetic(Value("r", F16), "modulo", literal(F16, 1), literal(F16, 1)), Rule.COMPONENT_TYPE),
     ],
 )
-def test_what_a_type_does_not_have_is_refused(operation, rule):
+def test_operations_that_a_type_lacks_are_refused(operation, rule):
     builder = ProgramBuilder(Scope.SUBGROUP)
     builder.add(operation)
     with breaks(rule):

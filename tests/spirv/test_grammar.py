@@ -1,4 +1,4 @@
-"""The grammar as data, and the names that are made of it."""
+"""The grammar as data, and the names that are made from it."""
 
 from __future__ import annotations
 

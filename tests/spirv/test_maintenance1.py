@@ -52,7 +52,7 @@ def test_the_extension_and_its_capability_are_declared(target, operation, op):
     assert "matrix2" not in glsl
 
 
-def test_a_conversion_to_an_accumulator_is_of_this_extension_alone():
+def test_only_this_extension_converts_to_an_accumulator():
     program = program_of(replace(BACK, component=COMPONENT_TYPES["f32"]), converted, maintenance1=False)
     with breaks(Rule.NO_CONVERSION):
         emit(program)

@@ -1,4 +1,4 @@
-"""Operands told apart by the grammar."""
+"""Operands that the grammar distinguishes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generators.spirv.reader import Instruction, NotSpirv
 
 
 def widths() -> LiteralWidths:
-    """Build literal widths where %1 is a 64-bit integer and %2 a value of it."""
+    """Build literal widths in which %1 is a 64-bit integer type and %2 a value of it."""
     found = LiteralWidths()
     found.learn(Instruction(Op.TypeInt, (1, 64, 0), 5))
     found.learn(Instruction(Op.Undef, (1, 2), 9))

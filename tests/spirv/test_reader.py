@@ -38,7 +38,7 @@ def test_instructions_come_with_their_place() -> None:
         (b"\0" * 20, "begins with 0x07230203"),
     ],
 )
-def test_what_is_not_a_module_is_refused(data: bytes, message: str) -> None:
+def test_bytes_that_are_not_a_module_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(NotSpirv, match=message):
         read_header(data)
 

@@ -57,7 +57,7 @@ def lines(words: bytes, pattern: str) -> list[str]:
     return [line.strip() for line in disassemble(words).splitlines() if re.search(pattern, line)]
 
 
-def test_operands_stand_in_the_order_of_the_specification() -> None:
+def test_operands_are_in_the_order_of_the_specification() -> None:
     text = "\n".join(lines(module(), "TensorLayout"))
     assert re.search(r"%layout_1 = OpTensorLayoutSetDimensionNV %\d+ %layout_0 %uint_20 %uint_24", text)
     assert re.search(r"%layout_3 = OpTensorLayoutSliceNV %\d+ %layout_2 %int_n3 %uint_16 %int_5 %uint_17", text)
@@ -68,7 +68,7 @@ def test_all_layouts_of_one_type_share_it() -> None:
     assert sum(i.op is Op.TypeTensorLayoutNV for i in read_instructions(module())) == 1
 
 
-def test_offsets_are_signed_and_all_else_as_the_writer_says() -> None:
+def test_offsets_are_signed_and_everything_else_is_as_the_writer_says() -> None:
     text = "\n".join(lines(module(source="specialization"), "OpSpecConstant"))
     assert re.search(r"%layout_3_slice_0 = OpSpecConstant %int ", text)
     assert re.search(r"%layout_3_slice_1 = OpSpecConstant %uint ", text)
@@ -79,13 +79,13 @@ def test_dim_and_clamp_mode_may_be_specialization_constants() -> None:
     assert type_.endswith("%rank %mode")
 
 
-def test_an_access_has_both_masks_and_the_view_behind_the_second() -> None:
+def test_an_access_has_both_masks_and_the_view_after_the_second() -> None:
     assert lines(module(), "StoreTensor")[0].endswith("%matrix %layout_4 None None")
     assert lines(module(view=True), "StoreTensor")[0].endswith("%matrix %layout_4 None TensorView %view_0")
     assert re.search(r"%before %layout_4 None TensorView %view_0$", lines(module(view=True), "LoadTensor")[0])
 
 
-def test_memory_operands_stand_between_layout_and_addressing() -> None:
+def test_memory_operands_come_between_layout_and_addressing() -> None:
     memory = MemoryOperand(MemoryAccess.VOLATILE | MemoryAccess.ALIGNED, 16)
     assert lines(module(memory=memory), "LoadTensor")[0].endswith("%layout_4 Volatile|Aligned 16 None")
 
@@ -96,7 +96,7 @@ def test_physical_addresses_are_aligned_to_16_bytes() -> None:
 
 
 @pytest.mark.parametrize("view", [False, True])
-def test_the_capabilities_are_those_of_tensor_addressing_alone(view: bool) -> None:
+def test_the_capabilities_are_only_those_of_tensor_addressing(view: bool) -> None:
     asked = {Capability(i.operands[0]) for i in read_instructions(module(view=view)) if i.op is Op.Capability}
     assert {Capability.TensorAddressingNV, Capability.CooperativeMatrixTensorAddressingNV} <= asked
     assert Capability.CooperativeMatrixBlockLoadsNV not in asked

@@ -1,4 +1,4 @@
-"""The results of spirv-val and spirv-dis for emitted modules. Needs only SPIRV-Tools besides pytest and numpy."""
+"""The results of spirv-val and spirv-dis for emitted modules. Besides pytest and numpy, only SPIRV-Tools is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of each SPIR-V version: their declarations, the absence of newer features, and the answers of devices and validators."""
+"""Modules of each SPIR-V version: their declarations, the absence of newer features, and how devices and validators treat them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.undefined import undefined
 
 VERSIONS = ((1, 3), (1, 4), (1, 5), (1, 6))
 ENVIRONMENTS = {(1, 3): "vulkan1.1", (1, 4): "vulkan1.1spv1.4", (1, 5): "vulkan1.2", (1, 6): "vulkan1.3"}
-"""Version -> the environment of spirv-val whose newest version it is."""
+"""SPIR-V version -> the environment of spirv-val in which it is the newest."""
 
 SIZES = ("x_constant", "constants", "literals", "built_in")
 
@@ -175,7 +175,7 @@ def test_from_1_6_on_subgroups_are_full_by_themselves():
     ],
 )
 def test_the_embedded_device_refuses_what_the_version_lacks(version, wrong, rule):
-    """A module of ``wrong`` that claims to be of ``version``."""
+    """Each module of ``wrong`` claims to have SPIR-V ``version``."""
     with undefined(rule):
         run(program_of(wrong), lambda k: replace(k, spirv=with_version(k.spirv, version), full_subgroups=True))
 
@@ -187,7 +187,7 @@ def lacking(version, feature, full=True, changed=lambda k: k):
     return missing(changed(kernel(program, emit(program))), replace(description, features=features))
 
 
-def test_a_device_without_full_subgroups_runs_modules_of_1_6_alone():
+def test_a_device_without_full_subgroups_runs_only_modules_of_1_6():
     assert lacking((1, 6), "computeFullSubgroups", None) is None
     for full in (True, None):
         reason = lacking((1, 5), "computeFullSubgroups", changed=lambda k, full=full: replace(k, full_subgroups=full))

@@ -1,4 +1,4 @@
-"""The workflow files work: their commands are run as a CI system would run them, with fewer cases."""
+"""The workflow files work: the tests run their commands as a CI system would, with fewer cases."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.suite import REPOSITORY
 GITHUB = ".github/workflows/conformance.yml"
 GITLAB = "docs/ci/gitlab-ci.yml"
 FEWER = "--tier smoke -n 1 -k tensor_block"
-"""A project's value of CTS_OPTIONS for judging one family."""
+"""A project's value of CTS_OPTIONS, for judging one family."""
 
 HANGS = 600.0
 
 pytestmark = pytest.mark.skipif(
     "CTS_WORKFLOWS" not in os.environ,
-    reason="installs and judges for minutes, as a CI system does: .ci/workflows runs it, or set CTS_WORKFLOWS=1",
+    reason="installs and judges as a CI system does, which takes minutes: run .ci/workflows, or set CTS_WORKFLOWS=1",
 )
 
 
@@ -82,7 +82,7 @@ def test_the_commands_judge_the_embedded_device_and_leave_the_reports(workflow, 
     assert summary.read_text(encoding="utf-8") == (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
 
 
-def test_what_the_workflows_keep_is_what_the_commands_write():
+def test_the_workflows_keep_the_files_that_the_commands_write():
     (job,) = content(GITHUB)["jobs"].values()
     (upload,) = (step for step in job["steps"] if "upload-artifact" in step.get("uses", ""))
     assert (upload["with"]["path"], upload["if"]) == ("out", "always()")

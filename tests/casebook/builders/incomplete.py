@@ -1,4 +1,4 @@
-"""A builder that declares its parameters and makes nothing of them."""
+"""A builder that declares its parameters but builds nothing from them."""
 
 from __future__ import annotations
 

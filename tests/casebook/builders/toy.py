@@ -1,4 +1,4 @@
-"""A builder for families of tests: its programs move nothing."""
+"""A builder for families in tests; its programs move no data."""
 
 from __future__ import annotations
 

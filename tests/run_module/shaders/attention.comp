@@ -22,7 +22,7 @@ void main() {
         for (uint j = 0; j < 8; j++) {
             float part = float(q[row * D + lane]) * float(tile[j][lane]);
             float score = subgroupAdd(part) * parameters.scale + parameters.slope.y;
-            // A score of a key beyond the last comes from memory that nobody wrote, and is dropped.
+            // The score of a key after the last comes from uninitialised memory, and is dropped.
             score = first + j < parameters.keys ? score : -65504.0;
             float before = maximum;
             maximum = max(maximum, score);

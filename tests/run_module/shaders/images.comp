@@ -1,5 +1,5 @@
 #version 450
-// Images: read, written, counted in, fetched from, sampled, and a buffer of texels.
+// Images that are read, written, counted in, fetched from and sampled, and a buffer of texels.
 #extension GL_EXT_samplerless_texture_functions : require
 layout(local_size_x = 8, local_size_y = 4) in;
 layout(binding = 0, rgba32f) uniform image2D changed;

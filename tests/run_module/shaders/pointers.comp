@@ -3,7 +3,7 @@
 #extension GL_EXT_buffer_reference_uvec2 : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
-// Addresses in a uniform buffer lead to a list, whose nodes lead on.
+// Addresses from a uniform buffer and from push constants: indexed, cast from two words, and computed as integers.
 layout(local_size_x = 32) in;
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Words { uint word; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Halves { f16vec4 half_vector; };

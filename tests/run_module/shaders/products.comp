@@ -4,7 +4,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_shader_16bit_storage : require
-// A product whose last tiles of rows are not whole: they are staged with whatever the memory holds, and not stored.
+// A product whose last tiles of rows are incomplete: the missing rows are staged with whatever memory holds, and not stored.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint TM = 8;
 layout(constant_id = 1) const uint TN = 8;

@@ -1,4 +1,4 @@
-"""Current devices support a part of the smoke tier: enough cases in it must show each wrong stride, first element and address."""
+"""Current devices support only part of the smoke tier: enough cases of that part must show each wrong stride, first element and address."""
 
 from __future__ import annotations
 

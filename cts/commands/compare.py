@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs no other file")
     parser.add_argument("--common", action="store_true", help="compare only cases that both runs have judged, for example of two tiers")
     parser.add_argument("--cases", type=int, default=5, metavar="N", help="how many cases of each cause the text names (default: 5)")
-    parser.add_argument("--fail-on-quality", action="store_true", help="a case that passed and is a quality_warning is also a regression")
+    parser.add_argument("--fail-on-quality", action="store_true", help="a pass that becomes a quality_warning is also a regression")
     parser.add_argument("--fail-on-slower", action="store_true", help="a family or a case that is slower is also a regression")
 
 

@@ -20,14 +20,14 @@ HELP = "list the requirements that are covered"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--specification", metavar="S", help="only this one, for example SPV_KHR_cooperative_matrix")
+    parser.add_argument("--specification", metavar="S", help="only this specification, for example SPV_KHR_cooperative_matrix")
     parser.add_argument("--open", action="store_true", help="name every requirement that could be tested but is not")
     parser.add_argument(
         "--check",
         action="store_true",
         help="print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
         "requirement that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; "
-        "a claim of no nightly case",
+        "a claim that no nightly case supports",
     )
     parser.add_argument(
         "--json",

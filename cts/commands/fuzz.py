@@ -63,14 +63,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-shrink", action="store_true", help="report draws as they were drawn")
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules (default: spirv)")
     parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
-    parser.add_argument("--embedded-mapping", metavar="NAME:SEED", help="mapping of the embedded device, and seed of what it may choose")
+    parser.add_argument("--embedded-mapping", metavar="NAME:SEED", help="mapping of the embedded device, and seed of its free choices")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
     parser.add_argument(
         "--known",
         metavar="ID",
         action="append",
         default=[],
-        help="count differences that this known defect explains separately, for example tensor_layout.block_strides_rounded_down (see "
+        help="count separately the differences that this known defect explains, for example tensor_layout.block_strides_rounded_down (see "
         "cts/defects/glossary.yaml), and do not run what it makes undefined; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="one document: counts, rate, and the differences")

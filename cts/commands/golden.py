@@ -29,17 +29,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=Path,
         metavar="DIR",
-        help="pin the costs of cases, as the run with this report directory measured it; may be given several times, and a family has the "
-        "costs of the first run that ran some of its cases. It changes which cases --shard gives to which shard",
+        help="pin the costs of cases, as the run with this report directory measured them; may be given several times, and a family takes "
+        "its costs from the first run that ran some of its cases. This changes which cases --shard gives to which shard",
     )
     parser.add_argument("--family", action="append", default=[], metavar="NAME", help="only this family; may be given several times")
     parser.add_argument(
         "--tiers", action="store_true", help="with --update: pin which cases there are, and compute no digests (quick; builds nothing)"
     )
     parser.add_argument("--anew", action="store_true", help="with --update: choose all cases again (by default pinned cases stay)")
-    parser.add_argument("--jobs", default="1", metavar="N", help="processes (default: 1)")
+    parser.add_argument("--jobs", default="1", metavar="N", help="number of processes (default: 1)")
     parser.add_argument("--verbose", action="store_true", help="name every case that differs")
-    parser.add_argument("--json", action="store_true", help="an object per family")
+    parser.add_argument("--json", action="store_true", help="print an object for each family")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,9 +14,9 @@ HELP = "show how cases ended in the runs of a folder"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the report directories, at any depth")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the report directories, at any depth")
     parser.add_argument(
-        "words", nargs="*", metavar="WORD", help="only cases with all of these words in their ids, also those that never changed"
+        "words", nargs="*", metavar="WORD", help="only cases with all of these words in their ids, including cases that never changed"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with all cases that needs no other file")
     parser.add_argument("--cases", type=int, default=40, metavar="N", help="how many cases the text names (default: 40)")

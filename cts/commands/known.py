@@ -35,13 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="show known failures")
     listing.add_argument("files", nargs="*", type=Path, metavar="FILE", help=f"also show NAME{FAILS}, NAME{FLAKES} or NAME{SKIPS}")
     listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name has NAME in it")
-    listing.add_argument("--json", action="store_true", help="for programs")
+    listing.add_argument("--json", action="store_true", help="print JSON for programs")
     update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")
-    update.add_argument("--to", required=True, metavar="PREFIX", help=f"of the files, for example ci/lavapipe for ci/lavapipe{FAILS}")
+    update.add_argument("--to", required=True, metavar="PREFIX", help=f"prefix of the files, such as ci/lavapipe for ci/lavapipe{FAILS}")
     update.add_argument("--all", action="store_true", help="also write cases that golden/known_failures explains")
     update.add_argument("--check", action="store_true", help="write nothing; exit code 1 if something would change")
-    update.add_argument("--json", action="store_true", help="for programs")
+    update.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -31,13 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--estimate",
         type=Path,
         metavar="DIR",
-        help="with --count: how long one process takes for them, in seconds, from the times in this report directory",
+        help="with --count: how many seconds one process takes for them, estimated from the times in this report directory",
     )
     parser.add_argument(
         "--json",
         action="store_true",
         help="a list of objects with id, family, parameters and requirements; with --count an object: family -> cases, and with --estimate "
-        "family -> cases, seconds (null where the run has no case of the family)",
+        "family -> cases, seconds (null if the run has no case of the family)",
     )
 
 

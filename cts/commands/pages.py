@@ -15,7 +15,7 @@ HELP = "write the tables and pictures of docs/ that are made from the casebook"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if one is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page or picture is stale")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--history",
         type=Path,
         metavar="FOLDER",
-        help="holds the report directories of other runs: pages of cases and requirements show those too, and history.html all of them",
+        help="the folder with the report directories of other runs, which pages of cases and requirements, and history.html, also show",
     )
 
 

@@ -35,9 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="DEVICE", default=EMBEDDED, help="see 'cts devices' (default: the embedded device alone)")
     parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the result of the embedded device")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
-    parser.add_argument("--step-timeout", type=float, metavar="SECONDS", default=_SECONDS, help="for one step of a device (default: 60)")
-    parser.add_argument("--steps", type=int, default=_STEPS, help=f"instructions that the embedded device may take (default: {_STEPS:,})")
-    parser.add_argument("--json", action="store_true", help="one object")
+    parser.add_argument(
+        "--step-timeout", type=float, metavar="SECONDS", default=_SECONDS, help="limit for a step of a device (default: 60)"
+    )
+    parser.add_argument("--steps", type=int, default=_STEPS, help=f"instructions that the embedded device may run (default: {_STEPS:,})")
+    parser.add_argument("--json", action="store_true", help="print one object")
 
 
 _EXAMPLE = """\

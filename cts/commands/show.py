@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spirv", action="store_true", help="the disassembly of the module that the suite assembles")
     parser.add_argument("--inputs", action="store_true", help="operands and input data of every subcase")
     parser.add_argument("--expected", action="store_true", help="the permitted contents of memory after every subcase")
-    parser.add_argument("--json", action="store_true", help="one object")
+    parser.add_argument("--json", action="store_true", help="print one object")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -76,9 +76,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--target-env",
         default="vulkan1.3",
         metavar="ENV",
-        help=f"passed to spirv-val (default: vulkan1.3); {_OWN}: for each module the one whose newest version of SPIR-V it has",
+        help=f"passed to spirv-val (default: vulkan1.3); {_OWN}: for each module the environment whose newest SPIR-V is its version",
     )
-    parser.add_argument("--jobs", default="2", metavar="N", help="compilers and validators at a time (default: 2)")
+    parser.add_argument("--jobs", default="2", metavar="N", help="how many compilers and validators run at a time (default: 2)")
 
 
 def run(options: argparse.Namespace) -> int:

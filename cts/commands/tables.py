@@ -32,7 +32,7 @@ def _questions(casebook: Casebook) -> str:
 
 def _positions(casebook: Casebook) -> str:
     rows = ((p.id, p.position, p.because, ", ".join(casebook.resting_on(p.id)) or "(none yet)") for p in casebook.positions.values())
-    return _markdown(("id", "position", "because", "families whose verdicts rest on it"), rows)
+    return _markdown(("id", "position", "because", "families whose verdicts depend on it"), rows)
 
 
 def _bugs(casebook: Casebook) -> str:

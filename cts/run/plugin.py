@@ -114,7 +114,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("validation", "load the Vulkan validation layer; any message from it is an error of the suite", action="store_true")
     add(
         "embedded-mapping",
-        "how the embedded device spreads a matrix over invocations, and after a colon a seed of what it may choose (default: 0)",
+        "how the embedded device spreads a matrix over invocations, and, after a colon, the seed of its free choices (default: 0)",
         metavar="NAME:SEED",
     )
     add(

@@ -440,7 +440,7 @@ def _cases(nodeids: Sequence[str]) -> list[str]:
 
 
 def _is_case(nodeid: str) -> bool:
-    """Tell whether an item is a case of the suite: a run may have other tests, too."""
+    """Tell whether an item is a case of the suite: a run may also have other tests."""
     return nodeid.partition("::")[0].endswith(".yaml")
 
 

@@ -186,7 +186,7 @@ def test_after_the_time_limit_no_case_begins_and_what_was_not_judged_is_told(che
     done = checkout.run("cts", "--report-dir", "out", "--time-limit", "1e-6")
     assert checkout.results() == {}
     assert "TIME LIMIT of 1e-06 s: 0 of 8 cases were judged" in done.stdout
-    assert "not judged, for the time limit: 8 of copying" in done.stdout
+    assert "not judged because of the time limit: 8 of copying" in done.stdout
     assert meta(checkout)["not_judged"] == {"copying": 8}
     assert done.returncode == 5
 

@@ -1,4 +1,4 @@
-"""Says which requirements of the specifications the families cover, which cannot be tested and why, and what is still open."""
+"""Lists the requirements that the families cover, those that cannot be tested and why, and those that are still open."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_true",
         help="print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
-        "requirement that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; "
-        "a claim of no nightly case",
+        "requirement that is open in a finished specification, or that cannot be tested and does not say why; a label that no product "
+        "takes; a claim without a nightly case",
     )
     parser.add_argument(
         "--json",

@@ -238,7 +238,7 @@ class Fuzzer:
         try:
             built = kernel(program, compile_module(program, self._front_end))
         except NotExpressible as why:
-            _count(tally, f"GLSL cannot say: {why}", len(numbered))
+            _count(tally, f"GLSL cannot express it: {why}", len(numbered))
             return
         if missing := self._device.missing(built):
             _count(tally, missing.text, len(numbered))
@@ -306,7 +306,7 @@ def check_known(draw: Draw, seed: int, known: Sequence[str], subject: Subject = 
         while id_ not in found:
             first = next(forms, None)
             if first is None:
-                raise CtsError(f"--known '{id_}': no program that is drawn can have this defect; {_nearest(id_, found)}")
+                raise CtsError(f"--known '{id_}': no program that this search draws can have this defect; {_nearest(id_, found)}")
             found |= {defect.id for defect in known_defects(subject.write(draw(seed, first)).program)}
 
 

@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=Path,
         metavar="DIR",
-        help="pin the costs of cases, as the run with this report directory measured it; may be given several times, and a family has the "
-        "costs of the first run that ran some of its cases. It changes which cases --shard gives to which shard",
+        help="pin the costs of cases, as the run with this report directory measured them; if given several times, a family takes "
+        "the costs of the first run that ran some of its cases. New costs change which cases --shard gives to which shard",
     )
     parser.add_argument("--family", action="append", default=[], metavar="NAME", help="only this family; may be given several times")
     parser.add_argument(

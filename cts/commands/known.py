@@ -98,7 +98,7 @@ def _lines_of(path: Path) -> Sequence[str]:
         return read_expressions(path).patterns
     if path.name.endswith((FAILS, ".csv")):
         return [f"{one.id},{one.status}" for one in listed_lines(path)]
-    raise CtsError(f"{path}: the name says what known failures a file has: {FAILS}, {FLAKES}, {SKIPS} or .csv at its end")
+    raise CtsError(f"{path}: the end of the name must say what known failures a file has: {FAILS}, {FLAKES}, {SKIPS} or .csv")
 
 
 def _update(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Write the skeleton of a new family: its YAML file in cases/ and its builder in generators/families/."""
+"""Writes the skeleton of a new family: its YAML file in cases/ and its builder in generators/families/."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELP = "write the skeleton of a new family"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("name", metavar="NAME", help="of the family, in snake_case")
+    parser.add_argument("name", metavar="NAME", help="the family's name, in snake_case")
     parser.add_argument(
         "--specification", required=True, metavar="S", help="the extension that it tests, for example SPV_KHR_cooperative_matrix"
     )

@@ -18,7 +18,7 @@ HELP = "draw how a case addresses a tensor"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
-    parser.add_argument("--out", type=Path, metavar="FILE.svg", help="where to (default: standard output)")
+    parser.add_argument("--out", type=Path, metavar="FILE.svg", help="the file to write (default: standard output)")
     parser.add_argument("--access", type=int, default=0, metavar="N", help="which of the case's tensor loads and stores (default: 0)")
     parser.add_argument("--instance", type=int, default=0, metavar="N", help="which scope instance (default: 0)")
 
@@ -32,5 +32,5 @@ def run(options: argparse.Namespace) -> int:
         try:
             write_text(options.out, text)
         except OSError as error:
-            raise CtsError(f"--out {options.out}: cannot write it: {error.strerror}; name a file in a folder that there is") from error
+            raise CtsError(f"--out {options.out}: cannot write it: {error.strerror}; name a file in a folder that exists") from error
     return 0

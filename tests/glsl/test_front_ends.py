@@ -27,7 +27,7 @@ def test_both_modules_leave_the_same_bytes(case: Case) -> None:
     try:
         assert differing(case) == []
     except NotExpressible as why:
-        pytest.skip(f"GLSL cannot say it: {why}")
+        pytest.skip(f"GLSL cannot express it: {why}")
 
 
 def test_another_byte_is_told() -> None:

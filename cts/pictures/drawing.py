@@ -31,7 +31,7 @@ _MOST = 20_000
 """The most elements of a tensor that is drawn."""
 
 _AWAY = 16
-"""A slice is drawn with the tensor if it begins and ends at most this far from it."""
+"""A slice is drawn with the tensor if it begins and ends at most this many elements from it."""
 
 _STYLE: Mapping[str, str] = MappingProxyType(
     {
@@ -82,7 +82,7 @@ class _Box:
 
 
 def _box(tensor: TensorMap) -> _Box:
-    """Return the tensor and the slice, or only the tensor if the slice is far away."""
+    """Return the box around the tensor and the slice, or around the tensor alone if the slice is far away."""
     first, end = [], []
     for size, offset, span in zip(tensor.dimensions, tensor.offset, tensor.span, strict=True):
         near = -_AWAY - span <= offset <= size + _AWAY
@@ -302,11 +302,11 @@ def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -
 
     Args:
         tensor: the tensor access to draw.
-        wrong: numbers of matrix elements, row by row, that get a cross.
+        wrong: numbers of matrix elements, row by row, that are marked with a cross.
         name: the picture's id and the beginning of others, unique in a page.
 
     Returns:
-        A whole SVG document; it needs nothing from elsewhere.
+        A complete, self-contained SVG document.
 
     Raises:
         CtsError: the tensor is too large.

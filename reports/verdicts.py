@@ -28,7 +28,7 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
     {
         Verdict.FAIL: Wording("Fail", "✗", "The device ran the case, and returned values that the specification does not allow."),
         Verdict.CRASH: Wording("Crash", "▼", "The process that held the device died while it ran this case."),
-        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, also when nothing else ran."),
+        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, even when nothing else ran."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
         Verdict.FLAKY: Wording("Flaky", "≈", "Two runs of this case alone ended differently."),
         Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, even when nothing else ran."),

@@ -100,7 +100,7 @@ def write(
     except OSError as error:
         place = error.filename or directory
         raise ReportError(f"cannot write the report {place}: {error.strerror}; choose another directory") from error
-    more = f"{run.dropped} lines of the journal hold no result that can be read"
+    more = f"{run.dropped} lines of the journal cannot be read as results"
     return (*map(str, run.faults), *((more,) if run.dropped > len(run.faults) else ()))
 
 

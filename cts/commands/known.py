@@ -133,7 +133,7 @@ def _judged(report: Path) -> dict[str, Outline]:
         if before is None or outline.attempt == before.attempt or not _has_failed(before):
             judged[outline.id] = outline
     if faults:
-        complain(f"{len(faults)} lines of {path} hold no result; their cases count as not judged. The first: {faults[0]}")
+        complain(f"{len(faults)} lines of {path} cannot be read as results; their cases count as not judged. The first: {faults[0]}")
     return judged
 
 

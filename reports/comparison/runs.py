@@ -149,11 +149,11 @@ def _facts(cases: Iterable[Outline], meta: RunRecord) -> dict[str, str]:
 
 
 def _notes(meta: RunRecord, dropped: int) -> Iterable[str]:
-    """Say why cases may be missing, in sentences without a subject: the run's name stands beside them."""
+    """Say why cases may be missing, in sentences without a subject: the run's name comes before them."""
     if not meta:
-        yield "has no meta.json, so nobody knows whether it came to its end"
+        yield "has no meta.json, so it is unknown whether it finished"
     elif "finished" not in meta:
-        yield "did not come to its end"
+        yield "did not finish"
     if stopped := meta.get("stopped"):
         yield f"stopped early: {stopped.rstrip('.')}"
     if dropped:

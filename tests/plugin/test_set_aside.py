@@ -124,7 +124,7 @@ def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(check
     assert set(checkout.results().values()) == {"pass"}
     assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
     assert "the double cannot be opened: mend it" in done.stdout.splitlines()[-1]
-    assert headline(checkout).endswith("did not come to its end")
+    assert headline(checkout).endswith("did not finish")
 
 
 def headline(checkout) -> str:

@@ -221,7 +221,7 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
     if source_modes.special != modes.special or (both and source_modes != modes):
         raise GeneratorError(
             Rule.WIDTHS_DIFFER,
-            "the execution modes of a conversion's two widths differ, and which one binds is not said; give both the same",
+            "the execution modes of a conversion's two widths differ, and it is unspecified which one applies; give both the same modes",
         )
     sets = []
     for number in _checked(value, modes).ravel().tolist():
@@ -246,20 +246,19 @@ def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Mod
     if special.any():
         if not special.all():
             raise GeneratorError(
-                Rule.MIXED_DIVIDENDS, "a division has special dividends and ordinary ones, for which no set is made; draw either"
+                Rule.MIXED_DIVIDENDS,
+                "a division has special dividends and ordinary ones, for which the model has no set of results; draw only one kind",
             )
         with np.errstate(all="ignore"):
             quotient = x / y
         return MatrixValue(component, encode(component, quotient), computed=not modes.special, authority=_SPECIAL)
     if denormals(x, component).any():
-        raise GeneratorError(
-            Rule.DENORMAL, "a dividend of a division is denormal, and may be taken for zero; make it larger (facts.md C29)"
-        )
+        raise GeneratorError(Rule.DENORMAL, "a dividend of a division is denormal, and may count as zero; make it larger (facts.md C29)")
     found = quotients(component, x, y)
     tiny = found.most < smallest_normal(component)
     if ((found.least < smallest_normal(component)) & ~(tiny & (modes.denormals == "flushed"))).any():
         raise GeneratorError(
-            Rule.DENORMAL_RESULT, "a quotient may be denormal or not, or be flushed or not; make it larger, or flush it (facts.md C29)"
+            Rule.DENORMAL_RESULT, "a quotient may be denormal or not, or flushed or not; make it larger, or flush it (facts.md C29)"
         )
     low, high, quotient = (np.where(tiny, 0.0, each) for each in (found.low, found.high, found.rounded))
     bits = encode(component, nearest(component, quotient))

@@ -106,7 +106,7 @@ def component(vector: Tree, index: int) -> Tree:
     if isinstance(vector, Partial):
         assert isinstance(vector.value, MatrixValue)
         return Partial(component_bits(vector.value, index), vector.defined)
-    assert isinstance(vector, MatrixValue), "a path goes on into a vector"
+    assert isinstance(vector, MatrixValue), "the path leads into a vector"
     return component_bits(vector, index)
 
 

@@ -1,5 +1,6 @@
 """Defects of conversions of matrices between layouts and component types: the memory that a device with each defect would leave, and the
-sizes it would return."""
+sizes that it would return.
+"""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def _layout_of_first_instance(state: State, access: Access) -> None:
 
 
 def _nothing(state: State, operation: TensorStore) -> None:
-    """Leave the store out."""
+    """Skip the store."""
 
 
 def mirroring_defects(program: Program) -> Iterator[Defect]:

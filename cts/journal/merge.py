@@ -112,7 +112,7 @@ def _shard(directory: Path) -> ShardFolder:
 
 
 def _check_same(first: ShardFolder, other: ShardFolder) -> None:
-    """Check that two shards are of one run. Devices may be several of one model: name and driver are equal."""
+    """Check that two shards belong to one run. Their devices may be different ones of one model: name and driver are equal."""
 
     def facts(shard: ShardFolder) -> Iterator[tuple[str, str]]:
         device = shard.meta.get("device") or {}

@@ -25,7 +25,7 @@ def find_root(start: Path) -> Path:
     of an installed wheel.
 
     Raises:
-        CtsError: there is no such folder, or the nearest one is a checkout with code of its own.
+        CtsError: there is no such folder, or the nearest one is a checkout with its own code.
     """
     for folder in (start, *start.parents, PACKAGE_ROOT, INSTALLED):
         if is_root(folder):

@@ -179,7 +179,7 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
     if context.findings:
         return (
             "unsure",
-            f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of every case",
+            f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of any case",
             detail,
         )
     if warned := summary.verdicts.get(Verdict.QUALITY_WARNING, 0):
@@ -187,7 +187,11 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
         title = f"{count(passed, 'case')} passed and {count(warned, 'case')} gave values that are permitted but not expected{beside}"
         return "good", title, detail
     if known:
-        return "good", f"{count(passed, 'case')} passed, and nothing failed but {count(known, 'case')} as known of this driver", detail
+        return (
+            "good",
+            f"{count(passed, 'case')} passed, and nothing failed except {count(known, 'case')} known to fail on this driver",
+            detail,
+        )
     return "good", f"All {count(passed, 'case')} that the device supports passed", detail
 
 

@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="count differences that this known defect explains separately, for example tensor_layout.block_strides_rounded_down (see "
-        "cts/defects/glossary.yaml), and do not run what it makes undefined; may be repeated",
+        "cts/defects/glossary.yaml), and do not run draws that it makes undefined; may be given several times",
     )
     parser.add_argument("--json", action="store_true", help="one document: counts, rate, and the differences")
 
@@ -302,7 +302,7 @@ def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], f
     rate = tally.judged / seconds if seconds else 0.0
     if tally.left_out:
         print(f"{_draws(tally.left_out)} not run: a known defect makes them undefined")
-    known = f", {tally.known} more as known defects do" if tally.known else ""
+    known = f", {tally.known} more differ as known defects do" if tally.known else ""
     differ = "1 differs" if len(tally.differences) == 1 else f"{len(tally.differences)} differ"
     print(
         f"{_draws(tally.judged)} on {asked.settings.description.name}, seed {asked.seed}: {differ}{known} "

@@ -315,7 +315,9 @@ def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
 
 
 def relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
-    """Yield relations between the expected elements and ``got`` (bits), of which some are ``bad`` (bool), of the shape of ``placed``."""
+    """Yield relations between the expected elements and ``got`` (bits); ``bad`` (bool) marks the wrong ones. Both have the shape of
+    ``placed``.
+    """
     wanted, component, name = placed.expected.bits, placed.component, placed.what
     if (values(got[bad], component) == 0).all():
         yield relation("zero", what=name)

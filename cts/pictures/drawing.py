@@ -148,7 +148,7 @@ def _outcome(tensor: TensorMap, element: int) -> str:
     """Describe the fate of an element, for people."""
     load = tensor.access == "load"
     if tensor.in_slice[element] == NOWHERE:
-        return "is left out by the clip window: " + ("it keeps what the matrix had" if load else "it is not stored")
+        return "is left out by the clip window: " + ("it keeps its old value" if load else "it is not stored")
     wanted = _wanted(tensor, element)
     if tensor.in_tensor[element] == NOWHERE:
         return f"is at {wanted}, out of bounds: " + ("it is the clamp value" if load else "it is discarded")
@@ -279,7 +279,7 @@ def _legend(tensor: TensorMap, left: float, top: float, name: str, wrong: Collec
         ("", "blue edge: the slice; dashed: the part of it that is out of bounds; black: the tensor"),
     ]
     if NOWHERE in tensor.in_slice:
-        marks.append((f"url(#{name}-clipped)", "left out by the clip window: " + ("keeps what the matrix had" if load else "not stored")))
+        marks.append((f"url(#{name}-clipped)", "left out by the clip window: " + ("keeps its old value" if load else "not stored")))
     if any(s != NOWHERE and t == NOWHERE for s, t in zip(tensor.in_slice, tensor.in_tensor, strict=True)):
         marks.append((f"url(#{name}-outside)", "out of bounds: " + ("the clamp value" if load else "discarded")))
     if any(_moved(tensor, element) for element in range(len(tensor.in_slice))):

@@ -156,7 +156,7 @@ class Memory:
                     continue
                 raise GeneratorError(
                     Rule.PARTIAL_OVERLAP,
-                    f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing",
+                    f"the store of {what} to {self.array.name} partly overlaps the store of {earlier.what}; cover all of it or nothing",
                 )
             if not hit.any():
                 visible.append(earlier)

@@ -238,7 +238,7 @@ class Overview:
             raise pytest.Session.Interrupted(str(error)) from None
 
     def _count_unreported(self, keys: Collection[Key]) -> None:
-        """Count those of these judgements that a worker wrote to the journal but did not report before it died."""
+        """Count the judgements among these that a worker wrote to the journal but did not report before it died."""
         if self._directory is None:
             return
         # The journal also has the earlier verdicts that --retry replaces.

@@ -171,7 +171,7 @@ def checked_retry(text: str | None) -> frozenset[Verdict]:
 
 
 def checked_front_end(name: str | None) -> FrontEnd:
-    """Return the front end of that name; spirv for None.
+    """Return the front end with that name; spirv for None.
 
     Raises:
         OptionError: there is no such front end, or glslang is not installed.

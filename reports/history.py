@@ -35,8 +35,8 @@ class PastRun:
     Attributes:
         name: as in reports.comparison.runs.names.
         folder: its report directory.
-        facts: by the keys of reports.comparison.runs.FACTS.
-        verdicts: of all its cases, worst first.
+        facts: facts by the keys of reports.comparison.runs.FACTS.
+        verdicts: the verdicts of all its cases, worst first.
         notes: why cases may be missing.
     """
 
@@ -107,7 +107,7 @@ def newest_by_device(history: History, ids: Collection[str]) -> dict[tuple[str, 
 
     Args:
         history: the runs.
-        ids: of the cases.
+        ids: the ids of the cases.
     """
     counted: dict[tuple[str, str, str], dict[str, Verdict]] = {}
     for place, run in enumerate(history.runs):

@@ -220,7 +220,7 @@ class _Progress:
             self._write(f"draw {best.index}: as simple as {self._subject.describe(best.addressing)}".replace("\n", "; "))
 
     def announce(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that is not overwritten."""
         if not self._quiet:
             print(f"\r\033[K{text}" if self._terminal else text, file=sys.stderr, flush=True)
 

@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="for programs")
     update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")
-    update.add_argument("--to", required=True, metavar="PREFIX", help=f"of the files, for example ci/lavapipe for ci/lavapipe{FAILS}")
+    update.add_argument(
+        "--to", required=True, metavar="PREFIX", help=f"the beginning of the files' names, for example ci/lavapipe for ci/lavapipe{FAILS}"
+    )
     update.add_argument("--all", action="store_true", help="also write cases that golden/known_failures explains")
     update.add_argument("--check", action="store_true", help="write nothing; exit code 1 if something would change")
     update.add_argument("--json", action="store_true", help="for programs")

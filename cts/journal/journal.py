@@ -152,7 +152,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
 
 
 def read_with_places(path: Path, wrong: Callable[[Fault], None] = _ignored) -> Iterator[tuple[int, CaseResult]]:
-    """Read the results of a journal as ``read`` does, each after the byte at which its line begins."""
+    """Read the results of a journal as ``read`` does. Yield pairs: the byte at which a line begins, and its result."""
     return _placed(path, wrong, _result)
 
 
@@ -195,7 +195,7 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
 
 
 def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[tuple[int, Made]]:
-    """Yield the values of ``lines``, each after the byte at which its line begins."""
+    """Yield pairs: the byte at which a line begins, and the value of ``lines`` for it."""
     try:
         with opened(path) as file:
             file.seek(start)

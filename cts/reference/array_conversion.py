@@ -43,7 +43,7 @@ class Elements:
     """An array in each lane.
 
     Attributes:
-        bits: of the elements, unsigned, (lanes, length).
+        bits: the bits of the elements, unsigned, (lanes, length).
         defined: whether each has a value, bool, of the same shape.
     """
 

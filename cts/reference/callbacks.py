@@ -47,8 +47,8 @@ class Returned:
     """The results of a function for each element.
 
     Attributes:
-        numbers: of the function's type.
-        range: of the same shape, if the specification permits more than one value for some of them; otherwise None.
+        numbers: numbers of the function's type.
+        range: ranges of the same shape, if the specification permits more than one value for some of them; otherwise None.
     """
 
     numbers: np.ndarray
@@ -85,9 +85,9 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
     """Return the results of ``function`` for each element: one part for a scalar, one for each component of a vector.
 
     Args:
-        state: of the program.
+        state: the program's state.
         function: returns a scalar or a vector, and makes no calls with matrices or pointers to variables.
-        arguments: of its parameters; their shapes broadcast to the result's shape.
+        arguments: the arguments for its parameters; their shapes broadcast to the result's shape.
         owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts. Without them the function reads no
             variable of the module and no workgroup memory.
 

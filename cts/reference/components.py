@@ -17,7 +17,7 @@ def component_bits(vector: MatrixValue, at: np.ndarray | int) -> np.ndarray:
     """Return component ``at`` of each invocation's vector, uint64, (invocations,).
 
     Args:
-        vector: of shape (invocations, 1, components).
+        vector: a value of shape (invocations, 1, components).
         at: one index, or one for each invocation.
 
     Raises:
@@ -35,7 +35,7 @@ def check_signs(vector: MatrixValue, bits: np.ndarray) -> None:
 
     Args:
         vector: the source of the bits.
-        bits: of its component type, for a use that distinguishes -0 from +0.
+        bits: bits of its component type, for a use that distinguishes -0 from +0.
 
     Raises:
         GeneratorError: one of them is a computed zero.

@@ -80,7 +80,7 @@ class Added:
     Attributes:
         offsets: byte offsets of elements, int64, the first axis for the invocations; an element may occur any number of times.
         terms: float64, of the same shape.
-        component: of the elements.
+        component: the type of the elements.
         authority: the basis of the sums.
     """
 

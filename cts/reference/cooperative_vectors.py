@@ -36,7 +36,7 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
     The offset counts bytes, whatever the array's pointee and ArrayStride are (CV-LD-01 to CV-LD-03).
 
     Args:
-        alignment: of each offset, in bytes.
+        alignment: the required alignment of each offset, in bytes.
         what: names the object in messages.
 
     Raises:

@@ -143,7 +143,7 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
 
     Args:
         operator: one of generators.program.elementwise.Operator.
-        left, right: of one component type and shape.
+        left, right: the operands, of one component type and shape.
         no_contraction: whether the operation must not be contracted with the operations that made its operands.
         modes: the execution modes for floats of this type.
 

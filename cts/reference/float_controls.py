@@ -162,8 +162,8 @@ def combined(operator: str, left: MatrixValue, right: MatrixValue, modes: Modes,
 
     Args:
         operator: ``add``, ``subtract``, ``multiply`` or ``divide``.
-        left, right: of one component type and shape.
-        modes: of that type.
+        left, right: the operands, of one component type and shape.
+        modes: the execution modes for that type.
         fallback: the basis of results that no mode affects.
 
     Raises:
@@ -209,9 +209,9 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
     """Return floats converted to floats.
 
     Args:
-        value: of at least 16 bits.
+        value: floats of at least 16 bits.
         target: component type of the result, of at least 16 bits.
-        source_modes, modes: of the operand's and of the result's component type.
+        source_modes, modes: the execution modes for the operand's and the result's component type.
         fallback: the basis of results that no mode affects.
 
     Raises:

@@ -106,7 +106,7 @@ def placed(elements: Elements, form: MatrixForm, what: str, array: str) -> Itera
     """Yield the expectation of each matrix in its own memory, in a row-major or column-major form.
 
     Args:
-        elements: of all matrices.
+        elements: the elements of all matrices.
         form: the stored form.
         what, array: names, for messages; the index of a matrix follows if there are several.
     """

@@ -39,10 +39,10 @@ class Memory:
         array: its declaration.
         copies: 1 for a buffer.
         contents: uint8, ``copies`` * ``array.bytes``.
-        status: of every byte, or None if all are known and do not change (an input).
+        status: the status of every byte, or None if all are known and do not change (an input).
         placed: visible stores of matrices, in order; their offsets count from the start of the first copy.
         background: bytes that plain copies wrote to a buffer and no matrix covers.
-        terms: of sums that invocations accumulate; None before the first.
+        terms: the terms of sums that invocations accumulate; None before the first.
     """
 
     array: Array

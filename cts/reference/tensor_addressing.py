@@ -68,7 +68,7 @@ def addresses(
 
     Args:
         shape: rows and columns of the matrix.
-        layout_type, layout, view_type, view: of the access.
+        layout_type, layout, view_type, view: the layout and view of the access, and their types.
         store: whether elements are written.
         undefined: is called if elements leave the tensor in mode Undefined.
 

@@ -17,7 +17,7 @@ class Partial:
     """A matrix or scalar that only some scope instances have.
 
     Attributes:
-        value: of these instances alone, in their order.
+        value: the values of only these instances, in their order.
         defined: a mask of the instances, bool, (instances,); some, but not all.
     """
 

@@ -92,7 +92,7 @@ class MatrixValue:
     """A cooperative matrix in every scope instance; or a cooperative vector in every invocation, as a matrix of one row.
 
     Attributes:
-        component: of the elements.
+        component: the type of the elements.
         bits: unsigned, (instances, rows, columns); the most usual of several values; for a range, the values nearest to its center.
         computed: whether float arithmetic made the elements and the sign of a zero is free (facts.md C7).
         known: the other allowed values of the elements.

@@ -261,8 +261,8 @@ def known_failures(root: Path, casebook: Casebook, driver: str) -> KnownFailures
     """Return the known failures of a driver.
 
     Args:
-        root: of the checkout.
-        driver: its name and version as results have them.
+        root: the root of the checkout.
+        driver: the driver's name and version, as in results.
 
     Raises:
         CasebookError: a file is malformed, names something that the casebook does not have, or two files are for this driver.

@@ -35,7 +35,7 @@ class Axis:
 
     Attributes:
         parameter: its name.
-        part: of the labels; empty for the whole label.
+        part: the part of the labels; empty for the whole label.
     """
 
     parameter: str

@@ -36,7 +36,7 @@ def verdict_on(pair: Pair) -> str:
 
 
 def rest_of(pair: Pair) -> str:
-    """Return the following sentence: the other differences, and the number of unchanged cases."""
+    """Return the second sentence: the other differences, and the number of unchanged cases."""
     changed = pair.counts[ChangeKind.CHANGED_VERDICT] + pair.counts[ChangeKind.CHANGED_REASON]
     parts = [f"{count(pair.compared, 'case')} in both runs, {count(pair.same)} with the same result"]
     parts += [f"{count(pair.still_failing)} fail in both"] * bool(pair.still_failing)

@@ -89,7 +89,7 @@ def read_history(folder: Path, renames: Mapping[str, str]) -> History:
     """
     paths = sorted({path.parent: path for path in (*folder.rglob(RESULTS + PACKED), *folder.rglob(RESULTS))}.values())
     if not paths:
-        raise HistoryError(f"{folder} holds no {RESULTS}, nor does a folder in it: name the folder that holds report directories")
+        raise HistoryError(f"{folder} and the folders in it hold no {RESULTS}: name the folder that holds report directories")
     made: dict[End, End] = {}
     read = []
     for name, path in zip(names(paths), paths, strict=True):

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     listing = actions.add_parser("list", help="show known failures")
     listing.add_argument("files", nargs="*", type=Path, metavar="FILE", help=f"also show NAME{FAILS}, NAME{FLAKES} or NAME{SKIPS}")
-    listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name has NAME in it")
+    listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name contains NAME")
     listing.add_argument("--json", action="store_true", help="for programs")
     update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")

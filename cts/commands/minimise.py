@@ -117,12 +117,12 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
             if finding.part is part:
                 lines.append(f"  {part.value}: {_words(finding, smallest.ending)}")
     if not smallest.complete:
-        lines.append("  the search ran out before it had tried everything: give more --runs or --seconds")
+        lines.append("  the budget ran out before everything was tried: give more --runs or --seconds")
     if left is not None:
         lines.append(f"  one dispatch is enough: subcase {left.subcase.name}")
         lines += [f"  elements of {name} that are not zero: {some} of {all_}" for name, (some, all_) in left.elements.items()]
         if not left.complete:
-            lines.append("  the search ran out before it had tried all data: give more --runs or --seconds")
+            lines.append("  the budget ran out before all data were tried: give more --runs or --seconds")
     lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR --device {shlex.quote(settings.spec.selector)}")
     return lines
 
@@ -142,7 +142,7 @@ def _words(finding: Finding, ending: Ending) -> str:
 
 
 def _write(folder: Path, smallest: Smallest, left: Fewest | None, settings: Settings) -> None:
-    """Write the folder of the dispatch that is left, or of the smallest case."""
+    """Write the folder of the remaining dispatch, or of the smallest case."""
     from cts.kinds.table import KINDS
 
     case = smallest.case

@@ -207,7 +207,7 @@ class _Plane:
 
 
 def _planes(box: _Box, size: int, left: float, top: float) -> list[_Plane]:
-    """Place planes side by side, then below."""
+    """Place planes side by side, and further planes below."""
     sizes = box.sizes
     if len(sizes) == 1:
         columns = min(_FOLD, sizes[0])

@@ -195,14 +195,16 @@ def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
     # Compare before the function overflows float64.
     if (np.abs(x) > np.log(largest)).any():
         raise GeneratorError(
-            Rule.DIVISOR_RANGE, "Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)"
+            Rule.DIVISOR_RANGE,
+            "Tanh inherits from a division whose divisor is beyond the promised range; make its arguments smaller (facts.md C6, C28)",
         )
     (up_low, up_high), (down_low, down_high) = (_representable(component, _exp(component, each)) for each in (x, -x))
     sinh = _inherited(np.sinh(x), *_half(component, up_low - down_high, up_high - down_low))
     cosh = _inherited(np.cosh(x), *_half(component, up_low + down_low, up_high + down_high))
     if (cosh.high > largest).any():
         raise GeneratorError(
-            Rule.DIVISOR_RANGE, "Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)"
+            Rule.DIVISOR_RANGE,
+            "Tanh inherits from a division whose divisor is beyond the promised range; make its arguments smaller (facts.md C6, C28)",
         )
     quotients = [numerator / divisor for numerator in (sinh.low, sinh.high) for divisor in (cosh.low, cosh.high)]
     low, high = np.minimum.reduce(quotients), np.maximum.reduce(quotients)

@@ -1,4 +1,4 @@
-"""The addresses of a matrix's elements by tensor addressing (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
+"""The addresses of a matrix's elements in tensor addressing (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", default="smoke", help="smoke, nightly or full (default: smoke)")
     configure_choice(parser)
     parser.add_argument("--shard", metavar="K/N", help="only part K of N, the same cases as in a run with --shard K/N")
-    parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
+    parser.add_argument("--count", action="store_true", help="print the number of cases in each family instead")
     parser.add_argument(
         "--estimate",
         type=Path,
         metavar="DIR",
-        help="with --count: how long one process takes for them, in seconds, from the times in this report directory",
+        help="with --count: also the seconds that one process takes for them, from the times in this report directory",
     )
     parser.add_argument(
         "--json",

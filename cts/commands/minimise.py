@@ -1,7 +1,7 @@
 """Makes a failing case small: changes its parameters towards their defaults as long as it fails in the same way (the same code, the same
-defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets its data to zero as far as the failure
-stays the same. A crash, a hang or a lost device is minimised like a wrong value, because a Vulkan device always runs in a separate
-process."""
+defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets as much of its data to zero as possible
+without changing the failure. A crash, a hang or a lost device is minimised like a wrong value, because a Vulkan device always runs in a
+separate process."""
 
 from __future__ import annotations
 

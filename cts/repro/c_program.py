@@ -152,7 +152,7 @@ def _refuse(runs: Sequence[Run]) -> None:
     first = runs[0].kernel
     if first.draw is not None and (first.pipeline_cache or first.shader_object is not None or first.robust):
         raise NotExpressible(
-            Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, which the C program does not do"
+            Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, which the C program does not support"
         )
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible(

@@ -21,7 +21,7 @@ MOST_SHARDS = 100_000
 _MOST_DIGITS = 6
 
 Unit = tuple[str, str | Block]
-"""The cases of one shard: a family, and the id of a case or a block."""
+"""Cases that are dealt out together: a family, and the id of a case or a block."""
 
 
 class ShardError(CtsError):

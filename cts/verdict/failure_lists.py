@@ -4,7 +4,7 @@ A list of failures, ``NAME-fails.txt``, has a line for each case: its name, a co
 The text after a second comma is ignored. Lists of flakes and of cases to skip, ``NAME-flakes.txt`` and ``NAME-skips.txt``, have a regular
 expression in each line, which may match anywhere in a name. All three ignore empty lines and lines that begin with ``#``.
 
-Ids of cases have neither commas nor spaces, so they need no change as names. In regular expressions, escape their brackets and points.
+Ids of cases have neither commas nor spaces, so they need no change as names. In regular expressions, escape the brackets and points of ids.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def find_root(start: Path) -> Path:
     of an installed wheel.
 
     Raises:
-        CtsError: there is no such folder, or the nearest one is a checkout with code of its own.
+        CtsError: there is no such folder, or the nearest one is a checkout with its own code.
     """
     for folder in (start, *start.parents, PACKAGE_ROOT, INSTALLED):
         if is_root(folder):
@@ -60,7 +60,7 @@ def checked_root(folder: Path) -> Path:
         CtsError: it is neither. No other folder is tried, because the user named this one.
     """
     if not is_root(folder):
-        raise CtsError(f"{folder} is not a checkout of the suite: there are no folders cases/ and cts/ in it")
+        raise CtsError(f"{folder} is not a checkout of the suite: it lacks the folders cases/ and cts/")
     return folder
 
 

@@ -93,10 +93,12 @@ def _parser(modules: Sequence[ModuleType]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cts",
         description="Conformance tests for Vulkan's cooperative matrix and vector extensions. 'pytest cts' judges a device; "
-        "these commands show, reproduce and check.",
+        "these commands show, reproduce and check cases.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the suite's version and exit")
-    parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout with cases/ (default: the current folder or one above it)")
+    parser.add_argument(
+        "--root", type=Path, metavar="DIR", help="the checkout with cases/ (default: the nearest one, from the current folder upwards)"
+    )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in modules:
         verb = verbs.add_parser(module.NAME, help=module.HELP, description=module.__doc__)

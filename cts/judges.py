@@ -118,7 +118,7 @@ def all_vulkan(seconds: float = ASKING_SECONDS) -> list[Choice]:
     vulkan = list_vulkan(seconds)
     able = [listing for listing in vulkan.devices if listing.description.features.get("cooperativeMatrix")]
     if vulkan.broken:
-        raise BrokenDriver(f"--device all: {_broken(vulkan.broken)}; mend that, or name each device to judge", vulkan.broken)
+        raise BrokenDriver(f"--device all: {_broken(vulkan.broken)}; fix that, or name each device to judge", vulkan.broken)
     if not able:
         because = f" ({vulkan.absent})" if vulkan.absent else ""
         raise NoSuchDevice(f"--device all: there is no Vulkan device with cooperative matrices{because}")
@@ -134,7 +134,7 @@ def best(vulkan: VulkanDevices) -> Choice:
     if vulkan.broken:
         others = ", ".join(f"--device {one.number} ({one.description.name})" for one in vulkan.devices)
         raise BrokenDriver(
-            f"a Vulkan driver fails when it is asked for its devices; {_broken(vulkan.broken)}; mend that, or name what to judge: "
+            f"a Vulkan driver fails when it is asked for its devices; {_broken(vulkan.broken)}; fix that, or name what to judge: "
             f"{f'{others}, ' if others else ''}--device {EMBEDDED}",
             vulkan.broken,
         )
@@ -146,7 +146,7 @@ def best(vulkan: VulkanDevices) -> Choice:
             listing.spec,
             listing.description,
             f"no Vulkan device to judge: {reason}",
-            f"no Vulkan device was judged, but the embedded device, which needs none: {reason}",
+            f"no Vulkan device was judged, only the embedded device, which needs no driver: {reason}",
         )
     chosen = min(able, key=lambda listing: _PREFERENCE.get(listing.description.extra.get("type", ""), len(_PREFERENCE)))
     type_ = chosen.description.extra.get("type", "other")
@@ -171,7 +171,7 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
                 return listing
         for broken in vulkan.broken:
             if broken.number == int(selector):
-                raise BrokenDriver(f"--device {selector}: it does not say what it is: {broken.why}", (broken,))
+                raise BrokenDriver(f"--device {selector}: it cannot be described: {broken.why}", (broken,))
     wanted = selector.casefold()
     identifier = wanted.replace("-", "")
     by_uuid = [listing for listing in vulkan.devices if listing.description.uuid == identifier]
@@ -180,7 +180,7 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
     named = [listing for listing in vulkan.devices if wanted and wanted in listing.description.name.casefold()]
     if len({listing.description.name for listing in named}) > 1:
         raise AmbiguousDevice(
-            f"--device {selector}: several devices have that in their names; say which by its number: {_numbered(named)}",
+            f"--device {selector}: several devices have that in their names; choose one by its number: {_numbered(named)}",
             tuple(one.number for one in named),
         )
     if named:

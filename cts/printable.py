@@ -7,8 +7,8 @@ import re
 
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, except the tab and the end of a line
-    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # what ends a line or changes the direction of all that follows
-    "\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e007f]"  # halves of characters, byte order marks, and what nobody can see
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # characters that end a line or change the direction of the text after them
+    "\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e007f]"  # surrogates, byte order marks, and invisible characters
 )
 _LINE = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 

@@ -16,9 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the reports. Return the exit status: 0, or 2 with a line on standard error if something cannot be read or written."""
     parser = argparse.ArgumentParser(prog="python -m reports", description="Writes summary.json, junit.xml, summary.md and index.html.")
     parser.add_argument(
-        "journals", nargs="+", type=Path, metavar="JOURNAL", help="a results.jsonl, or the directory that holds it; several are merged"
+        "journals", nargs="+", type=Path, metavar="JOURNAL", help="a results.jsonl, or its directory; several journals are merged"
     )
-    parser.add_argument("--to", type=Path, metavar="DIR", help="where to write; by default beside the first journal")
+    parser.add_argument("--to", type=Path, metavar="DIR", help="the folder to write to (default: the folder of the first journal)")
     parser.add_argument("--history", type=Path, metavar="FOLDER", help="holds the report directories of other runs, which pages show too")
     options = parser.parse_args(arguments)
     first: Path = options.journals[0]

@@ -82,28 +82,26 @@ def context(run: Run) -> Context:
     notes = []
     if len(devices) > 1 or len(drivers) > 1:
         notes.append(
-            "These results come from more than one device or driver. The totals are a mixture, and only the last result of a case is kept."
+            "These results come from more than one device or driver. The totals mix them, and only the last result of each case is kept."
         )
     finished = all("finished" in meta for meta in run.metas if "started" in meta)
     if not finished:
-        notes.append("The run had not come to its end when this report was written: cases that were selected may be missing.")
+        notes.append("The run had not finished when this report was written: selected cases may be missing.")
     if len(run.metas) < len(run.journals):
-        notes.append(
-            "meta.json is missing or damaged: nobody knows whether the run came to its end, and cases that were selected may be missing."
-        )
+        notes.append("meta.json is missing or damaged: it is unknown whether the run finished, and selected cases may be missing.")
     stopped = "; ".join(_texts(run.metas, "stopped"))
     if stopped:
         notes.append(f"The run stopped early: {_sentence(stopped)}")
     if run.dropped:
         notes.append(
-            f"{count(run.dropped, 'line')} of the journal hold{'s' if run.dropped == 1 else ''} no result that can be read: "
+            f"{count(run.dropped, 'line')} of the journal cannot be read as {'a result' if run.dropped == 1 else 'results'}: "
             "such a case counts as not judged."
         )
     if left_out := ", ".join(_texts(run.metas, "left_out_by")):
         notes.append(f"Cases that {left_out} names were not judged.")
     findings = tuple(f"{finding['step']}: {finding['what']}" for meta in run.metas for finding in meta.get("findings", ()))
     if findings:
-        notes.append(f"{count(len(findings), 'thing')} went wrong outside of every case: see the findings of the run.")
+        notes.append(f"{count(len(findings), 'thing')} went wrong outside of any case: see the findings of the run.")
     if any(result.attempt > 1 for result in run.results):
         notes.append("Cases were judged several times: each attempt counts as a case.")
     whole = finished and len(run.metas) == 1 and "resumed" not in run.metas[0]
@@ -135,7 +133,7 @@ def headline(summary: Summary, context: Context) -> Headline:
         detail += f" · {context.tier} tier"
     level, title, detail = _headline(summary, context, detail)
     if context.fallback:
-        # Results of the embedded device say nothing good about a driver.
+        # Results of the embedded device do not show that a driver is right.
         level, title = "unsure" if level == "good" else level, f"{title} (no Vulkan device was judged)"
     return Headline(level, title, detail, summary.numbers)
 
@@ -158,16 +156,16 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
         beside = f", beside {count(known, 'known failure')}" if known else ""
         return "bad", f"{summary.bad:,} of {count(summary.ran, 'case')} that ran failed{beside}", detail
     if not summary.cases:
-        return "unsure", "No case was judged", "The journal is empty: nothing is known of the device."
+        return "unsure", "No case was judged", "The journal is empty: nothing is known about the device."
     if not summary.ran:
         return "unsure", f"Nothing ran: the device supports none of {count(summary.cases, 'case')}", detail
     if errors:
-        return "unsure", f"The suite itself failed in {count(errors, 'case')}; no case that ran to its end failed", detail
+        return "unsure", f"The suite itself failed in {count(errors, 'case')}; none of the cases that finished failed", detail
     if unexpected:
-        title = f"{count(unexpected, 'case')} passed that the known failures of the driver say must fail: their list is out of date"
+        title = f"{count(unexpected, 'case')} passed although the driver's known failures say that they fail: their list is out of date"
         return "unsure", title, detail
     if not context.finished:
-        return "unsure", f"{count(passed, 'case')} passed and none failed, but the run did not come to its end", detail
+        return "unsure", f"{count(passed, 'case')} passed and none failed, but the run did not finish", detail
     if context.dropped:
         return (
             "unsure",
@@ -181,15 +179,19 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
     if context.findings:
         return (
             "unsure",
-            f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of every case",
+            f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of any case",
             detail,
         )
     if warned := summary.verdicts.get(Verdict.QUALITY_WARNING, 0):
-        beside = f", and {count(known, 'case')} failed as known of this driver" if known else ""
-        title = f"{count(passed, 'case')} passed and {count(warned, 'case')} gave what is permitted and not expected{beside}"
+        beside = f", and {count(known, 'case')} failed as known for this driver" if known else ""
+        title = f"{count(passed, 'case')} passed and {count(warned, 'case')} gave values that are permitted but not expected{beside}"
         return "good", title, detail
     if known:
-        return "good", f"{count(passed, 'case')} passed, and nothing failed but {count(known, 'case')} as known of this driver", detail
+        return (
+            "good",
+            f"{count(passed, 'case')} passed, and nothing failed except {count(known, 'case')} known to fail on this driver",
+            detail,
+        )
     return "good", f"All {count(passed, 'case')} that the device supports passed", detail
 
 

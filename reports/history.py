@@ -35,8 +35,8 @@ class PastRun:
     Attributes:
         name: as in reports.comparison.runs.names.
         folder: its report directory.
-        facts: by the keys of reports.comparison.runs.FACTS.
-        verdicts: of all its cases, worst first.
+        facts: facts by the keys of reports.comparison.runs.FACTS.
+        verdicts: the verdicts of all its cases, worst first.
         notes: why cases may be missing.
     """
 
@@ -89,7 +89,7 @@ def read_history(folder: Path, renames: Mapping[str, str]) -> History:
     """
     paths = sorted({path.parent: path for path in (*folder.rglob(RESULTS + PACKED), *folder.rglob(RESULTS))}.values())
     if not paths:
-        raise HistoryError(f"{folder} holds no {RESULTS}, nor does a folder in it: name the folder that holds report directories")
+        raise HistoryError(f"{folder} and the folders in it hold no {RESULTS}: name the folder that holds report directories")
     made: dict[End, End] = {}
     read = []
     for name, path in zip(names(paths), paths, strict=True):
@@ -107,7 +107,7 @@ def newest_by_device(history: History, ids: Collection[str]) -> dict[tuple[str, 
 
     Args:
         history: the runs.
-        ids: of the cases.
+        ids: the ids of the cases.
     """
     counted: dict[tuple[str, str, str], dict[str, Verdict]] = {}
     for place, run in enumerate(history.runs):

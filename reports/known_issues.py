@@ -14,7 +14,7 @@ def known_issues(ids: Collection[str], drivers: Collection[str], book: Casebook 
     out.
 
     Args:
-        ids: of known failures in results.
+        ids: ids of known failures in results.
         drivers: names and versions of the judged drivers; entries of other drivers are ignored.
         book: the casebook of the checkout with the entries; None if there is none.
     """

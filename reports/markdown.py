@@ -55,7 +55,7 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
             )
         )
     if context.faults:
-        parts.append(_folded("What the journal has and nobody can read", "\n".join(f"* {_text(fault)}" for fault in context.faults)))
+        parts.append(_folded("Parts of the journal that cannot be read", "\n".join(f"* {_text(fault)}" for fault in context.faults)))
     if summary.steps:
         steps = [(_code(step.step), duration(step.seconds), percent(step.share)) for step in summary.steps]
         pace = f"{duration(summary.seconds)} in all cases, {rate(summary.cases_per_second)} in one process."

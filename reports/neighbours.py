@@ -23,7 +23,7 @@ class Difference:
     """A parameter that differs between two cases.
 
     Attributes:
-        name: of the parameter.
+        name: the parameter's name.
         failed, passed: its label in the failed case and in the passing case; empty if it does not apply.
     """
 
@@ -44,7 +44,7 @@ class Neighbours:
     """The passes of a run, prepared for comparison with its failures.
 
     Args:
-        results: of the whole run. Results without parameters, in journals of older versions of the suite, have no neighbours.
+        results: the results of the whole run. Results without parameters, in journals of older versions of the suite, have no neighbours.
     """
 
     def __init__(self, results: Sequence[CaseResult]) -> None:

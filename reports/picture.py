@@ -75,9 +75,9 @@ class FailingArray:
     """The contents of a failure on a page.
 
     Attributes:
-        failure: of the journal.
+        failure: the failure in the journal.
         elements: the first wrong elements.
-        pictures: of at most INSTANCES scope instances with wrong elements; none if the failure concerns bytes instead of a matrix.
+        pictures: pictures of at most INSTANCES scope instances with wrong elements; none if the failure concerns bytes instead of a matrix.
         hidden: number of further scope instances with wrong elements.
         tensor: an SVG document of the first wrong instance's matrix in a tensor, with its wrong elements marked, for the first failing
             array of a page; empty if it is unknown or too large (``cts picture`` draws it).

@@ -35,7 +35,7 @@ class Run:
 
     Attributes:
         folder: its name under reports/published.
-        meta: of the journal.
+        meta: the journal's ``meta.json``.
         verdicts: verdict -> cases.
         families: family -> verdict -> cases. ``requirements``: requirement -> verdict -> cases.
     """

@@ -25,7 +25,7 @@ class RequirementPage:
     """A requirement, and the cases of a run that exercise it.
 
     Attributes:
-        id: of the requirement.
+        id: the requirement's id.
         text: its statement; None if the case files are not available.
         tally: the cases by verdict.
         families: number of cases in each family.
@@ -57,9 +57,9 @@ def requirement_pages(
     """Yield the page of each requirement that cases of a run exercise.
 
     Args:
-        results: of the run.
+        results: the run's results.
         requirements: id -> its cases by verdict.
-        texts: of requirements, by id.
+        texts: the texts of requirements, by id.
         history: the runs of a folder; None without one.
     """
     exercising: dict[str, list[CaseResult]] = defaultdict(list)

@@ -73,7 +73,7 @@ class Summary:
 
     Attributes:
         cases: cases judged. ``subcases``: dispatches that ran.
-        verdicts: of all cases.
+        verdicts: the verdicts of all cases.
         compile_timeouts: number of timeouts in pipeline creation, which is slow but breaks no rule.
         families: by family; ``requirements``: by requirement id; a case counts for each requirement that it covers. Both ordered by the
             worst verdict, then by name.

@@ -16,7 +16,7 @@ def text(directory: Path) -> str:
     """Return the headline of a report, and its causes with the conditions that decide, most severe first.
 
     Args:
-        directory: of the report, whose ``summary.json`` is read.
+        directory: the report's directory, whose ``summary.json`` is read.
     """
     summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
     lines = [summary["headline"]["title"], summary["headline"]["detail"]]

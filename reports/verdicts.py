@@ -26,21 +26,23 @@ class Wording:
 
 WORDING: Mapping[Verdict, Wording] = MappingProxyType(
     {
-        Verdict.FAIL: Wording("Fail", "✗", "The device did the case, and what came back is not what the specification allows."),
+        Verdict.FAIL: Wording("Fail", "✗", "The device ran the case, and returned values that the specification does not allow."),
         Verdict.CRASH: Wording("Crash", "▼", "The process that held the device died while it ran this case."),
-        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, also when nothing else ran."),
+        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, even when nothing else ran."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
-        Verdict.FLAKY: Wording("Flaky", "≈", "Two runs of this case with nothing beside them ended differently."),
+        Verdict.FLAKY: Wording("Flaky", "≈", "Two runs of this case alone ended differently."),
         Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, even when nothing else ran."),
-        Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
+        Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing about the device."),
         Verdict.UNEXPECTED_PASS: Wording(
-            "Unexpected pass", "?", "The case passed, and the known failures of the driver say that it fails: their list is out of date."
+            "Unexpected pass", "?", "The case passed, although the driver's known failures say that it fails: their list is out of date."
         ),
         Verdict.KNOWN_FAIL: Wording("Known fail", "~", "The driver failed as its list of known failures says; the reason says how."),
         Verdict.QUALITY_WARNING: Wording(
-            "Quality warning", "△", "What came back is what the specification permits, and not all of it what this suite expects."
+            "Quality warning",
+            "△",
+            "The device returned values that the specification permits, but not all of them are what this suite expects.",
         ),
-        Verdict.PASS: Wording("Pass", "✓", "All that came back is what this suite expects."),
+        Verdict.PASS: Wording("Pass", "✓", "The device returned exactly what this suite expects."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }
 )

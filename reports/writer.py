@@ -62,7 +62,7 @@ def write(
         directory: created if it does not exist. Pages of an earlier report in it are removed.
         history: a folder of report directories. The pages of cases and requirements then show its runs too, and ``history.html`` is
             written; None for none.
-        casebook: of the checkout, if the caller has it already; None to read it if a page needs it.
+        casebook: the casebook of the checkout, if the caller has it already; None to read it if a page needs it.
 
     Returns:
         The faults of the journals, one line each, for the caller.
@@ -100,7 +100,7 @@ def write(
     except OSError as error:
         place = error.filename or directory
         raise ReportError(f"cannot write the report {place}: {error.strerror}; choose another directory") from error
-    more = f"{run.dropped} lines of the journal hold no result that can be read"
+    more = f"{run.dropped} lines of the journal cannot be read as results"
     return (*map(str, run.faults), *((more,) if run.dropped > len(run.faults) else ()))
 
 

@@ -9,7 +9,7 @@ from cts.commands.context import casebook, print_json
 from generators.bug_classes import BugClass, load_bug_classes
 
 NAME = "bugs"
-HELP = "list classes of real bugs, and the families that would show them"
+HELP = "list classes of real bugs, and the families that would show each"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

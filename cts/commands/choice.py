@@ -21,7 +21,7 @@ def configure_choice(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="only cases with TEXT in their id, or with a default name:label that contains TEXT; several: all of them",
+        help="only cases with TEXT in their id, or with a default name:label that contains TEXT; if given several times, with all of them",
     )
 
 

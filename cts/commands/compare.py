@@ -1,4 +1,4 @@
-"""Compares runs with the first of them, by cause: new failures, mended cases, changed verdicts and reasons, cases that only one run has,
+"""Compares runs with the first of them, by cause: new failures, fixed cases, changed verdicts and reasons, cases that only one run has,
 and slower cases.
 
 A regression is a case that fails (fail, crash, timeout, device_lost, flaky, error) and did not fail in the first run: it passed, was a
@@ -46,14 +46,14 @@ def run(options: argparse.Namespace) -> int:
         if not (journal_of(path) if path.is_dir() else path).is_file():
             raise CtsError(f"{path} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR', or a folder of reports/published")
     if options.cases < 0:
-        raise CtsError(f"--cases {options.cases}: expected a number from 0 up")
+        raise CtsError(f"--cases {options.cases}: must be an integer of 0 or more")
     found = comparer()(journals, renames(options.root), html=options.html, common=options.common, listed=options.cases)
     if options.json:
         print_json(found.document)
     else:
         print(found.text, end="")
     if found.incomparable:
-        complain(f"{', '.join(found.incomparable)}: no case in common with the first run; ids of an old suite may be others today")
+        complain(f"{', '.join(found.incomparable)}: no case in common with the first run; an older suite may have had other ids")
         return BAD_INPUT
     bad = found.regressions or (options.fail_on_quality and found.quality) or (options.fail_on_slower and found.slower)
     return 1 if bad else 0

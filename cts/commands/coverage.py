@@ -1,4 +1,4 @@
-"""Says which requirements of the specifications the families cover, which cannot be tested and why, and what is still open."""
+"""Lists the requirements that the families cover, those that cannot be tested and why, and those that are still open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists the devices that can be judged, and says which one 'pytest cts' would choose."""
+"""Lists the devices that can be judged, and the one that 'pytest cts' would choose."""
 
 from __future__ import annotations
 

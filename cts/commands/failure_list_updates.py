@@ -72,7 +72,7 @@ def failing_status(outline: Outline) -> str:
 
 
 def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outline], covered: frozenset[str] = frozenset()) -> Update:
-    """Return a list of failures updated with the results of a run.
+    """Update a list of failures with the results of a run, and return the new content.
 
     Args:
         text: the text of the file; empty for a new one.
@@ -112,7 +112,8 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
 
 
 def update_flakes(text: str, matched: Iterable[str], judged: Mapping[str, Outline]) -> Update:
-    """Return a list of flakes with the flakes that a run found added. A flake is never removed: a pass proves nothing about it.
+    """Add the flakes that a run found to a list of flakes, and return the new content. A flake is never removed: a pass proves nothing
+    about it.
 
     Args:
         text: the text of the file; empty for a new one.

@@ -55,12 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("subject", metavar="SUBJECT", help=f"what to draw: {', '.join(SUBJECTS)}")
     parser.add_argument("--device", metavar="DEVICE", help="the device (see 'cts devices'; default: as for pytest)")
-    parser.add_argument("--seed", metavar="S", default="0", help="seed of all draws, a whole number (default: 0)")
+    parser.add_argument("--seed", metavar="S", default="0", help="seed of all draws, an integer (default: 0)")
     parser.add_argument("--count", metavar="N", default="1000", help="how many draws (default: 1000)")
     parser.add_argument("--from", dest="first", metavar="N", default="0", help="number of the first draw (default: 0)")
     parser.add_argument("--most", metavar="N", default="1", help="stop once this many draws differ (default: 1)")
     parser.add_argument("--report-dir", type=Path, metavar="DIR", help="write a folder for each draw that differs into DIR")
-    parser.add_argument("--no-shrink", action="store_true", help="report draws as they were drawn")
+    parser.add_argument("--no-shrink", action="store_true", help="report differing draws as they were drawn, not shrunk")
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules (default: spirv)")
     parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
     parser.add_argument("--embedded-mapping", metavar="NAME:SEED", help="mapping of the embedded device, and seed of its free choices")
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     count, most = at_least_one("--count", options.count), at_least_one("--most", options.most)
     settings = checked_settings({**vars(options), "tier": None, "isolation": None})
     if not isinstance(settings.spec, DeviceSpec):
-        raise CtsError(f"fuzz runs shaders, and {settings.description.name} runs none: choose another --device")
+        raise CtsError(f"fuzz runs shaders, and {settings.description.name} does not run any: choose another --device")
     asked = _Run(subject, seed, settings, options.report_dir)
     _check(asked.reports)
     check_known(SUBJECTS[subject].draw, seed, options.known, SUBJECTS[subject])
@@ -160,7 +160,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
     best = list(found)
     for place, one in enumerate(found):
         try:
-            progress.announce(f"draw {one.index}: shrinking, Ctrl-C takes the simplest so far")
+            progress.announce(f"draw {one.index}: shrinking; Ctrl-C keeps the simplest so far")
             for best[place] in fuzzer.shrink(one):
                 progress.shrinking(best[place])
         except KeyboardInterrupt:
@@ -187,7 +187,7 @@ def _check(reports: Path | None) -> None:
 
 def _whole(option: str, text: str) -> int:
     if not text.isdecimal():
-        raise CtsError(f"{option} {text}: expected a whole number from 0 up")
+        raise CtsError(f"{option} {text}: must be an integer of 0 or more")
     return int(text)
 
 
@@ -218,7 +218,7 @@ class _Progress:
             self._write(f"draw {best.index}: as simple as {self._subject.describe(best.addressing)}".replace("\n", "; "))
 
     def announce(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that is not overwritten."""
         if not self._quiet:
             print(f"\r\033[K{text}" if self._terminal else text, file=sys.stderr, flush=True)
 
@@ -258,7 +258,7 @@ def _written(asked: _Run, fuzzer: Fuzzer, found: Difference) -> Path | None:
         device, message = asked.settings.description, found.message.replace("\n", "\n    ")
         again = Again(
             asked.again(found.index, "DEVICE"),
-            "running the draw that this program was made of, and making it as small once more",
+            "running the draw that this program came from, and shrinking it again",
             f"{found.verdict} on {device.name}, driver {device.driver}:\n\n    {message}\n",
         )
         write_arrangement(_name(asked, found.index), again, plan.programs[0], plan, folder, asked.settings.front_end)
@@ -274,7 +274,7 @@ def _glsl(program: Program) -> str:
     try:
         return emit(program)
     except NotExpressible as why:
-        return f"GLSL cannot say it: {why}"
+        return f"GLSL cannot express it: {why}"
 
 
 def _draws(number: int) -> str:
@@ -300,7 +300,7 @@ def _print(asked: _Run, tally: DrawCounts, seconds: float, found: list[Differenc
     rate = tally.judged / seconds if seconds else 0.0
     if tally.left_out:
         print(f"{_draws(tally.left_out)} not run: a known defect makes them undefined")
-    known = f", {tally.known} more as known defects do" if tally.known else ""
+    known = f", {tally.known} more differ as known defects do" if tally.known else ""
     differ = "1 differs" if len(tally.differences) == 1 else f"{len(tally.differences)} differ"
     print(
         f"{_draws(tally.judged)} on {asked.settings.description.name}, seed {asked.seed}: {differ}{known} "

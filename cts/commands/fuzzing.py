@@ -119,7 +119,7 @@ class DrawCounts:
 
     Attributes:
         judged: draws that were run.
-        known: judged draws that differ exactly as a known defect makes them.
+        known: judged draws that differ exactly as a known defect would make them.
         left_out: draws that were not run because a known defect makes them undefined.
         unsupported: draws that were not run, by the feature that the device lacks.
         differences: draws that differ in other ways.
@@ -156,7 +156,7 @@ class Fuzzer:
         seed: the seed of the data. The data of a draw, and of all programs that it shrinks to, come from one generator.
         holder: the holder of the device.
         front_end: which reading of the programs the device gets.
-        known: ids of defects (cts/defects/glossary.yaml). A draw that differs exactly as such a defect makes it is counted and not
+        known: ids of defects (cts/defects/glossary.yaml). A draw that differs exactly as such a defect would make it is counted but not
             reported; a draw that the defect makes undefined is not run.
         subject: the subject of the draws.
     """
@@ -238,7 +238,7 @@ class Fuzzer:
         try:
             built = kernel(program, compile_module(program, self._front_end))
         except NotExpressible as why:
-            _count(tally, f"GLSL cannot say: {why}", len(numbered))
+            _count(tally, f"GLSL cannot express it: {why}", len(numbered))
             return
         if missing := self._device.missing(built):
             _count(tally, missing.text, len(numbered))
@@ -306,7 +306,7 @@ def check_known(draw: Draw, seed: int, known: Sequence[str], subject: Subject = 
         while id_ not in found:
             first = next(forms, None)
             if first is None:
-                raise CtsError(f"--known '{id_}': no program that is drawn can have this defect; {_nearest(id_, found)}")
+                raise CtsError(f"--known '{id_}': no program that this search draws can have this defect; {_nearest(id_, found)}")
             found |= {defect.id for defect in known_defects(subject.write(draw(seed, first)).program)}
 
 

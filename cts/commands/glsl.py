@@ -1,4 +1,4 @@
-"""Says how many cases of each family GLSL can express, and why it cannot express the others. Nothing is compiled."""
+"""Counts the cases of each family that GLSL can express, and says why it cannot express the others. Nothing is compiled."""
 
 from __future__ import annotations
 

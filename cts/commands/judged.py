@@ -1,4 +1,4 @@
-"""Finds the judges of each requirement: drivers in published runs, the embedded device alone, validators alone, or nothing, and why."""
+"""Finds the judges of each requirement (drivers in published runs, the embedded device alone, validators alone, or none), and why."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     listing = actions.add_parser("list", help="show known failures")
     listing.add_argument("files", nargs="*", type=Path, metavar="FILE", help=f"also show NAME{FAILS}, NAME{FLAKES} or NAME{SKIPS}")
-    listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name has NAME in it")
+    listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name contains NAME")
     listing.add_argument("--json", action="store_true", help="print JSON for programs")
     update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")
@@ -98,7 +98,7 @@ def _lines_of(path: Path) -> Sequence[str]:
         return read_expressions(path).patterns
     if path.name.endswith((FAILS, ".csv")):
         return [f"{one.id},{one.status}" for one in listed_lines(path)]
-    raise CtsError(f"{path}: the name says what known failures a file has: {FAILS}, {FLAKES}, {SKIPS} or .csv at its end")
+    raise CtsError(f"{path}: the end of the name must say what known failures a file has: {FAILS}, {FLAKES}, {SKIPS} or .csv")
 
 
 def _update(options: argparse.Namespace) -> int:
@@ -133,7 +133,7 @@ def _judged(report: Path) -> dict[str, Outline]:
         if before is None or outline.attempt == before.attempt or not _has_failed(before):
             judged[outline.id] = outline
     if faults:
-        complain(f"{len(faults)} lines of {path} hold no result; their cases count as not judged. The first: {faults[0]}")
+        complain(f"{len(faults)} lines of {path} cannot be read as results; their cases count as not judged. The first: {faults[0]}")
     return judged
 
 

@@ -25,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("--tier", default="smoke", help="smoke, nightly or full (default: smoke)")
     configure_choice(parser)
-    parser.add_argument("--shard", metavar="K/N", help="only part K of N, as a run with --shard K/N has it")
-    parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
+    parser.add_argument("--shard", metavar="K/N", help="only part K of N, the same cases as in a run with --shard K/N")
+    parser.add_argument("--count", action="store_true", help="print the number of cases in each family instead")
     parser.add_argument(
         "--estimate",
         type=Path,
@@ -91,7 +91,7 @@ def _count(options: argparse.Namespace, selection: Selection, families: list[Fam
     unknown = sum(count for count, seconds in counts.values() if seconds is None)
     total = sum(seconds for _, seconds in counts.values() if seconds is not None)
     beside = f", without {unknown} cases of families that the run does not have" if unknown else ""
-    print(f"{sum(count for count, _ in counts.values()):8d}  {total:10.1f} s  of one process{beside}")
+    print(f"{sum(count for count, _ in counts.values()):8d}  {total:10.1f} s  in one process{beside}")
 
 
 def _counted(selection: Selection, family: Family, words: list[str], costs: Costs | None) -> tuple[int, float | None]:

@@ -1,6 +1,7 @@
 """Joins the report directories of all shards of a run ('--shard K/N') to one, which can be reported and resumed like a run without shards.
 
-It ends with exit code 2 if a shard is missing, occurs twice, or is of another run (another device, driver, tier, selection or version).
+It ends with exit code 2 if a shard is missing, occurs twice, or belongs to another run (another device, driver, tier, selection or
+version).
 """
 
 from __future__ import annotations

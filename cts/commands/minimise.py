@@ -1,7 +1,7 @@
 """Makes a failing case small: changes its parameters towards their defaults as long as it fails in the same way (the same code, the same
-defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets its data to zero as far as the failure
-stays the same. A crash, a hang or a lost device is minimised like a wrong value, because a Vulkan device always runs in a separate
-process."""
+defect), and says which of them matter. Then it looks for one dispatch that fails alone, and sets as much of its data to zero as possible
+without changing the failure. A crash, a hang or a lost device is minimised like a wrong value, because a Vulkan device always runs in a
+separate process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RUNS, SECONDS = 200, 600.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.epilog = (
-        "Exit code: 0 with the smallest case on standard output, 2 where there is nothing to minimise. Progress is on standard error."
+        "Exit code: 0 with the smallest case on standard output, 2 if there is nothing to minimise. Progress is on standard error."
     )
     parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
     parser.add_argument("--device", metavar="DEVICE", help="the device on which it fails (see 'cts devices'; default: as in a run)")
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", metavar="N", default=str(RUNS), help=f"most runs of cases and dispatches (default: {RUNS})")
     parser.add_argument("--seconds", metavar="SECONDS", help=f"start no run after this many seconds (default: {SECONDS:g})")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
-    parser.add_argument("--keep-data", action="store_true", help="leave dispatches and data as they are")
+    parser.add_argument("--keep-data", action="store_true", help="keep the dispatches and data as they are")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces the smallest case, as 'cts repro' does")
 
 
@@ -95,7 +95,9 @@ def _first(case: Case, judged: Callable[[Case], Ending], settings: Settings) -> 
     if first.verdict not in BAD:
         raise CtsError(f"{case.id} ends as {first} on {settings.description.name}: there is nothing to minimise")
     if not first.is_like(second):
-        raise CtsError(f"{case.id} ended as {first}, and then as {second}: what does not fail each time in the same way is not minimised")
+        raise CtsError(
+            f"{case.id} ended as {first}, and then as {second}: only a case that fails in the same way each time can be minimised"
+        )
     return Ending(first.verdict, first.code, first.defects & second.defects)
 
 
@@ -115,12 +117,12 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
             if finding.part is part:
                 lines.append(f"  {part.value}: {_words(finding, smallest.ending)}")
     if not smallest.complete:
-        lines.append("  the runs were used up before all was tried: give more --runs or --seconds")
+        lines.append("  the budget ran out before everything was tried: give more --runs or --seconds")
     if left is not None:
         lines.append(f"  one dispatch is enough: subcase {left.subcase.name}")
         lines += [f"  elements of {name} that are not zero: {some} of {all_}" for name, (some, all_) in left.elements.items()]
         if not left.complete:
-            lines.append("  the runs were used up before all data were tried: give more --runs or --seconds")
+            lines.append("  the budget ran out before all data were tried: give more --runs or --seconds")
     lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR --device {shlex.quote(settings.spec.selector)}")
     return lines
 
@@ -140,7 +142,7 @@ def _words(finding: Finding, ending: Ending) -> str:
 
 
 def _write(folder: Path, smallest: Smallest, left: Fewest | None, settings: Settings) -> None:
-    """Write the folder of the dispatch that is left, or of the smallest case."""
+    """Write the folder of the remaining dispatch, or of the smallest case."""
     from cts.kinds.table import KINDS
 
     case = smallest.case

@@ -1,4 +1,4 @@
-"""Write the skeleton of a new family: its YAML file in cases/ and its builder in generators/families/."""
+"""Writes the skeleton of a new family: its YAML file in cases/ and its builder in generators/families/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Writes the tables and pictures of docs/ that are made from the casebook. With --check it writes nothing; exit code 1 if one is stale."""
+"""Writes the tables and pictures of docs/ that are made from the casebook. With --check it writes nothing, and exits with 1 if one is
+stale.
+"""
 
 from __future__ import annotations
 

@@ -32,5 +32,5 @@ def run(options: argparse.Namespace) -> int:
         try:
             write_text(options.out, text)
         except OSError as error:
-            raise CtsError(f"--out {options.out}: cannot write it: {error.strerror}; name a file in a folder that there is") from error
+            raise CtsError(f"--out {options.out}: cannot write it: {error.strerror}; name a file in a folder that exists") from error
     return 0

@@ -52,7 +52,7 @@ class Recording:
 
     @property
     def description(self) -> DeviceDescription:
-        """The device's."""
+        """The device's description."""
         return self._device.description
 
     def missing(self, kernel: Kernel) -> Reason | None:
@@ -67,7 +67,7 @@ class Recording:
 
     @property
     def last_steps(self) -> Mapping[str, float]:
-        """The device's."""
+        """Seconds that each step of the device's last run took."""
         return self._device.last_steps
 
     def close(self) -> tuple[Finding, ...]:
@@ -121,6 +121,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _say_how_to_run(folder: Path) -> None:
-    """Print the command that compiles and runs the folder's program, if it has one."""
+    """Print the command that compiles and runs the folder's program, if there is one."""
     if (folder / PROGRAM).is_file():
         print(f"next: cd {shlex.quote(printable_path(folder))} && {COMPILE} && ./repro")

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data and expected results: see the example below")
     parser.add_argument("--template", action="store_true", help="print a job for the module, to be filled in, and run nothing")
     parser.add_argument("--device", metavar="DEVICE", default=EMBEDDED, help="see 'cts devices' (default: the embedded device alone)")
-    parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the result of the embedded device")
+    parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the embedded device's result")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
     parser.add_argument(
         "--step-timeout", type=float, metavar="SECONDS", default=_SECONDS, help="limit for a step of a device (default: 60)"
@@ -110,7 +110,7 @@ def _run(options: argparse.Namespace, job: Job) -> int:
 
 def _on_device(choice: Choice, options: argparse.Namespace, job: Job, examined: Examined | None) -> Left:
     if not isinstance(choice.spec, DeviceSpec):
-        raise CtsError(f"--device {options.device}: it judges modules without running them; name a device")
+        raise CtsError(f"--device {options.device}: it judges modules without running them; name another device")
     device: Device = IsolatedDevice(choice.spec, options.step_timeout, choice.description)
     try:
         left = run_on(device, job, choice.description.name)

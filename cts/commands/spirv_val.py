@@ -98,14 +98,14 @@ def run(options: argparse.Namespace) -> int:
     def command(version: Version) -> Command:
         if chosen_env != _OWN:
             return (found, "--target-env", chosen_env)
-        # Before Vulkan 1.3, the feature maintenance4 allows LocalSizeId, and this option stands for the feature.
+        # Before Vulkan 1.3, the feature maintenance4 allows LocalSizeId; this option means that the feature is enabled.
         return (found, "--target-env", _NEWEST[version], "--allow-localsizeid")
 
     # If spirv-val did not start, every module would count as rejected.
     started = subprocess.run([*command(LATEST), "--version"], capture_output=True, text=True, check=False)
     if started.returncode:
         said = (started.stdout + started.stderr).strip() or f"exit code {started.returncode}"
-        raise CtsError(f"--target-env {options.target_env}: spirv-val does not start: {said}; 'spirv-val --help' lists what it takes")
+        raise CtsError(f"--target-env {options.target_env}: spirv-val does not start: {said}; 'spirv-val --help' lists the environments")
     total, start = _Counts(), time.monotonic()
     with ThreadPoolExecutor(jobs) as pool:
         seen: set[bytes] = set()

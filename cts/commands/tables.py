@@ -90,7 +90,7 @@ def _known_failures(casebook: Casebook, name: str) -> str:
     if all(case.definition.kind is CaseKind.STATIC for cases in smallest.values() for case in cases):
         broken = {id_: dict.fromkeys(name for case in cases for name in case.requirements) for id_, cases in smallest.items()}
         rules = ((f"`{one.id}`", one.what, ", ".join(broken[one.id]), shown[one.id]) for one in entries)
-        return _markdown(("known failure", "what it accepts, and the specification forbids", "requirement", "smallest case"), rules)
+        return _markdown(("known failure", "what it accepts although the specification forbids it", "requirement", "smallest case"), rules)
     rows = ((f"`{one.id}`", one.seen, one.what, shown[one.id], f"{one.evidence} {one.link}") for one in entries)
     return _markdown(("known failure", "driver", "what happens", "smallest case", "how we know"), rows)
 

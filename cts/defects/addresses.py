@@ -231,7 +231,7 @@ def _transposed(state: State, operation: MatrixLoad) -> None:
 
 
 def _nothing(state: State, operation: MatrixStore) -> None:
-    """Leave the store out."""
+    """Skip the store."""
 
 
 _BENDS: tuple[tuple[Bend, str], ...] = (

@@ -84,7 +84,7 @@ def _words_reversed(operation: Exchange) -> Bend:
 
 def _size(state: State) -> int:
     size = state.program.shape.subgroup_size
-    assert size is not None, "conversions are in programs that say it"
+    assert size is not None, "programs with conversions state the subgroup size"
     return size
 
 
@@ -211,7 +211,7 @@ def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Subst
 
 
 def _spread(state: State, operation: ExtractSubArray) -> None:
-    """Take every second element, as if the length counted bytes of a wider type."""
+    """Take every second element, as if the elements had a wider type."""
     start, length = starts(state, operation.start), extent(operation.result.type.length)
     total = extent(operation.source.type.length)
     places = (start[:, None] + 2 * np.arange(length)) % total

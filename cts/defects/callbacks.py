@@ -1,4 +1,4 @@
-"""Defects of reductions and of operations on elements: other groups and elements, places and operands that are exchanged."""
+"""Defects of reductions and of operations on elements: wrong groups and elements, and exchanged places and operands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from generators.program.walking import Change, changed_function, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
 
 Rewrite = Callable[[Function], Function]
-"""Returns a function as a device with a defect would have it."""
+"""Returns a function as a device with a defect would execute it."""
 
 Calling = TypeVar("Calling", Reduce, PerElement)
 

@@ -70,7 +70,7 @@ Left = Callable[[np.ndarray], np.ndarray]
 def _matrix(state: State, variable: Variable, path: Path) -> MatrixValue:
     found = part(state.variables.get(variable.name), indices(state, variable.type, path))
     if not isinstance(found, MatrixValue):
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, f"variable {variable.name} has no matrix that can be left as it was")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, f"variable {variable.name} has no matrix that can be left unchanged")
     return found
 
 

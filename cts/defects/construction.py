@@ -1,4 +1,4 @@
-"""Defects of matrices that are not loaded: constants, null and splats of which only a part has its value or its sign."""
+"""Defects of matrices that are not loaded: constants, nulls and splats in which only some elements have the right value or sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defects of vector decode functions: wrong components, groups and arguments. The device calls them wherever it may."""
+"""Defects of vector decode functions: wrong components, groups and arguments. The device calls the functions wherever it may."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from generators.program.program import Program, Subcase
 from generators.types import ComponentType
 
 Substitute = Callable[[State, Any], None]
-"""What a device with a defect does in place of an operation."""
+"""The action that a device with a defect takes in place of an operation."""
 
 
 def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform = perform) -> Perform:

@@ -155,7 +155,7 @@ def float_control_defects(program: Program) -> Iterator[Defect]:
         return each_and_all(operations, f"float_modes.{name}", "result", _result, step)
 
     def listed(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
-        """Return operations other than functions: only modes of denormals bind these."""
+        """Return operations other than functions, to which only the modes for denormals apply."""
         return [each for each in those(holds, but) if not isinstance(each, CooperativeVectorFunction)]
 
     yield from of("rounded_toward_zero", listed(lambda m: m.rounding == "nearest", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))

@@ -1,5 +1,6 @@
 """Defects of conversions of matrices between layouts and component types: the memory that a device with each defect would leave, and the
-sizes it would return."""
+sizes that it would return.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +190,7 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(bits.transpose(0, 2, 1)).reshape(bits.shape)
 
 
-# What elements become
+# How elements are converted
 
 
 def _rounded(rounding: Rounding) -> Convert:
@@ -280,7 +281,7 @@ def _numbers(span: Span) -> Iterator[ConversionDefect]:
         yield _of("other_float8", Converter(converted=_written_as_other), access="written")
 
 
-# Which elements there are
+# Which elements are converted
 
 
 def _last_zero(axis: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -69,7 +69,9 @@ def _objects(program: Program) -> Iterator[Defect]:
 
 
 def overwritten_defects(program: Program) -> Iterator[Defect]:
-    """Yield defects of each multiply-add of ``program``, and of all of them: its C is overwritten. The same for Objects of tensor loads."""
+    """Yield defects of each multiply-add of ``program``, and of all of them: its C is overwritten. Yield the same for Objects of tensor
+    loads.
+    """
     yield from _objects(program)
     known = [(operation, operation.a.type.columns) for operation in every(program.operations, MatrixMulAdd)]
     for fragment in _FRAGMENTS:

@@ -186,7 +186,7 @@ def _entry_points(program: Program) -> Iterator[Defect]:
 
 
 def _nothing(_: State, __: Operation) -> None:
-    """Leave the operation out."""
+    """Skip the operation."""
 
 
 def _other_constants(program: Program, other: Program) -> Iterator[Defect]:

@@ -140,7 +140,7 @@ def _moved(state: State, name: str, positions: np.ndarray, source: State) -> Non
 def _of_next_subgroup(state: State, operation: SubgroupOperation) -> None:
     STEPS[type(operation)](state, operation)
     size = state.program.shape.subgroup_size
-    assert size is not None, "the defects are of programs that say it"
+    assert size is not None, "programs with these defects state the subgroup size"
     wanted = (state.instances + size) % (size * state.program.instances)
     positions = np.searchsorted(state.instances, wanted) % len(state.instances)
     if (state.instances[positions] != wanted).any():
@@ -155,7 +155,7 @@ def _own_value(state: State, operation: SubgroupReduce | SubgroupAllEqual | Subg
 def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
     """Include the invocations of the other arm, with their values from before the branch."""
     everyone = state.outside
-    assert everyone is not None, "the defect is made for operations in branches"
+    assert everyone is not None, "the defect is only for operations in branches"
     whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))
     STEPS[type(operation)](whole, operation)
     _moved(state, operation.result.name, everyone.positions(state.instances), whole)

@@ -176,7 +176,7 @@ def _turned_matrix(state: State, access: Access, found: Addresses) -> Addresses:
 
 
 def _respanned(state: State, access: Access, found: Addresses, number: np.ndarray) -> Addresses:
-    """Return the addresses if elements have other numbers, clamped to the edge."""
+    """Return the addresses of elements with these numbers in the slice, clamped to the edge."""
     layout = layout_state(state, access.layout)
     span = np.zeros_like(found.span)
     for dimension in range(span.shape[-1] - 1, -1, -1):
@@ -295,7 +295,7 @@ def _layout_of_first_instance(state: State, access: Access) -> None:
 
 
 def _nothing(state: State, operation: TensorStore) -> None:
-    """Leave the store out."""
+    """Skip the store."""
 
 
 def mirroring_defects(program: Program) -> Iterator[Defect]:

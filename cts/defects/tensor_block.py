@@ -236,7 +236,7 @@ def _by(rule: Rule, known: Definitions, operation: Operation) -> Sequence[Operat
 
 def _rewrites(load: TensorLoad) -> Iterator[Defect]:
     function = load.decode
-    assert function is not None, "what is rewritten is a decode function"
+    assert function is not None, "only decode functions are rewritten"
     known: Definitions = {result.name: one for one in flattened(function.body) if (result := getattr(one, "result", None)) is not None}
     for rule, id_ in _REWRITES:
         rewritten = changed_function(function, partial(_by, rule, known))

@@ -49,7 +49,7 @@ Bend = Callable[[Seen], Seen]
 
 def _seen(state: State, access: Access) -> Seen:
     view = access.view
-    assert view is not None, "a defect of views needs one"
+    assert view is not None, "a defect of views needs a view"
     return Seen(tuple(map(extent, view.type.permutation)), _own(view), view_state(state, view), layout_state(state, access.layout))
 
 
@@ -163,7 +163,7 @@ def _dimensions_of_layout(seen: Seen) -> Seen:
 
 def _tensor_strides(seen: Seen) -> Seen:
     if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's strides are none for a view of another rank")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's strides do not fit a view of another rank")
     own = _with_own(seen)
     return replace(own, view=replace(own.view, stride=seen.layout.stride))
 

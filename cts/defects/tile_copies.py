@@ -22,7 +22,7 @@ def _one_limit(which: int) -> Substitute:
 
     def step(state: State, operation: TileCopied) -> None:
         limits = operation.source.limits
-        assert limits is not None, "the defect is made for copies with limits"
+        assert limits is not None, "the defect is only for copies with limits"
         left = (_EVERYWHERE, limits[1]) if which == 0 else (limits[0], _EVERYWHERE)
         tile_copied(state, replace(operation, source=replace(operation.source, limits=left)))
 

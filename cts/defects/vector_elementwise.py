@@ -107,7 +107,7 @@ def _rest_unchanged(state: State, operation: CooperativeVectorArithmetic | Coope
         on_vectors.bits(state, operation)
     value, operand = state.matrices[operation.result.name], state.matrices[operation.left.name]
     if not value.is_certain or not operand.is_certain:
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "components that may have several values are not joined with others")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "components that may have several values cannot be joined with others")
     bits = value.bits.copy()
     whole = bits.shape[2] // 4 * 4
     bits[:, :, whole:] = operand.bits[:, :, whole:]

@@ -236,14 +236,14 @@ def _matrix_in_elements(state: State, operation: CooperativeVectorMatMul) -> Non
 
 def _moved_bias(bend: Bend) -> Substitute:
     def change(state: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
-        assert operation.bias is not None, "only a bias that is there is moved"
+        assert operation.bias is not None, "only an existing bias is moved"
         return replace(operation, bias=replace(operation.bias, offset=bent(state, operation.bias.offset, bend)))
 
     return _of_other(change)
 
 
 def _bias_in_elements(state: State, operation: CooperativeVectorMatMul) -> None:
-    assert operation.bias is not None, "only a bias that is there is moved"
+    assert operation.bias is not None, "only an existing bias is moved"
     _moved_bias(in_elements(operation.bias.array))(state, operation)
 
 
@@ -434,7 +434,7 @@ def _may_be_of_result_type(operation: CooperativeVectorMatMul) -> bool:
 
 def _may_be_read_as(operation: CooperativeVectorMatMul, other: ComponentType) -> bool:
     """Tell whether a device may read the bias as ``other``, which is a type of the matrix or of the result."""
-    assert operation.bias is not None, "of a bias that is there"
+    assert operation.bias is not None, "the multiply has a bias"
     own = interpretation_value(operation.bias.interpretation).component
     read = (interpretation_value(operation.matrix.interpretation).component, operation.result.type.component)
     return other in read and other is not own and other.bits != own.bits and not is_float8(other) and other.is_float == own.is_float

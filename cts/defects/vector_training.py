@@ -85,7 +85,7 @@ def _added_twice(state: State, operation: Accumulation) -> None:
 def _last_workgroup_only(state: State, operation: Accumulation) -> None:
     """Lose the terms of all workgroups except the last one, as if additions were atomic only within a workgroup."""
     added, size = _terms(state, operation), state.program.shape.invocations
-    assert size is not None, "workgroups of invocations that add have a size"
+    assert size is not None, "a program whose invocations add states its workgroup size"
     workgroups = state.instances // size
     own = workgroups == workgroups.max()
     if own.all():

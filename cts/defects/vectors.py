@@ -32,7 +32,7 @@ Access = CooperativeVectorLoad | CooperativeVectorStore
 
 def bent(state: State, operand: ScalarValue, bend: Bend) -> Scalar:
     """Return a scalar with the value that a wrong device uses, in each invocation, instead of the operand."""
-    name = f"{operand.name} as a wrong device takes it"
+    name = f"{operand.name} as a wrong device reads it"
     state.scalars[name] = np.asarray(bend(state.scalar(operand)), np.uint64)
     return Value(name, operand.type)
 
@@ -73,7 +73,7 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
     """Store whole pieces of 16 bytes; the end of the last piece is zero."""
     value, component = state.matrices[operation.vector.name], operation.vector.type.component
     if not value.is_certain:
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "zeros after a vector that may have several values are not told apart from it")
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "zeros after a vector that may have several values cannot be distinguished from it")
     whole = -(-operation.vector.type.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT // component.bytes
     bits = np.zeros((*value.bits.shape[:2], whole), component.bits_dtype)
     bits[:, :, : value.bits.shape[2]] = value.bits

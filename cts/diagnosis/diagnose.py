@@ -120,8 +120,8 @@ def _explained_apart_from_beyond(
     before: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
 ) -> int:
-    """Return how many failing elements a defect that reads beyond an array explains: all that do not depend on the bytes there. Return 0 if
-    it does not explain all of these, or if they are few.
+    """Return how many failing elements a defect that reads beyond an array explains: all elements that do not depend on the bytes there.
+    Return 0 if it does not explain all of these, or if they are few.
 
     The defect is evaluated with two different bytes beyond the arrays: an element that is the same in both does not depend on them.
     """
@@ -289,14 +289,16 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
             if (received[wrong] == lines[line]).all():
                 yield relation("as_one_line", what=what, line=name, number=line)
         for distance in range(1, len(lines)):
-            for sources, side in ((wrong - distance, "before"), (wrong + distance, "behind")):
+            for sources, side in ((wrong - distance, "before"), (wrong + distance, "after")):
                 inside = sources.min() >= 0 and sources.max() < len(lines)
                 if inside and np.array_equal(received[wrong], lines[sources]):
                     yield relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
 
 
 def _may_round(expected: ValueSet) -> bool:
-    """Tell whether float arithmetic made the elements. Values that were only moved are not rounded, so a wrong bit there is no rounding."""
+    """Tell whether float arithmetic made the elements. Values that were only moved are not rounded, so a wrong bit there is not a rounding
+    error.
+    """
     return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
 
 
@@ -313,7 +315,9 @@ def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
 
 
 def relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
-    """Yield relations between the expected elements and ``got`` (bits), of which some are ``bad`` (bool), of the shape of ``placed``."""
+    """Yield relations between the expected elements and ``got`` (bits); ``bad`` (bool) marks the wrong ones. Both have the shape of
+    ``placed``.
+    """
     wanted, component, name = placed.expected.bits, placed.component, placed.what
     if (values(got[bad], component) == 0).all():
         yield relation("zero", what=name)

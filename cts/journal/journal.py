@@ -152,7 +152,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
 
 
 def read_with_places(path: Path, wrong: Callable[[Fault], None] = _ignored) -> Iterator[tuple[int, CaseResult]]:
-    """Read the results of a journal as ``read`` does, each after the byte at which its line begins."""
+    """Read the results of a journal as ``read`` does. Yield pairs: the byte at which a line begins, and its result."""
     return _placed(path, wrong, _result)
 
 
@@ -195,7 +195,7 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
 
 
 def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[tuple[int, Made]]:
-    """Yield the values of ``lines``, each after the byte at which its line begins."""
+    """Yield pairs: the byte at which a line begins, and the value of ``lines`` for it."""
     try:
         with opened(path) as file:
             file.seek(start)
@@ -245,7 +245,7 @@ def _check_schema(path: Path, schema: object) -> None:
     """
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise JournalError(
-            f"{path} is of schema {printable_line(json.dumps(schema))[:_QUOTED]}, "
+            f"{path} has schema {printable_line(json.dumps(schema))[:_QUOTED]}, "
             f"and this version of the suite reads schemas 1 to {SCHEMA}: use the version of the suite that wrote it, or a later one"
         )
 
@@ -317,7 +317,7 @@ def claim(directory: Path) -> int:
 
 
 WRITERS = f".{RESULTS}.lock"
-"""Locked by each worker that may write to the journal, as long as it lives."""
+"""A file that each worker that may write to the journal locks as long as it lives."""
 
 WAIT_SECONDS = 60.0
 """How long the workers of a dead run may take to notice its death."""
@@ -433,7 +433,7 @@ _SAME = (
     ("choice of known failures", "known_failures"),
     ("--shard", "shard"),
 )
-"""The values that all results of one journal have in common: in words, and the key in ``meta.json``."""
+"""The values that all results of one journal must share: in words, and the key in ``meta.json``."""
 
 
 def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
@@ -444,9 +444,7 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     """
     earlier = read_meta(directory)
     if not earlier:
-        raise JournalError(
-            f"{directory / META}, which says what the results there are of, is missing or damaged: name another --report-dir"
-        )
+        raise JournalError(f"{directory / META}, which says where the results come from, is missing or damaged: name another --report-dir")
     devices = {_device(earlier), *(_device(part) for part in earlier.get("merged", ()))}
     for name, key in _SAME:
         was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))

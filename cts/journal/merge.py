@@ -90,7 +90,7 @@ def checked(directories: Sequence[Path]) -> list[ShardFolder]:
     if doubled := sorted({number for number in numbers if numbers.count(number) > 1}):
         where = [shard.directory for shard in shards if shard.number in doubled]
         raise MergeError(
-            "merge.doubled_shard", f"shard {_named(doubled, first.count)} is there twice: {_listed(where)}: leave one out", doubled, where
+            "merge.doubled_shard", f"shard {_named(doubled, first.count)} is given twice: {_listed(where)}: leave one out", doubled, where
         )
     if missing := [number for number in range(1, first.count + 1) if number not in numbers]:
         raise MergeError(
@@ -112,7 +112,7 @@ def _shard(directory: Path) -> ShardFolder:
 
 
 def _check_same(first: ShardFolder, other: ShardFolder) -> None:
-    """Check that two shards are of one run. Devices may be several of one model: name and driver are equal."""
+    """Check that two shards belong to one run. Their devices may be different ones of one model: name and driver are equal."""
 
     def facts(shard: ShardFolder) -> Iterator[tuple[str, str]]:
         device = shard.meta.get("device") or {}
@@ -124,8 +124,8 @@ def _check_same(first: ShardFolder, other: ShardFolder) -> None:
         if was != found:
             raise MergeError(
                 f"merge.foreign.{key}",
-                f"{other.directory} is a shard of another run than {first.directory}: {key.replace('_', ' ')} is "
-                f"{found or 'not known'} there, and {was or 'not known'} here",
+                f"{other.directory} is a shard of a different run from {first.directory}: {key.replace('_', ' ')} is "
+                f"{found or 'unknown'} there, and {was or 'unknown'} here",
                 [other.number],
                 [other.directory],
             )

@@ -42,7 +42,7 @@ _KEPT = 1 << 20
 def encode(result: CaseResult) -> bytes:
     """Return the line of a result: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
 
-    A result that is too long to be read again loses the elements of its failures; if it is still too long, everything except the reason.
+    A result that is too long to be read again loses the elements of its failures; if it is still too long, it keeps only the reason.
     """
     line = encode_object(_record(result))
     if len(line) > MOST_BYTES:
@@ -192,7 +192,7 @@ def _match(value: object, place: str) -> Match:
     record = convert(value, Json, place)
     if "text" not in record:
         raise WrongField("is missing", f"{place}.text")
-    # The text says how much it explains, so the match of a journal has no other words for that.
+    # The text already says how much the match explains, so the other fields for that stay empty.
     plain: Json = {"id": "", "sentence": record["text"]}
     plain |= {name: record[name] for name in ("id", "explains", "failing", "equal") if name in record}
     return convert(plain, Match, place)

@@ -25,7 +25,7 @@ class DeviceRecord(TypedDict, total=False):
 
 
 class FindingRecord(TypedDict):
-    """Something that went wrong outside of every case, for example while the device was closed."""
+    """Something that went wrong outside of any case, for example while the device was closed."""
 
     step: str
     what: str

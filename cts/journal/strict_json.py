@@ -35,7 +35,7 @@ def parse(data: bytes, several_lines: frozenset[str] = frozenset()) -> Any:
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise NotJson(f"no JSON: {error.msg} at character {error.pos}") from None
+        raise NotJson(f"not JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise NotJson("nested too deeply") from None
     except ValueError:

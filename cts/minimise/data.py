@@ -129,7 +129,7 @@ def _arranged(program: Program, subcase: Subcase) -> Arrangement:
 
 
 def _run(plan: Arrangement, holder: DeviceHolder, front_end: FrontEnd) -> Ending:
-    """Run a dispatch and say how it ended."""
+    """Run a dispatch and return how it ended."""
     program, subcase, expected, before = plan.programs[0], plan.subcases[0], plan.expected[0], plan.before[0]
     device = holder.device
     assert isinstance(device, Device), "it runs kernels"

@@ -18,8 +18,8 @@ def simplest_first(parameter: Parameter, current: str) -> list[str]:
     """Return the labels of a parameter, and ``current``, in the order in which they are tried.
 
     Labels that differ only in the sizes of a matrix, for example rows of the same types, are ordered by the product of the sizes: a smaller
-    matrix is simpler, even than the default. Of other labels, the default comes first, then numbers in ascending order, then the rest in
-    the order of the family's file.
+    matrix is simpler, even if the default is larger. Among other labels, the default comes first, then numbers in ascending order, then the
+    rest in the order of the family's file.
     """
     labels = list(parameter.labels) if current in parameter.values else [*parameter.labels, current]
     rest = _parts(current)[1]

@@ -31,7 +31,7 @@ _MOST = 20_000
 """The most elements of a tensor that is drawn."""
 
 _AWAY = 16
-"""A slice is drawn with the tensor if it begins and ends at most this far from it."""
+"""A slice is drawn with the tensor if it begins and ends at most this many elements from it."""
 
 _STYLE: Mapping[str, str] = MappingProxyType(
     {
@@ -82,7 +82,7 @@ class _Box:
 
 
 def _box(tensor: TensorMap) -> _Box:
-    """Return the tensor and the slice, or only the tensor if the slice is far away."""
+    """Return the box around the tensor and the slice, or around the tensor alone if the slice is far away."""
     first, end = [], []
     for size, offset, span in zip(tensor.dimensions, tensor.offset, tensor.span, strict=True):
         near = -_AWAY - span <= offset <= size + _AWAY
@@ -148,7 +148,7 @@ def _outcome(tensor: TensorMap, element: int) -> str:
     """Describe the fate of an element, for people."""
     load = tensor.access == "load"
     if tensor.in_slice[element] == NOWHERE:
-        return "is left out by the clip window: " + ("it keeps what the matrix had" if load else "it is not stored")
+        return "is left out by the clip window: " + ("it keeps its old value" if load else "it is not stored")
     wanted = _wanted(tensor, element)
     if tensor.in_tensor[element] == NOWHERE:
         return f"is at {wanted}, out of bounds: " + ("it is the clamp value" if load else "it is discarded")
@@ -207,7 +207,7 @@ class _Plane:
 
 
 def _planes(box: _Box, size: int, left: float, top: float) -> list[_Plane]:
-    """Place planes side by side, then below."""
+    """Place planes side by side, and further planes below."""
     sizes = box.sizes
     if len(sizes) == 1:
         columns = min(_FOLD, sizes[0])
@@ -279,7 +279,7 @@ def _legend(tensor: TensorMap, left: float, top: float, name: str, wrong: Collec
         ("", "blue edge: the slice; dashed: the part of it that is out of bounds; black: the tensor"),
     ]
     if NOWHERE in tensor.in_slice:
-        marks.append((f"url(#{name}-clipped)", "left out by the clip window: " + ("keeps what the matrix had" if load else "not stored")))
+        marks.append((f"url(#{name}-clipped)", "left out by the clip window: " + ("keeps its old value" if load else "not stored")))
     if any(s != NOWHERE and t == NOWHERE for s, t in zip(tensor.in_slice, tensor.in_tensor, strict=True)):
         marks.append((f"url(#{name}-outside)", "out of bounds: " + ("the clamp value" if load else "discarded")))
     if any(_moved(tensor, element) for element in range(len(tensor.in_slice))):
@@ -302,11 +302,11 @@ def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -
 
     Args:
         tensor: the tensor access to draw.
-        wrong: numbers of matrix elements, row by row, that get a cross.
+        wrong: numbers of matrix elements, row by row, that are marked with a cross.
         name: the picture's id and the beginning of others, unique in a page.
 
     Returns:
-        A whole SVG document; it needs nothing from elsewhere.
+        A complete, self-contained SVG document.
 
     Raises:
         CtsError: the tensor is too large.

@@ -33,12 +33,12 @@ def picture_of_case(casebook: Casebook, case_id: str, access: int = 0, instance:
     built = build(case)
     program = built.program
     if not 0 <= instance < program.instances:
-        raise NotDrawable("instance", f"{case.id} has {program.instances} scope instances; --instance counts them from 0")
+        raise NotDrawable("instance", f"{case.id} has {program.instances} scope instances; --instance counts from 0")
     found = tensor_maps(program, built.subcases()[0], instance)
     if not found:
-        raise NotDrawable("tensor", f"{case.id} addresses no tensor; choose a case that does, for example of tensor_view")
+        raise NotDrawable("tensor", f"{case.id} addresses no tensor; choose a case that does, for example one of tensor_view")
     if not 0 <= access < len(found):
-        raise NotDrawable("access", f"{case.id} has {len(found)} tensor loads and stores; --access counts them from 0")
+        raise NotDrawable("access", f"{case.id} has {len(found)} tensor loads and stores; --access counts from 0")
     return draw(found[access])
 
 

@@ -40,7 +40,7 @@ def element_offsets(
     """
     if array.pointee.block is not None:
         raise GeneratorError(
-            "KHR-PTR-02", f"only tensor loads and stores take pointers to structs, as those of array {array.name} are (KHR-PTR-02)"
+            "KHR-PTR-02", f"only tensor loads and stores take pointers to structs, such as the structs of array {array.name} (KHR-PTR-02)"
         )
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
         raise GeneratorError(Rule.OUT_OF_BOUNDS, message)
@@ -78,7 +78,7 @@ def leaving(
 
 
 def check_range(memory: Memory, end: int, wide: bool) -> None:
-    """Check that an access that ends ``end`` bytes after the start of ``memory`` is in the range of buffer indexing: a 32-bit number of
+    """Check that an access that ends ``end`` bytes after the start of ``memory`` is within the range of buffer indexing: a 32-bit number of
     bytes (RuntimeSpirv-None-10834), or unlimited with 64-bit indexing (``wide``).
 
     Raises:

@@ -43,7 +43,7 @@ class Elements:
     """An array in each lane.
 
     Attributes:
-        bits: of the elements, unsigned, (lanes, length).
+        bits: the bits of the elements, unsigned, (lanes, length).
         defined: whether each has a value, bool, of the same shape.
     """
 
@@ -75,7 +75,7 @@ def element_of(type_: ArrayType) -> ComponentType:
         GeneratorError: they are not scalars.
     """
     if not isinstance(type_.element, ComponentType):
-        raise GeneratorError("QC-BC-01", "arrays that are converted have scalars as elements (QC-BC-01)")
+        raise GeneratorError("QC-BC-01", "the elements of an array that is converted must be scalars (QC-BC-01)")
     return type_.element
 
 
@@ -125,7 +125,9 @@ def bitcast_array(state: State, operation: BitCastArray) -> None:
         _check_convertible(operation.result.name, element, "QC-BC-01")
     sizes = [extent(value.type.length) * element.bytes for value, element in ((operation.source, source), (operation.result, target))]
     if sizes[0] != sizes[1]:
-        raise GeneratorError("QC-BC-02", f"{operation.result.name}: a cast of {sizes[0]} bytes has a result of {sizes[1]} bytes (QC-BC-02)")
+        raise GeneratorError(
+            "QC-BC-02", f"{operation.result.name}: the result of a cast of {sizes[0]} bytes has {sizes[1]} bytes (QC-BC-02)"
+        )
     found = elements(state, operation.source)
     check_normal(found, source, operation.source.name)
     made = found.cast(target)
@@ -154,18 +156,18 @@ def extract_sub_array(state: State, operation: ExtractSubArray) -> None:
     name, element = operation.result.name, element_of(operation.source.type)
     _check_convertible(name, element, "QC-SA-02")
     if element != element_of(operation.result.type):
-        raise GeneratorError("QC-SA-01", f"{name}: a part of an array has the element type of the array (QC-SA-01)")
+        raise GeneratorError("QC-SA-01", f"{name}: a part of an array must have the array's element type (QC-SA-01)")
     if operation.start.type.name != "s32":
-        raise GeneratorError("QC-SA-03", f"{name}: the start of a part is an s32 (QC-SA-03)")
+        raise GeneratorError("QC-SA-03", f"{name}: the start of a part must be an s32 (QC-SA-03)")
     start, length = starts(state, operation.start), extent(operation.result.type.length)
     if (start < 0).any() or (start + length > extent(operation.source.type.length)).any():
         raise GeneratorError(
-            "QC-SA-05", f"{name}: {length} elements from {int(start.max())} on are not all in {operation.source.name} (QC-SA-05)"
+            "QC-SA-05", f"{name}: {length} elements from index {int(start.max())} are not all in {operation.source.name} (QC-SA-05)"
         )
     if (start % length).any():
         raise GeneratorError(
             "VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354",
-            f"{name}: the start is a multiple of the length, {length} (VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354)",
+            f"{name}: the start must be a multiple of the length, {length} (VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354)",
         )
     found = elements(state, operation.source)
     check_normal(found, element, operation.source.name)
@@ -193,7 +195,7 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
     lines, line = line_of(matrix)
     component, element = matrix.component, element_of(array)
     if matrix.scope_value is not Scope.SUBGROUP:
-        raise GeneratorError("QC-CC-02", f"{name}: the matrix has Subgroup scope (QC-CC-02)")
+        raise GeneratorError("QC-CC-02", f"{name}: the matrix must have Subgroup scope (QC-CC-02)")
     if size & (size - 1):
         raise GeneratorError("QC-CC-01", f"{name}: the subgroup size {size} is not a power of two (QC-CC-01)")
     is_b = matrix.use_value is Use.B
@@ -204,11 +206,11 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
         fits = component.name in _ACCUMULATORS and {lines, line} <= {size, size // 2, size // 4}
         if not fits:
             raise GeneratorError(
-                "QC-CC-12", f"{name}: an accumulator has {size}, {size // 2} or {size // 4} rows and columns (QC-CC-12, F-QC-4)"
+                "QC-CC-12", f"{name}: an accumulator must have {size}, {size // 2} or {size // 4} rows and columns (QC-CC-12, F-QC-4)"
             )
     elif component.name not in _FACTORS or line * component.bytes != _LINE_BYTES:
         rule = "QC-CC-10" if is_b else "QC-CC-07"
-        raise GeneratorError(rule, f"{name}: rows of A and columns of B have {_LINE_BYTES} bytes ({rule})")
+        raise GeneratorError(rule, f"{name}: rows of A and columns of B must have {_LINE_BYTES} bytes ({rule})")
     if element.name not in ("u32", component.name):
         raise GeneratorError("QC-CC-03", f"{name}: rows of {component} are arrays of {component} or u32, not of {element} (QC-CC-03)")
     if extent(array.length) != (line * component.bytes // 4 if element.name == "u32" else line):
@@ -225,7 +227,7 @@ def _size(state: State, name: str) -> int:
     size = state.program.shape.subgroup_size
     if size is None or state.program.scope is not Scope.SUBGROUP:
         raise GeneratorError(
-            Rule.SUBGROUP_SIZE, f"{name}: conversions of arrays are in programs of Subgroup scope with WorkgroupShape.subgroup_size"
+            Rule.SUBGROUP_SIZE, f"{name}: conversions of arrays need a program of Subgroup scope with WorkgroupShape.subgroup_size"
         )
     return size
 
@@ -291,7 +293,7 @@ def arrays_of(value: MatrixValue, type_: MatrixType, size: int, name: str) -> El
     """Return the arrays of components of ``size`` invocations for each matrix."""
     if not value.is_certain:
         raise GeneratorError(
-            Rule.SEVERAL_VALUES, f"{name}: rows are taken from a matrix that may have several values; use exact data, or store the matrix"
+            Rule.SEVERAL_VALUES, f"{name}: the matrix whose rows are extracted may have several values; use exact data, or store the matrix"
         )
     check_signs(value, value.bits)
     found = surrounded(lines_of_matrix(value, type_), size)

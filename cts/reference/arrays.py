@@ -46,9 +46,7 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
     """
     component, offsets = operation.array.pointee.component, _offsets(state, operation)
     if len(offsets) > 1:
-        raise GeneratorError(
-            Rule.RACE, f"{operation.result.name}: several invocations add to {operation.array.name}, and which is first is unknown"
-        )
+        raise GeneratorError(Rule.RACE, f"{operation.result.name}: several invocations add to {operation.array.name}, in an unknown order")
     memory = state.memories[operation.array.owner.name]
     before = memory.load(offsets, component)
     state.scalars[operation.result.name] = before[:, 0].astype(np.uint64)
@@ -71,7 +69,7 @@ def atomic_or(state: State, operation: AtomicOr) -> None:
         if len(places) < len(owner):
             name = operation.array.name
             raise GeneratorError(
-                Rule.RACE, f"{operation.result.name}: several invocations change one element of {name}, and which is first is unknown"
+                Rule.RACE, f"{operation.result.name}: several invocations change one element of {name}, in an unknown order"
             )
         state.scalars[operation.result.name] = after[owner].astype(np.uint64)
     bits = np.broadcast_to(state.scalar(operation.value), owner.shape).astype(component.bits_dtype)

@@ -21,7 +21,8 @@ def block_load(state: State, operation: BlockLoad) -> None:
         index = state.scalar(operation.index)
         if (index >= (member.length or 1)).any():
             raise GeneratorError(
-                Rule.OUT_OF_BOUNDS, f"{operation.result.name} is loaded from beyond member {operation.member} of {pointer.type.name}"
+                Rule.OUT_OF_BOUNDS,
+                f"{operation.result.name} is loaded from beyond the end of member {operation.member} of {pointer.type.name}",
             )
         offsets = offsets + index.astype(np.int64) * member.component.bytes
     state.scalars[operation.result.name] = state.blocks[pointer.name].load(offsets, member.component).astype(np.uint64)

@@ -47,8 +47,8 @@ class Returned:
     """The results of a function for each element.
 
     Attributes:
-        numbers: of the function's type.
-        range: of the same shape, if the specification permits more than one value for some of them; otherwise None.
+        numbers: numbers of the function's type.
+        range: ranges of the same shape, if the specification permits more than one value for some of them; otherwise None.
     """
 
     numbers: np.ndarray
@@ -76,7 +76,7 @@ def applied_parts(
     parts = results(state, function, arguments, owners)
     if any(part.range is not None for part in parts):
         raise GeneratorError(
-            Rule.VALUE_RANGE, f"{function.name} returns numbers of which the specification leaves a range, where one value is needed"
+            Rule.VALUE_RANGE, f"{function.name} returns numbers for which the specification permits a range, but one value is needed"
         )
     return tuple(part.numbers for part in parts)
 
@@ -85,9 +85,9 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
     """Return the results of ``function`` for each element: one part for a scalar, one for each component of a vector.
 
     Args:
-        state: of the program.
-        function: returns a scalar or a vector, and calls with matrices or pointers to variables are not in it.
-        arguments: of its parameters; their shapes broadcast to the result's shape.
+        state: the program's state.
+        function: returns a scalar or a vector, and makes no calls with matrices or pointers to variables.
+        arguments: the arguments for its parameters; their shapes broadcast to the result's shape.
         owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts. Without them the function reads no
             variable of the module and no workgroup memory.
 
@@ -119,7 +119,9 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
             inside.scalars[parameter.name] = lanes(argument.offsets)
             inside.blocks[parameter.name] = argument.memory
         else:
-            assert is_aggregate(parameter), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
+            assert is_aggregate(parameter), (
+                "the functions that instructions call take scalars, aggregates of scalars, and pointers to blocks"
+            )
             inside.aggregates[parameter.name] = tuple(lanes(part, _component(parameter, i)) for i, part in enumerate(_arrays(argument)))
     assert function.returned is not None, "instructions call functions that return something"
     type_ = function.returned.type
@@ -151,7 +153,7 @@ def _ends(found: np.ndarray, ranges: Sequence[tuple[np.ndarray, Range]]) -> Rang
 
 
 def _private(state: State) -> Iterator[Variable]:
-    """Yield the variables of the module that functions can read; their values are the same for all invocations of a scope instance."""
+    """Yield the variables of the module that functions can read; their values are the same in all invocations of a scope instance."""
     return (variable for variable in state.program.variables if variable.storage == "private" and not _has_matrix(variable.type))
 
 

@@ -17,7 +17,7 @@ def component_bits(vector: MatrixValue, at: np.ndarray | int) -> np.ndarray:
     """Return component ``at`` of each invocation's vector, uint64, (invocations,).
 
     Args:
-        vector: of shape (invocations, 1, components).
+        vector: a value of shape (invocations, 1, components).
         at: one index, or one for each invocation.
 
     Raises:
@@ -25,7 +25,7 @@ def component_bits(vector: MatrixValue, at: np.ndarray | int) -> np.ndarray:
     """
     if not vector.is_certain:
         raise GeneratorError(
-            Rule.SEVERAL_VALUES, "a component is taken from a vector that may have several values; use exact data, or store the vector"
+            Rule.SEVERAL_VALUES, "a component is extracted from a vector that may have several values; use exact data, or store the vector"
         )
     return np.asarray(vector.bits[np.arange(len(vector.bits)), 0, at].astype(np.uint64))
 
@@ -35,7 +35,7 @@ def check_signs(vector: MatrixValue, bits: np.ndarray) -> None:
 
     Args:
         vector: the source of the bits.
-        bits: of its component type, for a use that distinguishes -0 from +0.
+        bits: bits of its component type, for a use that distinguishes -0 from +0.
 
     Raises:
         GeneratorError: one of them is a computed zero.
@@ -43,7 +43,8 @@ def check_signs(vector: MatrixValue, bits: np.ndarray) -> None:
     magnitude = sign_bit(vector.component) - 1
     if vector.component.is_float and vector.computed and ((bits.astype(np.uint64) & np.uint64(magnitude)) == 0).any():
         raise GeneratorError(
-            Rule.SIGNED_ZERO, "bits of a computed zero are taken, and its sign is free (facts.md C7); use other data, or store the vector"
+            Rule.SIGNED_ZERO,
+            "the bits of a computed zero are used, and its sign is free (facts.md C7); use other data, or store the vector",
         )
 
 
@@ -62,9 +63,7 @@ def extracted(vector: MatrixValue, at: np.ndarray) -> np.ndarray:
 def check_index(vector: MatrixValue, at: np.ndarray) -> None:
     """Raise GeneratorError if a vector does not have component ``at``: the result is undefined then (SPIR-V, OpVectorExtractDynamic)."""
     if (at < 0).any() or (at >= vector.bits.shape[2]).any():
-        raise GeneratorError(
-            Rule.INDEX, f"component {int(at.max())} of a vector that has {vector.bits.shape[2]}; give an index that is there"
-        )
+        raise GeneratorError(Rule.INDEX, f"component {int(at.max())} of a vector that has {vector.bits.shape[2]}; give a smaller index")
 
 
 def inserted(vector: MatrixValue, at: np.ndarray, part: np.ndarray) -> MatrixValue:

@@ -30,7 +30,7 @@ def extract(state: State, operation: CompositeExtract) -> None:
     found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
     if found is None or not is_defined(found):
         what = f"{operation.result.name} of {operation.composite.name} is undefined in some invocations"
-        raise GeneratorError("QC-CX-03", f"{what}; take what is defined in all of them (QC-CX-03)")
+        raise GeneratorError("QC-CX-03", f"{what}; extract only parts that are defined in all of them (QC-CX-03)")
     define(state, operation.result.name, found)
 
 
@@ -40,7 +40,7 @@ def insert(state: State, operation: CompositeInsert) -> None:
     path = indices(state, operation.composite.type, operation.path)
     made = changed(operation.composite.type, composite, path, new)
     complete = whole(operation.result.type, made) if is_defined(made) else made
-    assert complete is not None, "something is there"
+    assert complete is not None, "the result has parts"
     define(state, operation.result.name, _kept(state, operation.result, complete))
 
 
@@ -60,7 +60,7 @@ def copy_memory(state: State, operation: CopyMemory) -> None:
     found = part(state.variables.get(source.name), indices(state, source.type, operation.source_path))
     if found is None or not is_defined(found):
         raise GeneratorError(
-            Rule.UNINITIALIZED, f"variable {source.name} is copied before it is written; store to all of what is copied first"
+            Rule.UNINITIALIZED, f"variable {source.name} is copied before it is written; first store to every part that is copied"
         )
     path = indices(state, target.type, operation.target_path)
     state.set_variable(target.name, changed(target.type, state.variables.get(target.name), path, found))

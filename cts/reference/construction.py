@@ -21,7 +21,7 @@ def fill(state: State, result: Matrix, values: np.ndarray) -> None:
 def _checked(result: Matrix, value: ScalarValue) -> None:
     if value.type is not result.type.component:
         raise GeneratorError(
-            "KHR-COMP-02", f"{result.name} of {result.type.component} is made of a {value.type}; use one type (KHR-COMP-02)"
+            "KHR-COMP-02", f"{result.name} of {result.type.component} is made from a {value.type}; use one type (KHR-COMP-02)"
         )
 
 

@@ -62,7 +62,7 @@ def leave(state: State, operation: Exit) -> None:
         GeneratorError: a break or continue is outside a loop's own body.
     """
     if operation.kind != "return":
-        raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is where it cannot be: put it among a loop's own operations")
+        raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop's own body: put it among the loop's own operations")
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
 

@@ -118,7 +118,7 @@ def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, c
     low, high = (-(2.0 ** (target.bits - 1)), 2.0 ** (target.bits - 1)) if signed else (0.0, 2.0**target.bits)
     if not ((whole >= low) & (whole < high)).all():
         raise GeneratorError(
-            Rule.CONVERSION_RANGE, f"Op{conversion.value} of a float outside of the range of its result; keep it inside (facts.md C11)"
+            Rule.CONVERSION_RANGE, f"Op{conversion.value} of a float outside the range of its result; keep it inside (facts.md C11)"
         )
     return np.asarray(whole.astype(f"{'i' if signed else 'u'}{target.bytes}").view(target.bits_dtype))
 
@@ -127,7 +127,7 @@ def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentTy
     numbers = values(bits, source)
     if np.isnan(numbers).any() or (np.isinf(numbers).any() and not is_float8(target)):
         raise GeneratorError(
-            Rule.NOT_FINITE, f"a NaN or an infinity is converted to {target}, of which nothing is promised; use finite data (facts.md C30)"
+            Rule.NOT_FINITE, f"a NaN or an infinity is converted to {target}, for which nothing is promised; use finite data (facts.md C30)"
         )
     flushed = denormals(numbers, source) & (not (is_float8(source) and target.name == "f16"))
     if target.precision == 53:

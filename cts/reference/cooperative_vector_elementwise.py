@@ -95,7 +95,7 @@ def bits(state: State, operation: CooperativeVectorBits) -> None:
 def _integers(state: State, *names: str) -> list[MatrixValue]:
     found = [state.matrices[name] for name in names]
     if any(one.component.is_float for one in found):
-        raise GeneratorError("CV-BIT-01", f"{', '.join(names)}: instructions on bits take integers (CV-BIT-01)")
+        raise GeneratorError("CV-BIT-01", f"{', '.join(names)}: instructions on bits need integers (CV-BIT-01)")
     return found
 
 

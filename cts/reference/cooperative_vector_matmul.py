@@ -99,7 +99,7 @@ def interpreted(value: MatrixValue, interpretation: Interpretation, columns: int
         return _from_integers(integers(value.bits, value.component, signed), target), None
     numbers = values(value.bits, value.component)
     if not np.isfinite(numbers).all():
-        raise GeneratorError(Rule.NOT_FINITE, "an input is NaN or infinite, of which nothing is promised; use finite data (facts.md C30)")
+        raise GeneratorError(Rule.NOT_FINITE, "an input is NaN or infinite, for which nothing is promised; use finite data (facts.md C30)")
     if target is value.component:
         return value, None
     if not target.is_float:
@@ -117,8 +117,8 @@ def unpacked(value: MatrixValue, interpretation: Interpretation, columns: int) -
     if value.component.name != "u32" or value.bits.shape[2] * 4 < columns * element.bytes:
         raise GeneratorError(
             "CV-MM-07",
-            f"a packed input of {columns} elements is {value.bits.shape[2]} components of {value.component}; give as many u32 as hold them "
-            "(CV-MM-07)",
+            f"a packed input of {columns} elements is {value.bits.shape[2]} components of {value.component}; give enough u32 to "
+            "hold them (CV-MM-07)",
         )
     count = 4 // element.bytes
     shifts = np.arange(count, dtype=np.uint32) * np.uint32(element.bits)
@@ -168,10 +168,10 @@ def _from_floats(value: MatrixValue, numbers: np.ndarray, target: ComponentType)
     source = value.component
     if denormals(numbers, source).any():
         raise GeneratorError(
-            Rule.DENORMAL, f"a denormal {source} is converted to {target} and may be taken for zero; use larger numbers (facts.md C29)"
+            Rule.DENORMAL, f"a denormal {source} is converted to {target} and may count as zero; use larger numbers (facts.md C29)"
         )
     if (np.abs(numbers) > largest_finite(target)).any():
-        raise GeneratorError("CV-MM-12", f"an input is beyond {target}, of which nothing is said; make it smaller (CV-MM-12)")
+        raise GeneratorError("CV-MM-12", f"an input is beyond {target}, for which nothing is specified; make it smaller (CV-MM-12)")
     rounded = nearest(target, numbers)
     converted = MatrixValue(target, encode(target, rounded))
     if (rounded == numbers).all():
@@ -182,7 +182,9 @@ def _from_floats(value: MatrixValue, numbers: np.ndarray, target: ComponentType)
         )
     low, high = neighbours(target, numbers)
     if ((low != high) & (numbers - low == high - numbers)).any():
-        raise GeneratorError(NEAREST, f"an input is half way between two numbers of {target}, both as accurate; use others ({NEAREST})")
+        raise GeneratorError(
+            NEAREST, f"an input is half way between two numbers of {target}, which are equally accurate; use others ({NEAREST})"
+        )
     return converted, value
 
 
@@ -213,7 +215,7 @@ def opaque_index(state: State, array: Array, offset: ScalarValue, opaque: Opaque
     at = byte_offsets(state, array, offset, 1, name)
     if (at % opaque.bytes).any():
         raise GeneratorError(
-            Rule.OPAQUE_OFFSET, f"{name} is inside of a matrix of {array.name}; give an offset that is a multiple of the pitch"
+            Rule.OPAQUE_OFFSET, f"{name} begins inside a matrix of {array.name}; give an offset that is a multiple of the pitch"
         )
     check_inside(state.memories[array.name], at + opaque.bytes, name)
     return at // opaque.bytes
@@ -277,7 +279,7 @@ def matrix_offsets(state: State, matrix: MatrixInMemory, rows: int, columns: int
 
 
 def loaded_matrix(state: State, matrix: MatrixInMemory, rows: int, columns: int, layout: VectorMatrixLayout | None = None) -> MatrixValue:
-    """Return the matrix of each invocation, (invocations, rows, columns), of its interpretation's type; raw data (CV-MM-14)."""
+    """Return the matrix of each invocation, (invocations, rows, columns), of its interpretation's type, without a conversion (CV-MM-14)."""
     component = interpretation_value(matrix.interpretation).component
     memory = _memory(state, matrix.array, f"a matrix of {matrix.array.name}")
     offsets = matrix_offsets(state, matrix, rows, columns, vector_layout_value(matrix.layout) if layout is None else layout)
@@ -285,11 +287,13 @@ def loaded_matrix(state: State, matrix: MatrixInMemory, rows: int, columns: int,
 
 
 def loaded_bias(state: State, bias: BiasInMemory, rows: int) -> MatrixValue:
-    """Return ``rows`` consecutive elements of raw data for each invocation, (invocations, rows, 1) (CV-MM-15)."""
+    """Return ``rows`` consecutive elements for each invocation, without a conversion, (invocations, rows, 1) (CV-MM-15)."""
     component, name = interpretation_value(bias.interpretation).component, f"a bias of {bias.array.name}"
     memory = _memory(state, bias.array, name)
     if bias.array.opaque is not None:
-        raise GeneratorError(Rule.OPAQUE, f"{name} is among matrices whose bytes the device decides; use an array without opaque matrices")
+        raise GeneratorError(
+            Rule.OPAQUE, f"{name} is in an array of matrices whose bytes the device decides; use an array without opaque matrices"
+        )
     first = byte_offsets(state, bias.array, bias.offset, VECTOR_ALIGNMENT, name)
     check_inside(memory, first + rows * component.bytes, name)
     offsets = first[:, None, None] + np.arange(rows, dtype=np.int64)[:, None] * component.bytes
@@ -321,7 +325,7 @@ def check_types(operation: CooperativeVectorMatMul) -> None:
     allowed = MatrixOperands.B_SIGNED | MatrixOperands.RESULT_SIGNED
     if (operation.operands or MatrixOperands.NONE) & ~allowed:
         raise GeneratorError(
-            "F-CV-4", "a matrix-vector multiply has flags for A, C or saturation, which mean nothing here; leave them out (F-CV-4)"
+            "F-CV-4", "a matrix-vector multiply has flags for A, C or saturation, which have no meaning here; leave them out (F-CV-4)"
         )
 
 
@@ -382,7 +386,9 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
         value = replace(integer_products.multiply_add(matrix, vector, bias, result, flags), authority=WRAPPED)
         return reshaped(value, (len(value.bits), 1, value.bits.shape[1]))
     if not all(floats):
-        raise GeneratorError(Rule.INTERPRETATIONS, "a matrix-vector multiply mixes integers and floats; no property of a device does")
+        raise GeneratorError(
+            Rule.INTERPRETATIONS, "a matrix-vector multiply mixes integers and floats; no property of a device allows that"
+        )
     value = _float_product(matrix, vector, bias, result, authority)
     if operands.wide is None:
         return value
@@ -390,7 +396,7 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
     if not value.is_certain or not wide.is_certain:
         raise GeneratorError(
             Rule.INEXACT,
-            "an input that may be converted or kept (CV-MM-29) has sums that are not proved exact in both cases; use data that are",
+            "an input that may be converted or kept (CV-MM-29) has sums that are not proved exact in both cases; use exact data",
         )
     if (value.bits == wide.bits).all():
         return value

@@ -42,15 +42,15 @@ def addends(value: MatrixValue, what: str) -> np.ndarray:
         GeneratorError: they have several allowed values, or a value about which nothing is promised.
     """
     if not value.is_certain:
-        raise GeneratorError(Rule.SEVERAL_VALUES, f"{what} takes a vector of several allowed values; use exact data")
+        raise GeneratorError(Rule.SEVERAL_VALUES, f"{what} takes a vector with several allowed values; use exact data")
     numbers = values(value.bits, value.component)[:, 0]
     if not np.isfinite(numbers).all():
         raise GeneratorError(
-            Rule.NOT_FINITE, f"{what} takes a vector with NaN or infinity, of which nothing is promised; use finite data (facts.md C30)"
+            Rule.NOT_FINITE, f"{what} takes a vector with NaN or infinity, for which nothing is promised; use finite data (facts.md C30)"
         )
     if denormals(numbers, value.component).any():
         raise GeneratorError(
-            Rule.DENORMAL, f"{what} takes a vector with denormals, which may be taken for zero; use larger numbers (facts.md C29)"
+            Rule.DENORMAL, f"{what} takes a vector with denormals, which may count as zero; use larger numbers (facts.md C29)"
         )
     return numbers
 
@@ -68,7 +68,7 @@ def products(a: np.ndarray, b: np.ndarray, component: ComponentType) -> np.ndarr
     found = a[:, :, None] * b[:, None, :]
     if (nearest(component, found) != found).any() or denormals(found, component).any():
         raise GeneratorError(
-            "F-CV-10", f"a product of an outer product is not a normal {component}, and where it rounds is not said (F-CV-10)"
+            "F-CV-10", f"a product of an outer product is not a normal {component}, and it is unspecified where it rounds (F-CV-10)"
         )
     return np.asarray(found)
 
@@ -80,7 +80,7 @@ class Added:
     Attributes:
         offsets: byte offsets of elements, int64, the first axis for the invocations; an element may occur any number of times.
         terms: float64, of the same shape.
-        component: of the elements.
+        component: the type of the elements.
         authority: the basis of the sums.
     """
 
@@ -187,9 +187,11 @@ def outer_product_terms(state: State, operation: OuterProductAccumulate) -> Adde
     _check(array, component, name)
     a, b = (state.matrices[vector.name] for vector in (operation.a, operation.b))
     if a.component is not COMPONENT_TYPES["f16"] or b.component is not a.component:
-        raise GeneratorError("CV-OPA-02", f"{name} is of {a.component} and {b.component}; Vulkan has it of f16 (CV-OPA-02)")
+        raise GeneratorError("CV-OPA-02", f"{name} is of {a.component} and {b.component}; Vulkan allows only f16 (CV-OPA-02)")
     if layout is not VectorMatrixLayout.TRAINING_OPTIMAL:
-        raise GeneratorError("CV-OPA-07", f"{name} goes to a matrix in layout {layout.name}; Vulkan has TRAINING_OPTIMAL alone (CV-OPA-07)")
+        raise GeneratorError(
+            "CV-OPA-07", f"{name} goes to a matrix in layout {layout.name}; Vulkan allows only TRAINING_OPTIMAL (CV-OPA-07)"
+        )
     shape = (a.bits.shape[2], b.bits.shape[2])
     opaque = check_opaque(array, component, shape, layout, name)
     first = opaque_index(state, array, operation.offset, opaque, name) * opaque.bytes
@@ -228,8 +230,10 @@ def reduce_sum_terms(state: State, operation: ReduceSumAccumulate) -> Added:
 
 def _check(array: Array, component: ComponentType, name: str) -> None:
     if component.name not in _ACCUMULATED:
-        raise GeneratorError(Rule.COMPONENT_TYPE, f"{name} is accumulated in {component}; Vulkan has f16 and f32 (CV-OPA-03, CV-RSA-03)")
+        raise GeneratorError(Rule.COMPONENT_TYPE, f"{name} is accumulated in {component}; Vulkan allows f16 and f32 (CV-OPA-03, CV-RSA-03)")
     if array.storage is StorageClass.WORKGROUP:
-        raise GeneratorError(Rule.STORAGE_CLASS, f"{name} goes to workgroup memory; Vulkan has buffers alone (CV-OPA-06, CV-RSA-04)")
+        raise GeneratorError(Rule.STORAGE_CLASS, f"{name} goes to workgroup memory; Vulkan allows only buffers (CV-OPA-06, CV-RSA-04)")
     if array.role != "inout":
-        raise GeneratorError(Rule.ROLE, f"{name} goes to {array.name}, which needs the role inout: a sum begins with what is there")
+        raise GeneratorError(
+            Rule.ROLE, f"{name} goes to {array.name}, which needs the role inout: a sum begins with the contents of memory"
+        )

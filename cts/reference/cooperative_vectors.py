@@ -36,7 +36,7 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
     The offset counts bytes, whatever the array's pointee and ArrayStride are (CV-LD-01 to CV-LD-03).
 
     Args:
-        alignment: of each offset, in bytes.
+        alignment: the required alignment of each offset, in bytes.
         what: names the object in messages.
 
     Raises:
@@ -45,7 +45,7 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
     bits = state.scalar(offset)
     signed = offset.type.is_signed and bool((bits >> np.uint64(offset.type.bits - 1)).any())
     if signed:
-        raise GeneratorError(Rule.NEGATIVE_OFFSET, f"{what} is at a negative byte of array {array.name}; give an offset that is inside")
+        raise GeneratorError(Rule.NEGATIVE_OFFSET, f"{what} is at a negative byte of array {array.name}; give an offset of 0 or more")
     if (bits % np.uint64(alignment)).any():
         raise GeneratorError(Rule.MISALIGNED, f"{what} is at a byte of array {array.name} that is not a multiple of {alignment}; align it")
     return bits.astype(np.int64)
@@ -73,7 +73,7 @@ def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: 
     """Return the memory and the byte offset of each component in it, int64, (invocations, 1, components).
 
     Raises:
-        GeneratorError: they leave the array, or the array has matrices in a layout of the device's.
+        GeneratorError: they leave the array, or the array has matrices in a layout that the device chooses.
     """
     if array.opaque is not None:
         raise GeneratorError(
@@ -215,4 +215,6 @@ def insert(state: State, operation: CooperativeVectorInsert) -> None:
 
 def _check_component(vector: CooperativeVector, value: ScalarValue) -> None:
     if value.type is not vector.type.component:
-        raise GeneratorError("CV-COMP-01", f"{vector.name} of {vector.type.component} is made of a {value.type}; use one type (CV-COMP-01)")
+        raise GeneratorError(
+            "CV-COMP-01", f"{vector.name} of {vector.type.component} is made from a {value.type}; use one type (CV-COMP-01)"
+        )

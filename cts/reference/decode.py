@@ -48,7 +48,7 @@ def decoded(state: State, function: Function, elements: Located, offsets: np.nda
     (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the clamp value do not depend on it (F-TA-17).
 
     Args:
-        offsets: of the blocks in memory, int64, (count,).
+        offsets: byte offsets of the blocks in memory, int64, (count,).
     """
     arguments: list[Argument] = [BlockPointers(elements.memory, offsets), _parts(elements.block), _parts(elements.within)]
     return encode(component, applied(state, function, arguments, elements.owners))

@@ -65,14 +65,15 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
 def length(_: State, operation: MatrixLength) -> None:
     """Raise GeneratorError: the number of components of an invocation is unspecified."""
     raise GeneratorError(
-        "F-KHR-4", f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
+        "F-KHR-4",
+        f"{operation.result.name}: the number of an invocation's components is unspecified (F-KHR-4); state the effect of the code",
     )
 
 
 def coordinate(_: State, operation: MatrixCoordinate) -> None:
     """Raise GeneratorError: it is unspecified which elements an invocation holds."""
     raise GeneratorError(
-        "F-KHR-4", f"{operation.result.name}: the coordinates of an invocation's components are open; state the effect of the code"
+        "F-KHR-4", f"{operation.result.name}: the coordinates of an invocation's components are unspecified; state the effect of the code"
     )
 
 
@@ -125,5 +126,5 @@ def others_counted(state: State, operation: OthersCounted) -> None:
     """
     if (_get(state, operation.variable, ()).numbers != _number(state, operation.expected)).any():
         raise GeneratorError(
-            Rule.UNEXPECTED_ELEMENTS, f"{operation.variable.name} has other elements than those that are expected; fill it with one number"
+            Rule.UNEXPECTED_ELEMENTS, f"{operation.variable.name} has elements other than the expected ones; fill it with one number"
         )

@@ -69,7 +69,7 @@ def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]
     bits = encode(component, results[0])
     others: list[np.ndarray] = []
     for result in results[1:]:
-        # Numbers, not bits: the sign of a zero makes no other value (facts.md C7).
+        # Compare numbers, not bits: zeros of either sign are the same value (facts.md C7).
         if not (result == results[0]).all():
             other = encode(component, result)
             if not any(np.array_equal(other, known) for known in others):
@@ -143,7 +143,7 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
 
     Args:
         operator: one of generators.program.elementwise.Operator.
-        left, right: of one component type and shape.
+        left, right: the operands, of one component type and shape.
         no_contraction: whether the operation must not be contracted with the operations that made its operands.
         modes: the execution modes for floats of this type.
 
@@ -155,7 +155,7 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
     if right.component is not component or left.bits.shape != right.bits.shape:
         raise GeneratorError("KHR-ARI-04", "the operands of matrix arithmetic are of different types (KHR-ARI-04)")
     if operator in (_INTEGERS_ONLY if component.is_float else _FLOATS_ONLY):
-        raise GeneratorError("KHR-ARI-03", f"'{operator}' is not for {component} (KHR-ARI-03)")
+        raise GeneratorError("KHR-ARI-03", f"'{operator}' does not accept {component} (KHR-ARI-03)")
     if not component.is_float:
         return _integer_arithmetic(operator, left, right)
     if modes != NO_MODES:

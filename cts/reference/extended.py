@@ -41,12 +41,12 @@ def extended(state: State, operation: Extended) -> None:
             result = np.minimum(np.maximum(value, least), greatest)
         case "absolute":
             if not component.is_float and (given[0] == np.iinfo(component.dtype).min).any():
-                raise GeneratorError(Rule.ABSOLUTE_VALUE, f"{name}: the absolute value of the least integer has no number in {component}")
+                raise GeneratorError(Rule.ABSOLUTE_VALUE, f"{name}: the absolute value of the lowest integer does not fit {component}")
             result = np.abs(given[0])
         case "floor":
             result = np.floor(given[0])
         case "fused":
-            # Fma may be a multiplication and an addition, so both must be exact.
+            # Fma may be executed as a multiplication and an addition, so both must be exact.
             product = exact(given[0] * given[1], component, name)
             result = product + given[2]
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)

@@ -162,8 +162,8 @@ def combined(operator: str, left: MatrixValue, right: MatrixValue, modes: Modes,
 
     Args:
         operator: ``add``, ``subtract``, ``multiply`` or ``divide``.
-        left, right: of one component type and shape.
-        modes: of that type.
+        left, right: the operands, of one component type and shape.
+        modes: the execution modes for that type.
         fallback: the basis of results that no mode affects.
 
     Raises:
@@ -209,9 +209,9 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
     """Return floats converted to floats.
 
     Args:
-        value: of at least 16 bits.
+        value: floats of at least 16 bits.
         target: component type of the result, of at least 16 bits.
-        source_modes, modes: of the operand's and of the result's component type.
+        source_modes, modes: the execution modes for the operand's and the result's component type.
         fallback: the basis of results that no mode affects.
 
     Raises:
@@ -221,7 +221,7 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
     if source_modes.special != modes.special or (both and source_modes != modes):
         raise GeneratorError(
             Rule.WIDTHS_DIFFER,
-            "the execution modes of a conversion's two widths differ, and which one binds is not said; give both the same",
+            "the execution modes of a conversion's two widths differ, and it is unspecified which one applies; give both the same modes",
         )
     sets = []
     for number in _checked(value, modes).ravel().tolist():
@@ -246,20 +246,19 @@ def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Mod
     if special.any():
         if not special.all():
             raise GeneratorError(
-                Rule.MIXED_DIVIDENDS, "a division has special dividends and ordinary ones, for which no set is made; draw either"
+                Rule.MIXED_DIVIDENDS,
+                "a division has special dividends and ordinary ones, for which the model has no set of results; draw only one kind",
             )
         with np.errstate(all="ignore"):
             quotient = x / y
         return MatrixValue(component, encode(component, quotient), computed=not modes.special, authority=_SPECIAL)
     if denormals(x, component).any():
-        raise GeneratorError(
-            Rule.DENORMAL, "a dividend of a division is denormal, and may be taken for zero; make it larger (facts.md C29)"
-        )
+        raise GeneratorError(Rule.DENORMAL, "a dividend of a division is denormal, and may count as zero; make it larger (facts.md C29)")
     found = quotients(component, x, y)
     tiny = found.most < smallest_normal(component)
     if ((found.least < smallest_normal(component)) & ~(tiny & (modes.denormals == "flushed"))).any():
         raise GeneratorError(
-            Rule.DENORMAL_RESULT, "a quotient may be denormal or not, or be flushed or not; make it larger, or flush it (facts.md C29)"
+            Rule.DENORMAL_RESULT, "a quotient may be denormal or not, or flushed or not; make it larger, or flush it (facts.md C29)"
         )
     low, high, quotient = (np.where(tiny, 0.0, each) for each in (found.low, found.high, found.rounded))
     bits = encode(component, nearest(component, quotient))

@@ -59,11 +59,12 @@ def within_bounds(
     component = arguments[0].component
     if modes != NO_MODES:
         raise GeneratorError(
-            Rule.UNKNOWN_BOUND, f"{function} under execution modes of floats has bounds that nobody has worked out; use none (facts.md C28)"
+            Rule.UNKNOWN_BOUND,
+            f"{function} under execution modes of floats has bounds that this model does not know; use no modes (facts.md C28)",
         )
     if component.bits == 64:
         raise GeneratorError(
-            Rule.UNKNOWN_BOUND, f"{function} of {component} has bounds that nobody has worked out; use f16 or f32 (facts.md C28)"
+            Rule.UNKNOWN_BOUND, f"{function} of {component} has bounds that this model does not know; use f16 or f32 (facts.md C28)"
         )
     possible = [tuple(readings(one, modes)) for one in arguments]
     every = [_BOUNDED[function](component, *chosen) for chosen in product(*possible)]
@@ -83,7 +84,7 @@ def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
         numbers = values(bits, value.component)
         if not np.isfinite(numbers).all():
             raise GeneratorError(
-                Rule.NOT_FINITE, "an argument is NaN or infinite, of which nothing is promised, with N functions too (facts.md C30)"
+                Rule.NOT_FINITE, "an argument is NaN or infinite, for which nothing is promised, even for the N functions (facts.md C30)"
             )
         yield numbers
         flushed = denormals(numbers, value.component)
@@ -142,7 +143,7 @@ def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
     """Return the bounds of the inverse square root: 2 ULP."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError(
-            Rule.FUNCTION_DOMAIN, "InverseSqrt of a number that is not positive is undefined, and a denormal may be taken for zero"
+            Rule.FUNCTION_DOMAIN, "InverseSqrt of a number that is not positive is undefined, and a denormal may count as zero"
         )
     result = 1.0 / np.sqrt(x)
     return _around(result, 2 * least_distance(component, result))
@@ -153,7 +154,7 @@ def _log(component: ComponentType, x: np.ndarray) -> Bounds:
     if (x < smallest_normal(component)).any():
         raise GeneratorError(
             Rule.FUNCTION_DOMAIN,
-            "Log of a number that is not positive is undefined, and a denormal may be taken for zero; use larger numbers",
+            "Log of a number that is not positive is undefined, and a denormal may count as zero; use larger numbers",
         )
     result = np.log(x)
     inside = (x >= 0.5) & (x <= 2.0)
@@ -183,7 +184,7 @@ def _representable(component: ComponentType, bounds: Bounds) -> tuple[np.ndarray
 
 
 def _half(component: ComponentType, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the half of sums between ``low`` and ``high``, each rounded in any direction."""
+    """Return half of the sums between ``low`` and ``high``, each rounded in any direction."""
     return neighbours(component, low)[0] / 2, neighbours(component, high)[1] / 2
 
 
@@ -191,17 +192,19 @@ def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
     """Return the bounds of tanh, inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x))
     * 0.5."""
     largest = 2.0 ** (14 if component.bits == 16 else 126)
-    # Compared before the function overflows float64.
+    # Compare before the function overflows float64.
     if (np.abs(x) > np.log(largest)).any():
         raise GeneratorError(
-            Rule.DIVISOR_RANGE, "Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)"
+            Rule.DIVISOR_RANGE,
+            "Tanh inherits from a division whose divisor is beyond the promised range; make its arguments smaller (facts.md C6, C28)",
         )
     (up_low, up_high), (down_low, down_high) = (_representable(component, _exp(component, each)) for each in (x, -x))
     sinh = _inherited(np.sinh(x), *_half(component, up_low - down_high, up_high - down_low))
     cosh = _inherited(np.cosh(x), *_half(component, up_low + down_low, up_high + down_high))
     if (cosh.high > largest).any():
         raise GeneratorError(
-            Rule.DIVISOR_RANGE, "Tanh inherits from a division by more than is promised of; make its arguments smaller (facts.md C6, C28)"
+            Rule.DIVISOR_RANGE,
+            "Tanh inherits from a division whose divisor is beyond the promised range; make its arguments smaller (facts.md C6, C28)",
         )
     quotients = [numerator / divisor for numerator in (sinh.low, sinh.high) for divisor in (cosh.low, cosh.high)]
     low, high = np.minimum.reduce(quotients), np.maximum.reduce(quotients)

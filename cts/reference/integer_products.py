@@ -57,8 +57,8 @@ def _saturated(
     """Return ``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64, and the permitted values, if there are
     more.
 
-    An implementation that clamps after each term, or after groups of terms, may lose the excess beyond an end and then return from that end
-    by all terms of the other sign.
+    An implementation that clamps after each term, or after groups of terms, may lose the excess beyond an end, and then move back from that
+    end by all terms of the other sign.
 
     Args:
         a, b, c: extended to 64 bits.
@@ -74,7 +74,7 @@ def _saturated(
     if addend.size and (addend.min() < low or addend.max() > high):
         raise GeneratorError(
             "KHR-MAD-08",
-            "a saturating multiply-add has a C outside of the result's range, of which nothing is said; keep C inside (KHR-MAD-08)",
+            "a saturating multiply-add has a C outside the result's range, for which nothing is specified; keep C inside (KHR-MAD-08)",
         )
     if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
         left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)

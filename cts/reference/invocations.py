@@ -21,7 +21,7 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
     shape = state.program.shape
     if shape.subgroup_size is None and shape.invocations is None:
         raise GeneratorError(
-            Rule.SUBGROUP_SIZE, "invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size or .invocations"
+            Rule.SUBGROUP_SIZE, "code of single invocations needs their number: give WorkgroupShape.subgroup_size or .invocations"
         )
     inside = lanes_of(state, operation.size)
     given = dict(inside.variables)
@@ -29,11 +29,11 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
     inside.run(operation.body)
     if len(inside.instances) < lanes and state.program.operations[-1] is not operation:
         raise GeneratorError(
-            Rule.AFTER_RETURN, "an invocation returns from code of its own, and more code follows; end the code with a branch"
+            Rule.AFTER_RETURN, "an invocation returns from its own code, and more code follows; end the code with a branch"
         )
     for name, tree in inside.variables.items():
         if tree is not given.get(name):
-            # Each invocation has written its own value, so the scope instance has no common value any more.
+            # Each invocation has written its own value, so the scope instance has no common value.
             state.set_variable(name, None)
     state.invocations = inside
 

@@ -81,7 +81,7 @@ def converted(elements: Elements, component: ComponentType) -> Elements:
 
 
 def _rounded(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> list[np.ndarray]:
-    """Return the bits of the nearest numbers, and the bits with values beyond the largest number replaced by it."""
+    """Return the bits of the nearest numbers, and the same bits with the largest number in place of values beyond it."""
     numbers = values(bits, source)
     with np.errstate(invalid="ignore"):
         rounded = nearest(destination, numbers)
@@ -97,7 +97,7 @@ def _encoded(component: ComponentType, numbers: np.ndarray, sign_of: np.ndarray)
 
 
 def _doubled(elements: Elements) -> Elements:
-    """Return the elements times two, which the data let every type hold."""
+    """Return the elements times two; the data are chosen so every type can hold the results."""
     twice = [encode(elements.component, 2 * values(bits, elements.component)) for bits in (elements.expected, *elements.permitted)]
     return replace(elements, expected=twice[0], permitted=tuple(twice[1:]), edited=True)
 
@@ -106,7 +106,7 @@ def placed(elements: Elements, form: MatrixForm, what: str, array: str) -> Itera
     """Yield the expectation of each matrix in its own memory, in a row-major or column-major form.
 
     Args:
-        elements: of all matrices.
+        elements: the elements of all matrices.
         form: the stored form.
         what, array: names, for messages; the index of a matrix follows if there are several.
     """

@@ -65,7 +65,7 @@ def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndar
 
 
 def _cut(inside: np.ndarray) -> np.ndarray:
-    """Return which elements in the range belong to matrices that are partly beyond it. A device may check any part of a matrix at
+    """Return which elements in the range belong to matrices that are partly outside it. A device may check any part of a matrix at
     once, and an access is out of bounds if any part of it is (F-KHR-38)."""
     return np.asarray(inside & ~inside.all(axis=(1, 2), keepdims=True))
 
@@ -128,6 +128,6 @@ def store(state: State, operation: MatrixStore) -> None:
     at = place(state, operation)
     if 0 in at.stride:
         raise GeneratorError(
-            "KHR-STORE-02", f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)"
+            "KHR-STORE-02", f"the store of {operation.matrix.name} has stride 0; a store needs a stride above 0 (KHR-STORE-02)"
         )
     store_to(state, operation, at)

@@ -39,10 +39,10 @@ class Memory:
         array: its declaration.
         copies: 1 for a buffer.
         contents: uint8, ``copies`` * ``array.bytes``.
-        status: of every byte, or None if all are known and do not change (an input).
+        status: the status of every byte, or None if all are known and do not change (an input).
         placed: visible stores of matrices, in order; their offsets count from the start of the first copy.
         background: bytes that plain copies wrote to a buffer and no matrix covers.
-        terms: of sums that invocations accumulate; None before the first.
+        terms: the terms of sums that invocations accumulate; None before the first.
     """
 
     array: Array
@@ -156,7 +156,7 @@ class Memory:
                     continue
                 raise GeneratorError(
                     Rule.PARTIAL_OVERLAP,
-                    f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing",
+                    f"the store of {what} to {self.array.name} partly overlaps the store of {earlier.what}; cover all of it or nothing",
                 )
             if not hit.any():
                 visible.append(earlier)

@@ -11,7 +11,7 @@ from generators.types import ComponentType, MatrixOperands
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, operands: MatrixOperands | None) -> MatrixValue:
-    """Compute ``a`` x ``b`` + ``c``; operands None is the same as NONE (KHR-MAD-12).
+    """Compute ``a`` x ``b`` + ``c``; operands None means the same as NONE (KHR-MAD-12).
 
     Raises:
         GeneratorError: integers and floats are mixed, a flag for integers is given with floats (KHR-MAD-11, F-KHR-7), or the
@@ -19,16 +19,17 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     """
     if any(isinstance(value.known, Choice) for value in (a, b, c)):
         raise GeneratorError(
-            Rule.SEVERAL_VALUES, "an operand of a multiply-add has elements of several allowed values; make what computes it exact"
+            Rule.SEVERAL_VALUES,
+            "an operand of a multiply-add has elements with several allowed values; make the operation that computes it exact",
         )
     flags = operands or MatrixOperands.NONE
     floats = [component.is_float for component in (a.component, b.component, c.component, result)]
     if all(floats):
         if flags:
-            raise GeneratorError("KHR-MAD-11", "a float multiply-add has operand flags that are for integers; leave them out (KHR-MAD-11)")
+            raise GeneratorError("KHR-MAD-11", "a float multiply-add has operand flags for integers; leave them out (KHR-MAD-11)")
         return float_products.multiply_add(a, b, c, result)
     if any(floats):
-        raise GeneratorError("KHR-MAD-13", "a multiply-add mixes integers and floats; no property row does (KHR-MAD-13)")
+        raise GeneratorError("KHR-MAD-13", "a multiply-add mixes integers and floats; no property row allows that (KHR-MAD-13)")
     return integer_products.multiply_add(a, b, c, result, flags)
 
 

@@ -32,10 +32,13 @@ def element_pointer(state: State, operation: ElementPointer) -> None:
     which = np.zeros(len(index), np.uint64) if operation.which is None else state.scalar(operation.which)
     if (which >= count).any():
         raise GeneratorError(
-            "VK-DES-01", f"{operation.result.name}: descriptor {int(which.max())} of {count}; give one that is there (VK-DES-01)"
+            "VK-DES-01", f"{operation.result.name}: descriptor {int(which.max())} of {count}; give a smaller index (VK-DES-01)"
         )
     if operation.which is not None and not operation.non_uniform and len(np.unique(which)) > 1:
-        raise GeneratorError("VK-DES-02", f"{operation.result.name}: the number of the descriptor differs; say that it may (VK-DES-02)")
+        raise GeneratorError(
+            "VK-DES-02",
+            f"{operation.result.name}: the index of the descriptor differs between invocations; declare that it may (VK-DES-02)",
+        )
     point(state, operation.result, operation.arrays, which, index)
 
 
@@ -80,7 +83,7 @@ def pointer_store(state: State, operation: PointerStore) -> None:
     """
     if not state.scalar(operation.stride).all():
         raise GeneratorError(
-            "KHR-STORE-02", f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)"
+            "KHR-STORE-02", f"the store of {operation.matrix.name} has stride 0; a store needs a stride above 0 (KHR-STORE-02)"
         )
     store_at(state, operation, places(state, operation))
 

@@ -23,7 +23,7 @@ from generators.types import ComponentType, ReduceMode
 COMBINED = Authority("CM2-RED-08")
 
 _ORDERS = 3
-"""Number of different orders in which a group is combined; their results must agree: forwards in runs, backwards in pairs, and one more."""
+"""Number of different orders in which a group is combined, whose results must agree: forwards in runs, backwards in pairs, and one more."""
 
 _SHAPES = MappingProxyType({ReduceMode.ROW: "CM2-RED-04", ReduceMode.COLUMN: "CM2-RED-05", ReduceMode.TWO_BY_TWO: "CM2-RED-03"})
 """The requirement on the shape of the result, by mode."""
@@ -49,7 +49,7 @@ def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
     """Return the elements of (instances, rows, columns) with each group along the last axis.
 
     Raises:
-        GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05).
+        GeneratorError: the shapes do not match (CM2-RED-03 to CM2-RED-05).
     """
     rows, columns = operation.matrix.type.shape
     to_rows, to_columns = operation.result.type.shape

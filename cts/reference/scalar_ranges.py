@@ -87,7 +87,7 @@ def combined(state: State, result: Scalar, operator: ScalarOperator, left: Scala
         GeneratorError: the operator has no ranges, or a result may overflow.
     """
     if operator not in _OPERATORS:
-        raise GeneratorError(Rule.VALUE_RANGE, f"{result.name}: {operator} of a number with a range; use exact data")
+        raise GeneratorError(Rule.VALUE_RANGE, f"{result.name}: {operator} does not accept a number with a range; use exact data")
     x, y = bounds(state, left), bounds(state, right)
     combine, component = _OPERATORS[operator], result.type
     corners = [combine(one, other) for one in (x.low, x.high) for other in (y.low, y.high)]
@@ -107,7 +107,7 @@ def chosen(state: State, result: Scalar, which: ExtendedName, operands: Sequence
     if which == "clamp" and (given[1].high > given[2].low).any():
         raise GeneratorError(Rule.CLAMP_BOUNDS, f"{result.name}: a clamp whose lower bound is above the upper one is undefined")
     if which not in ("minimum", "maximum", "clamp"):
-        raise GeneratorError(Rule.VALUE_RANGE, f"{result.name}: {which} of a number with a range; use exact data")
+        raise GeneratorError(Rule.VALUE_RANGE, f"{result.name}: {which} does not accept a number with a range; use exact data")
 
     if which == "clamp":
         ends = _each(lambda value, least, greatest: np.minimum(np.maximum(value, least), greatest), *given)

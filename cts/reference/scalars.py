@@ -26,7 +26,8 @@ def built_in(state: State, operation: BuiltInScalar) -> None:
     found = _built_in(state, operation.which)
     if found is None:
         raise GeneratorError(
-            Rule.BUILT_IN, f"{operation.result.name}: nothing says what the built-in {operation.which} is here; state the effect instead"
+            Rule.BUILT_IN,
+            f"{operation.result.name}: the value of the built-in {operation.which} is unspecified here; state the effect instead",
         )
     state.scalars[operation.result.name] = np.broadcast_to(np.asarray(found, np.uint64), state.instances.shape)
 
@@ -141,9 +142,7 @@ def scalar_convert(state: State, operation: ScalarConvert) -> None:
         limits = np.iinfo(target.dtype)
         value = np.trunc(value)
         if not ((value >= float(limits.min)) & (value <= float(limits.max))).all():
-            raise GeneratorError(
-                Rule.CONVERSION_RANGE, f"{name} converts a number to {target} that it does not hold, which is undefined (C11)"
-            )
+            raise GeneratorError(Rule.CONVERSION_RANGE, f"{name} converts a number that does not fit {target}, which is undefined (C11)")
     state.scalars[name] = bits_of(value, target)
 
 
@@ -155,5 +154,5 @@ def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
     """
     rounded = formats.values(formats.encode(component, value), component)
     if (rounded != value).any() or formats.denormals(value, component).any():
-        raise GeneratorError(Rule.INEXACT, f"{name}: a step is not exact, or denormal, in {component}; use other data")
+        raise GeneratorError(Rule.INEXACT, f"{name}: a step is not exact in {component}, or denormal; use other data")
     return value

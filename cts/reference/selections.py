@@ -97,7 +97,9 @@ def _select_values(state: State, operation: Select) -> None:
 
 
 def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:
-    """Run ``arms[taken[i]]`` in the i-th executing instance, and merge their results. Other values of an arm are unknown after it."""
+    """Run ``arms[taken[i]]`` in the i-th executing instance, and merge the results of the arms. Other values of an arm are unknown after
+    it.
+    """
     parts = []
     for number, body in enumerate(arms):
         positions = np.flatnonzero(taken == number)

@@ -189,7 +189,7 @@ class State:
         if isinstance(value, Operand):
             return np.full(len(self.instances), self.operand(value), np.uint64)
         if self.has_range(value):
-            raise GeneratorError(Rule.VALUE_RANGE, f"{value.name} has a range of values, and something needs one value; use exact data")
+            raise GeneratorError(Rule.VALUE_RANGE, f"{value.name} has a range of values, but one value is needed; use exact data")
         return self.scalars[value.name]
 
     def has_range(self, value: ScalarValue) -> bool:
@@ -234,7 +234,7 @@ def check_aliases(program: Program) -> None:
     for array in program.used_arrays:
         owner = array.owner
         if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
-            raise GeneratorError(Rule.ALIAS, f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
+            raise GeneratorError(Rule.ALIAS, f"array {array.name} has bytes that {owner.name} does not have; make the owner the larger one")
         if array is not owner and owner not in program.arrays:
             raise GeneratorError(Rule.UNDECLARED, f"array {owner.name}: list it in Program.arrays")
 

@@ -63,7 +63,7 @@ def of_subgroups(state: State, operation: SubgroupOperation) -> None:
     before = state.invocations
     per_invocation(state, PerInvocation(size, (operation,)))
     lanes = state.invocations
-    assert lanes is not None, "a region leaves what it computed"
+    assert lanes is not None, "a region has results"
     firsts = np.arange(0, len(lanes.instances), size)
     if name in lanes.scalars:
         state.scalars[name] = lanes.scalars.pop(name)[firsts]
@@ -109,7 +109,7 @@ _COMBINE: Mapping[SubgroupOperator, Callable[[Any, Any], Any]] = MappingProxyTyp
 
 
 def _identity(operator: SubgroupOperator, component: ComponentType) -> Any:
-    """Return the value that changes no other (SPIR-V 3.42.24), of the component's dtype."""
+    """Return the identity of the operation (SPIR-V 3.42.24), of the component's dtype."""
     if component.is_float:
         limits: tuple[Any, Any] = (-np.inf, np.inf)
     else:
@@ -129,7 +129,7 @@ def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
     combine, identity = _COMBINE[operation.operator], _identity(operation.operator, component)
     summed = component.is_float and operation.operator == "add"
     if summed and (values != np.trunc(values)).any():
-        raise GeneratorError(Rule.ORDER, f"{name} adds floats in an order that nothing says; use whole numbers")
+        raise GeneratorError(Rule.ORDER, f"{name} adds floats in an unspecified order; use whole numbers")
 
     def of(group: np.ndarray) -> np.ndarray | Any:
         own = values[group]
@@ -186,7 +186,9 @@ def ballot_find(state: State, operation: BallotFind) -> None:
     """
     bits = _bits(state, operation.ballot.name)
     if not bits.any(axis=1).all():
-        raise GeneratorError(Rule.EMPTY_BALLOT, f"{operation.result.name}: a ballot has no bit, so the result is undefined; use other data")
+        raise GeneratorError(
+            Rule.EMPTY_BALLOT, f"{operation.result.name}: a ballot has no set bit, so the result is undefined; use other data"
+        )
     found = bits.argmax(axis=1) if operation.which == "lowest" else bits.shape[1] - 1 - bits[:, ::-1].argmax(axis=1)
     state.scalars[operation.result.name] = found.astype(np.uint64)
 
@@ -228,14 +230,14 @@ def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
     def of(group: np.ndarray) -> np.ndarray:
         at = group[:1] if operation.lane is None else group[lanes[group] == operation.lane]
         if not len(at):
-            raise GeneratorError(Rule.INACTIVE_INVOCATION, f"{name} is the value of the invocation {operation.lane}, which is not active")
+            raise GeneratorError(Rule.INACTIVE_INVOCATION, f"{name} takes the value of invocation {operation.lane}, which is not active")
         return np.asarray(values[at[0]])
 
     state.scalars[name] = _in_groups(state, of, values)
 
 
 def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
-    """Take the value of the lane that each names.
+    """Take the value of the lane that each lane names.
 
     Raises:
         GeneratorError: it is not active, or the mask differs in a subgroup.
@@ -250,7 +252,7 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
     def of(group: np.ndarray) -> np.ndarray:
         places = {int(lane): int(position) for lane, position in zip(lanes[group], group, strict=True)}
         if not set(wanted[group].tolist()) <= places.keys():
-            raise GeneratorError(Rule.INACTIVE_INVOCATION, f"{name} is the value of an invocation that is not active")
+            raise GeneratorError(Rule.INACTIVE_INVOCATION, f"{name} takes the value of an invocation that is not active")
         return np.asarray(values[[places[lane] for lane in wanted[group].tolist()]])
 
     state.scalars[name] = _in_groups(state, of, values)

@@ -18,7 +18,7 @@ WHOLE_SPAN = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class LayoutState:
-    """tensorLayoutNV in every scope instance: int64, (instances, rank), but ``clamp_value``: uint64, (instances,)."""
+    """tensorLayoutNV in every scope instance: int64, (instances, rank), except ``clamp_value``: uint64, (instances,)."""
 
     block_size: np.ndarray
     dimension: np.ndarray

@@ -133,7 +133,8 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     if found.outside.any():
         if type_.component.bits > 32:
             raise GeneratorError(
-                "F-TA-16", f"what of a {type_.component} the clamp value gives is not specified (F-TA-16); use 32 bits or fewer"
+                "F-TA-16",
+                f"it is not specified which bits of a {type_.component} come from the clamp value (F-TA-16); use 32 bits or fewer",
             )
         mask = np.uint64((1 << type_.component.bits) - 1)
         value = (layout_state(state, operation.layout).clamp_value & mask).astype(type_.component.bits_dtype)

@@ -1,4 +1,4 @@
-"""The addresses of a matrix's elements by tensor addressing (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
+"""The addresses of a matrix's elements in tensor addressing (SPV_NV_cooperative_matrix2, Tensor Layout and View)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def addresses(
 
     Args:
         shape: rows and columns of the matrix.
-        layout_type, layout, view_type, view: of the access.
+        layout_type, layout, view_type, view: the layout and view of the access, and their types.
         store: whether elements are written.
         undefined: is called if elements leave the tensor in mode Undefined.
 
@@ -84,7 +84,7 @@ def addresses(
 
 
 def places(shape: tuple[int, int], layout: LayoutState) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and column of every element, int64, (instances, rows, columns)."""
+    """Return the row and column of every element, int64, (instances, rows, columns)."""
     row, column = np.meshgrid(*(np.arange(size, dtype=np.int64) for size in shape), indexing="ij")
     count = len(layout.dimension)
     return np.tile(row, (count, 1, 1)), np.tile(column, (count, 1, 1))
@@ -122,13 +122,15 @@ def slice_addresses(
 
 
 def per_instance(values: np.ndarray) -> np.ndarray:
-    """Return (instances,) as (instances, 1, 1): one number for all elements of a matrix."""
+    """Reshape (instances,) to (instances, 1, 1): one number for all elements of a matrix."""
     return np.asarray(values[:, None, None])
 
 
 def _bounded(values: np.ndarray, what: str) -> None:
     if (values >= LIMIT).any():
-        raise GeneratorError("F-TA-7", f"{what} is not below 2^31, so the width of integers decides; make the tensor smaller (F-TA-7)")
+        raise GeneratorError(
+            "F-TA-7", f"{what} is not below 2^31, so the result depends on the width of integers; make the tensor smaller (F-TA-7)"
+        )
 
 
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
@@ -136,13 +138,15 @@ def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: View
     which elements are outside it."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
-        raise GeneratorError("F-TA-8", "a clip window ends beyond 2^32, so the width of integers decides; give a smaller span (F-TA-8)")
+        raise GeneratorError(
+            "F-TA-8", "a clip window ends beyond 2^32, so the result depends on the width of integers; give a smaller span (F-TA-8)"
+        )
     outside = (row < row_offset) | (row >= row_offset + row_span) | (column < column_offset) | (column >= column_offset + column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + (column - column_offset), outside
 
 
 def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layout: LayoutState) -> np.ndarray:
-    """Compute the index in the slice from the index in the view, taken apart in permuted order (CM2-VW-05 to CM2-VW-07)."""
+    """Compute the index in the slice from the index in the view, which is split in permuted order (CM2-VW-05 to CM2-VW-07)."""
     rank = len(type_.permutation)
     own = type_.has_dimensions if isinstance(type_.has_dimensions, bool) else bool(extent(type_.has_dimensions))
     if own:
@@ -165,18 +169,18 @@ def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layo
 def _in_tensor(
     span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, undefined: Undefined
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return blocks, places in the blocks, and which elements are outside the tensor."""
+    """Return the blocks, the places in the blocks, and which elements are outside the tensor."""
     coordinate = span + layout.offset[:, None, None, :]
     size = layout.dimension[:, None, None, :]
     if (np.abs(coordinate) >= LIMIT).any():
-        raise GeneratorError("F-TA-6", "a coordinate is beyond 31 bits, so its signedness decides; give smaller offsets (F-TA-6)")
+        raise GeneratorError(
+            "F-TA-6", "a coordinate is beyond 31 bits, so the result depends on its signedness; give smaller offsets (F-TA-6)"
+        )
     out = (coordinate < 0) | (coordinate >= size)
     out &= ~clipped[..., None]
     outside = np.zeros(clipped.shape, bool)
     if mode is ClampMode.UNDEFINED and out.any():
-        undefined(
-            "CM2-CL-01", "elements are outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice"
-        )
+        undefined("CM2-CL-01", "elements are outside the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice")
     if mode is not ClampMode.UNDEFINED and (store or mode is ClampMode.CONSTANT):
         # A store discards elements out of bounds in every mode except Undefined (CM2-CL-07, F-TA-18).
         outside = out.any(axis=-1)

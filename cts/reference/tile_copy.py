@@ -67,5 +67,7 @@ def _uniform(state: State, value: ScalarValue) -> np.ndarray:
     each = state.program.subgroups if state.program.scope is Scope.SUBGROUP else 1
     numbers = state.scalar(value).astype(np.int64).reshape(-1, each)
     if (numbers != numbers[:, :1]).any():
-        raise GeneratorError(Rule.NOT_UNIFORM, "a number of a tile copy differs inside of a workgroup; compute it from the workgroup's own")
+        raise GeneratorError(
+            Rule.NOT_UNIFORM, "a number of a tile copy differs within a workgroup; compute it from values of the workgroup"
+        )
     return np.asarray(numbers[:, 0, None, None])

@@ -17,7 +17,7 @@ class Partial:
     """A matrix or scalar that only some scope instances have.
 
     Attributes:
-        value: of these instances alone, in their order.
+        value: the values of only these instances, in their order.
         defined: a mask of the instances, bool, (instances,); some, but not all.
     """
 
@@ -106,7 +106,7 @@ def component(vector: Tree, index: int) -> Tree:
     if isinstance(vector, Partial):
         assert isinstance(vector.value, MatrixValue)
         return Partial(component_bits(vector.value, index), vector.defined)
-    assert isinstance(vector, MatrixValue), "a path goes on into a vector"
+    assert isinstance(vector, MatrixValue), "the path leads into a vector"
     return component_bits(vector, index)
 
 

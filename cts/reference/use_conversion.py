@@ -33,26 +33,27 @@ def use_convert(state: State, operation: UseConvert) -> None:
     uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
     if uses == (False, True):
         if not same or not state.program.maintenance1:
-            what = "only SPV_EXT_cooperative_matrix_maintenance1 converts the use of A or B, to an accumulator of the same type"
+            what = "only SPV_EXT_cooperative_matrix_maintenance1 can convert the use of A or B, to an accumulator of the same type"
             raise GeneratorError("M1-USE-02", f"{operation.result.name}: {what} (M1-USE-02)")
     elif not same or uses != (True, False):
-        what = "the use of an accumulator is converted to A or B, and nothing else changes"
+        what = "only the use of an accumulator may change, to A or B"
         raise GeneratorError("CM2-CVT-03", f"{operation.result.name}: {what} (CM2-CVT-03)")
     authority = (EXTENDED if uses[0] else BACK) if state.program.maintenance1 else CONVERTED
     state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], authority)
 
 
 def transpose(state: State, operation: Transpose) -> None:
-    """Make rows columns (CM2-TR-02).
+    """Exchange rows and columns (CM2-TR-02).
 
     Raises:
-        GeneratorError: the types do not go together (CM2-TR-01, F-CM2-12).
+        GeneratorError: the types do not match (CM2-TR-01, F-CM2-12).
     """
     source, target = operation.matrix.type, operation.result.type
     expected = MatrixType(source.component, source.scope, source.columns, source.rows, Use.B)
     if source.use_value is not Use.ACCUMULATOR or target != expected:
         raise GeneratorError(
-            "CM2-TR-01", f"{operation.result.name}: a transposition is from an accumulator to B, rows for columns (CM2-TR-01)"
+            "CM2-TR-01",
+            f"{operation.result.name}: a transposition turns an accumulator into a B with rows and columns exchanged (CM2-TR-01)",
         )
     value = state.matrices[operation.matrix.name]
     free = _transposed(value.free) if value.free.any() else None

@@ -92,7 +92,7 @@ class MatrixValue:
     """A cooperative matrix in every scope instance; or a cooperative vector in every invocation, as a matrix of one row.
 
     Attributes:
-        component: of the elements.
+        component: the type of the elements.
         bits: unsigned, (instances, rows, columns); the most usual of several values; for a range, the values nearest to its center.
         computed: whether float arithmetic made the elements and the sign of a zero is free (facts.md C7).
         known: the other allowed values of the elements.
@@ -122,7 +122,7 @@ class MatrixValue:
         if self.permitted is not None:
             raise GeneratorError(
                 Rule.WIDER_PERMITTED,
-                "a result of which the specification permits more than this suite expects is the operand of another operation, which would "
+                "a result with more permitted values than expected ones is the operand of another operation, which would "
                 "be blamed for it; use data that are exact in the bits that must be kept",
             )
 
@@ -225,9 +225,7 @@ class UndefinedMatrix(MatrixValue):
         object.__setattr__(self, "name", name)
 
     def __getattr__(self, _: str) -> NoReturn:
-        raise GeneratorError(
-            "KHR-COMP-04", f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)"
-        )
+        raise GeneratorError("KHR-COMP-04", f"the value of {self.__dict__.get('name')} is undefined, but it is used (KHR-COMP-04)")
 
 
 def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
@@ -269,7 +267,7 @@ def _changed(known: Knowledge, change: Callable[[np.ndarray], np.ndarray]) -> Kn
 
 
 def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
-    """Return one value from the values of parts of the instances, of one component type and shape.
+    """Join the values of parts of the instances, of one component type and shape, into one value.
 
     If some parts were computed and others moved, the whole counts as computed, and moved values have the history of a single term.
 
@@ -322,7 +320,9 @@ def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> Matri
     """
     rules = {type(value.known) for value in joined} - {Certain}
     if len(rules) != 1 or Envelope in rules or any(value.permitted is not None or value.origins for value in joined):
-        raise GeneratorError(Rule.ARMS, "arms of a branch give numbers of which rules permit several in different ways; use exact data")
+        raise GeneratorError(
+            Rule.ARMS, "arms of a branch give numbers for which rules permit several values in different ways; use exact data"
+        )
     known: Knowledge
     if Choice in rules:
         most = max(len(value.every_bits) for value in joined)

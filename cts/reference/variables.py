@@ -54,7 +54,7 @@ def define(state: State, name: str, tree: Tree) -> None:
     elif isinstance(tree, tuple):
         state.aggregates[name] = tree
     else:
-        assert not isinstance(tree, Partial), "what is loaded is defined in every instance"
+        assert not isinstance(tree, Partial), "a loaded value is defined in every instance"
         state.scalars[name] = tree
 
 
@@ -69,7 +69,7 @@ def merge(state: State, name: str, parts: Iterable[tuple[np.ndarray, Tree]]) -> 
 
 
 def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scalar]) -> list[Index]:
-    """Return a path with numeric indices.
+    """Return the path with numbers for its indices.
 
     Raises:
         GeneratorError: an index is beyond the array, or the path leads into a matrix.
@@ -79,13 +79,13 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
         container = part_type(type_, path[:place])
         if isinstance(container, MatrixType):
             raise GeneratorError(
-                "F-KHR-4", "which element a component of an invocation is, is open (F-KHR-4); state the effect of the code"
+                "F-KHR-4", "it is unspecified which element a component of an invocation is (F-KHR-4); state the effect of the code"
             )
         assert isinstance(container, ArrayType | StructType | VectorType | CooperativeVectorType)
         count = length(container)
         at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)
         if at.max() >= count:
-            raise GeneratorError(Rule.INDEX, f"index {int(at.max())} of {count} parts; give one that is there")
+            raise GeneratorError(Rule.INDEX, f"index {int(at.max())} of {count} parts; give a smaller index")
         found.append(at.astype(np.int64))
     return found
 
@@ -175,10 +175,10 @@ def variable_load(state: State, operation: VariableLoad) -> None:
     found = part(state.variables.get(variable.name), indices(state, variable.type, operation.path))
     if found is None or not is_defined(found):
         raise GeneratorError(
-            Rule.UNINITIALIZED, f"variable {variable.name} is loaded before it is written; store to all of what is loaded first"
+            Rule.UNINITIALIZED, f"variable {variable.name} is loaded before it is written; first store to every part that is loaded"
         )
     loaded = whole(operation.result.type, found)
-    assert loaded is not None, "what is defined is there"
+    assert loaded is not None, "a defined part has a value"
     define(state, operation.result.name, loaded)
 
 

@@ -64,7 +64,7 @@ def _of_integers(function: VectorFunction, arguments: Sequence[MatrixValue]) -> 
     """Return the minimum, maximum or clamped number of integers that are read as the function's name says, whatever their type."""
     component = arguments[0].component
     if component.is_float:
-        raise GeneratorError("CV-ARI-04", f"{function} is for integers, and not for {component} (CV-ARI-04)")
+        raise GeneratorError("CV-ARI-04", f"{function} is for integers, not for {component} (CV-ARI-04)")
     x, *rest = [integers(one.bits, component, function[0] == "S") for one in arguments]
     if function.endswith("Clamp"):
         low, high = rest
@@ -77,7 +77,7 @@ def _of_integers(function: VectorFunction, arguments: Sequence[MatrixValue]) -> 
 
 
 def _undefined_clamp(function: str) -> GeneratorError:
-    return GeneratorError(Rule.CLAMP_BOUNDS, f"{function} has a minimum above its maximum, of which the result is undefined; exchange them")
+    return GeneratorError(Rule.CLAMP_BOUNDS, f"{function} has a minimum above its maximum, so the result is undefined; exchange them")
 
 
 # Functions that choose one of several floats
@@ -116,7 +116,7 @@ def _selected(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> 
             results.append(result)
         if flushed.any() and modes.denormals != "kept":
             results.append(np.where(flushed, 0.0, result))
-    # Numbers, not bits: the sign of a zero makes no other value (facts.md C7).
+    # Compare numbers, not bits: zeros of either sign are the same value (facts.md C7).
     others: list[np.ndarray] = []
     for result in results[1:]:
         if not any(np.array_equal(result, one) for one in (results[0], *others)):
@@ -160,7 +160,7 @@ def _special(function: str, arguments: Sequence[MatrixValue], modes: Modes) -> M
     component = arguments[0].component
     if function == "Step":
         raise GeneratorError(
-            "F-CV-19", "Step of special values is 0 or 1 by comparisons that no execution mode binds; use no mode (F-CV-19)"
+            "F-CV-19", "Step of special values is 0 or 1 by comparisons that no execution mode affects; use no mode (F-CV-19)"
         )
     given = [values(one.every_bits[0], component) for one in arguments]
     if any(len(one.every_bits) > 1 for one in arguments):

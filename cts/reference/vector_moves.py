@@ -53,7 +53,7 @@ def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = 
     """Return a whole vector after a load or a store.
 
     Args:
-        requirement: of the instruction.
+        requirement: the instruction's requirement.
         loaded: whether the bits come from memory.
 
     Raises:

@@ -41,7 +41,8 @@ def part_copied(state: State, operation: PartCopied) -> None:
     target, source = operation.target, operation.source
     if state.program.scope is not Scope.SUBGROUP or target.pointee != source.pointee:
         raise GeneratorError(
-            Rule.COPY_ARRAYS, f"a subgroup copies parts of {source.name} to {target.name}: both need one pointee, and matrices its scope"
+            Rule.COPY_ARRAYS,
+            f"a subgroup copies parts of {source.name} to {target.name}: both need one pointee, and matrices need subgroup scope",
         )
     component = target.pointee.component
     numbers = np.arange(operation.count)

@@ -62,7 +62,7 @@ def _refuse(runs: Sequence[Run]) -> None:
         if slot.binding is None or slot.element:
             raise NotExpressible(Lack.PROGRAM_BUFFERS, "it has buffers that are reached by address, or arrays of descriptors")
         if slot.opaque is not None or slot.windows is not None:
-            raise NotExpressible(Lack.PROGRAM_MATRICES, "it has matrices in a layout of the device's, or buffers of gigabytes")
+            raise NotExpressible(Lack.PROGRAM_MATRICES, "it has matrices in a layout that the device chooses, or buffers of gigabytes")
 
 
 def specialized(kernel: Kernel) -> bytes:

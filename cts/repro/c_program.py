@@ -152,12 +152,14 @@ def _refuse(runs: Sequence[Run]) -> None:
     first = runs[0].kernel
     if first.draw is not None and (first.pipeline_cache or first.shader_object is not None or first.robust):
         raise NotExpressible(
-            Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, and the C program does not"
+            Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, which the C program does not support"
         )
     if any(slot.opaque is not None for slot in first.buffers):
-        raise NotExpressible(Lack.PROGRAM_MATRICES, "it has matrices in a layout of the device's, and the C program converts none")
+        raise NotExpressible(
+            Lack.PROGRAM_MATRICES, "it has matrices in a layout that the device chooses, and the C program cannot convert them"
+        )
     if any(slot.windows is not None for slot in first.buffers):
-        raise NotExpressible(Lack.PROGRAM_BUFFERS, "it has buffers of gigabytes, of which the C program would hold every byte")
+        raise NotExpressible(Lack.PROGRAM_BUFFERS, "it has buffers of gigabytes, and the C program would keep every byte of them in memory")
     for run in runs:
         if _shared(run.kernel) != _shared(first):
             raise NotExpressible(Lack.PROGRAM_CONSTANTS, "its pipelines differ in more than constants and local sizes")
@@ -281,7 +283,7 @@ def _features(kernel: Kernel, needs: ModuleNeeds) -> Features:
         for feature in _ROBUST:
             used.require((feature,))
         used.require_of_pipeline("robustBufferAccess2")
-    # Sizes that no exact row has come from flexible rows.
+    # If no exact row has the sizes, they come from a flexible row.
     used.enable_what_is_there(("cooperativeMatrixFlexibleDimensions",) if needs.matrices else ())
     return used
 

@@ -18,10 +18,10 @@ from generators.types import ComponentType
 
 FILE = "elements.txt"
 
-HEADING = "# array byte type instance row column: what is permitted; what is expected, where that is less\n"
+HEADING = "# array byte type instance row column: permitted set; expected set, if it is smaller\n"
 
 _EXACT_IN_A_DOUBLE = 32
-"""The most bits of an integer for which a range of doubles is exact."""
+"""The most bits of an integer type whose ranges are exact in doubles."""
 
 Place = tuple[int, int, int]
 
@@ -57,7 +57,7 @@ def _type_name(placed: Placed) -> str:
     if not signs:
         return placed.component.name
     if len(signs) > 1 or placed.component.bits > _EXACT_IN_A_DOUBLE:
-        raise NotExpressible(Lack.PROGRAM_VALUES, f"elements of {placed.component} are judged by ranges that doubles do not say")
+        raise NotExpressible(Lack.PROGRAM_VALUES, f"elements of {placed.component} are judged by ranges that doubles cannot express")
     return f"{'s' if signs.pop() else 'u'}{placed.component.bits}"
 
 

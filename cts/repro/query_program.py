@@ -85,7 +85,7 @@ def query_program(id_: str, query: PropertyQuery, words: str, feature: str, requ
     if query.info is not None:
         raise NotExpressible(
             Lack.PROGRAM_QUERY,
-            "its command is asked for one scope and subgroup size, and the C program asks only the commands that list all",
+            "its command is called for one scope and subgroup size, and the C program calls only commands that list everything",
         )
     structures: dict[FeatureStructure, None] = {}
 

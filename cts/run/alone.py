@@ -89,9 +89,9 @@ class Alone:
             reporter.ensure_newline()
             kept_back = sum(aside.kept_back for aside in self._waiting)
             if len(self._waiting) > kept_back:
-                reporter.write_line(f"{len(self._waiting) - kept_back} set aside: each is judged again now, with nothing beside it")
+                reporter.write_line(f"{len(self._waiting) - kept_back} set aside: each is now judged again, alone")
             if kept_back:
-                reporter.write_line(f"{kept_back} kept for the end: according to the known failures of the driver they lose the device")
+                reporter.write_line(f"{kept_back} kept for the end: according to the driver's known failures, they lose the device")
         limit = self._settings.limit
         gone: dict[tuple[int, str], StageUnavailable] = {}
         for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):

@@ -41,7 +41,7 @@ def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...], done: set[Pa
     if place in done:
         return
     if len(above) >= _MOST_LISTS:
-        raise CaseListError(f"cannot read the case list {path}{named}: it is named by a list that is named by a list, {_MOST_LISTS} times")
+        raise CaseListError(f"cannot read the case list {path}{named}: case lists are nested more than {_MOST_LISTS} deep")
     if place in above:
         raise CaseListError(f"case list {path} names itself: {' > '.join(p.name for p in (*above, place))}")
     try:

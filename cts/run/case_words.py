@@ -8,7 +8,7 @@ from generators.casebook import Case, Family, Parameter
 
 
 def has_word(case: Case, word: str, id_: str) -> bool:
-    """Tell whether ``-k WORD`` selects a case; upper and lower case are equal.
+    """Tell whether ``-k WORD`` selects a case; letter case does not matter.
 
     Args:
         case: the case.

@@ -14,11 +14,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 Labels = Sequence[Sequence[str]]
-"""The labels of the parameters of each case of a family; every case has equally many."""
+"""The labels of the parameters of each case of a family; every case has the same number of labels."""
 
 
 def covering_order(families: Sequence[Labels]) -> list[tuple[int, int]]:
-    """Return every case once, as the number of its family and its number there. Equal input gives equal order."""
+    """Return every case once, as the number of its family and its number there. Equal inputs always give the same order."""
     queue = []
     for number, labels in enumerate(families):
         for rank, (case, part) in enumerate(_greedy(labels)):

@@ -37,8 +37,8 @@ def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
     for choice in choices[1:]:
         if differing := _difference(choices[0].description, choice.description):
             raise OptionError(
-                f"--device: {choices[0].description.name} and {choice.description.name} are not alike ({differing}), and each case is "
-                "judged on one device: judge them in runs of their own"
+                f"--device: {choices[0].description.name} and {choice.description.name} differ ({differing}), and each case is judged "
+                "on only one of them: judge them in separate runs"
             )
     groups = [checked_settings(options, choice) for choice in choices]
     if len(groups) == 1:

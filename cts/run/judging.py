@@ -301,7 +301,7 @@ def failure_text(result: CaseResult) -> str:
     lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
     lines += [result.message.rstrip()]
     for number, one in enumerate(result.tries, 1):
-        where = "with nothing beside it" if one.alone else "beside others"
+        where = "alone" if one.alone else "beside others"
         lines.append(f"run {number}, {where}, {one.seconds:.1f} s: {one.verdict}" + (f" ({one.reason})" if one.reason else ""))
     lines += [f"reproduce: cts repro '{result.id}' DIR"]
     return "\n".join(lines)

@@ -19,7 +19,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE, errno.
 
 def unwritable(why: str) -> str:
     """Return the line that reports that nothing can be printed."""
-    return f"cannot write the output: {why}; send it to another place"
+    return f"cannot write the output: {why}; redirect it elsewhere"
 
 
 def complain(message: str) -> None:

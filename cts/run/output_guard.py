@@ -68,7 +68,7 @@ class OutputGuard:
         why = os.strerror(error.errno or errno.EIO)
         complain(unwritable(why))
         if not self._ending:
-            raise OutputLost(f"standard output takes no more: {why}")
+            raise OutputLost(f"cannot write to standard output: {why}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:

@@ -238,7 +238,7 @@ class Overview:
             raise pytest.Session.Interrupted(str(error)) from None
 
     def _count_unreported(self, keys: Collection[Key]) -> None:
-        """Count those of these judgements that a worker wrote to the journal but did not report before it died."""
+        """Count the judgements among these that a worker wrote to the journal but did not report before it died."""
         if self._directory is None:
             return
         # The journal also has the earlier verdicts that --retry replaces.
@@ -440,7 +440,7 @@ def _cases(nodeids: Sequence[str]) -> list[str]:
 
 
 def _is_case(nodeid: str) -> bool:
-    """Tell whether an item is a case of the suite: a run may have other tests, too."""
+    """Tell whether an item is a case of the suite: a run may also have other tests."""
     return nodeid.partition("::")[0].endswith(".yaml")
 
 

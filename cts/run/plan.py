@@ -34,18 +34,18 @@ GPU_TYPES = frozenset({"integrated", "discrete", "virtual"})
 GPU_ROUNDS = 3
 """How often a GPU runs each dispatch: a race or uninitialised memory seldom shows in one run."""
 MOST_ATTEMPTS = 100
-"""To open the device."""
+"""The most attempts to open the device."""
 MOST_COUNT = 10**12
-"""Of anything else."""
+"""The largest value of any other count."""
 _MOST_DIGITS = 20
 ISOLATION = ("auto", "on", "off")
 
 RETRIED = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR)
-"""The verdicts that another run may change although neither driver nor suite did, and that ``--retry`` may name."""
+"""The verdicts that may differ in another run of the same driver and suite, and that ``--retry`` may name."""
 
 
 class OptionError(CtsError):
-    """An option has a value that it cannot have; the message names possible values."""
+    """An option has an invalid value; the message names valid values."""
 
 
 @dataclass(frozen=True)
@@ -117,26 +117,28 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
     if isinstance(spec, DeviceSpec) and description.kind == "vulkan":
-        # For a shorter time there is the watchdog: it ends the child process, and the submission with it.
+        # The watchdog enforces shorter times: it ends the child process, and the submission with it.
         spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
     if options["validation"]:
         if not isinstance(spec, DeviceSpec) or description.kind != "vulkan":
-            raise OptionError(f"--validation is for Vulkan devices; {description.name} is none: leave it out or choose another --device")
+            raise OptionError(
+                f"--validation is for Vulkan devices, and {description.name} is not one: leave it out or choose another --device"
+            )
         spec = replace(spec, validation=True)
     if options["embedded_mapping"]:
         if not isinstance(spec, DeviceSpec) or description.kind != "embedded":
             raise OptionError(
-                f"--embedded-mapping is for the embedded device; {description.name} is none: leave it out or add --device embedded"
+                f"--embedded-mapping is for the embedded device, not for {description.name}: leave it out or add --device embedded"
             )
         spec = replace(spec, mapping=options["embedded_mapping"])
         open_device(spec).close()
     if isolation == "on" and not isinstance(spec, DeviceSpec):
-        raise OptionError(f"--isolation on: {description.name} is a process of its own for each module; leave --isolation out")
+        raise OptionError(f"--isolation on: {description.name} already runs in a separate process for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
-    # Options for drivers are allowed for the embedded device, too, because it may replace a missing driver.
+    # The embedded device also accepts options for drivers, because it may replace a missing driver.
     if options["step_timeout"] and not isolated and not choice.fallback:
         raise OptionError(
-            f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
+            f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which cannot be ended; "
             "leave it out (pytest has --isolation on)"
         )
     rounds = at_least_one("--rounds", options.get("rounds") or str(_rounds(description)), MOST_ROUNDS)
@@ -169,7 +171,7 @@ def checked_retry(text: str | None) -> frozenset[Verdict]:
 
 
 def checked_front_end(name: str | None) -> FrontEnd:
-    """Return the front end of that name; spirv for None.
+    """Return the front end with that name; spirv for None.
 
     Raises:
         OptionError: there is no such front end, or glslang is not installed.
@@ -214,7 +216,7 @@ def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
     # Python refuses to read thousands of digits.
     number = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
     if not 1 <= number <= most:
-        raise OptionError(f"{option} {text[:_MOST_DIGITS]}: expected a whole number from 1 up, {most:,} at most")
+        raise OptionError(f"{option} {text[:_MOST_DIGITS]}: expected an integer from 1 to {most:,}")
     return number
 
 
@@ -231,5 +233,5 @@ def seconds_of(option: str, text: str | None, usual: float) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= MOST_SECONDS:
-        raise OptionError(f"{option} {text}: expected a number of seconds above 0, {MOST_SECONDS:,.0f} at most")
+        raise OptionError(f"{option} {text}: expected a number of seconds above 0 and at most {MOST_SECONDS:,.0f}")
     return seconds

@@ -145,7 +145,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add(
         "log-failures",
-        "failures that the log announces as they occur and explains at the end, N at most of each; the reports have all (default: 20)",
+        "announce at most N failures as they occur, and explain at most N at the end; the reports have all (default: 20)",
         metavar="N",
     )
     add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
@@ -273,7 +273,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 
     root = suite_root(config.rootpath)
     if options["resume"] and not options["report_dir"]:
-        raise CtsError("--resume goes on with the results in a report directory: name it with --report-dir DIR")
+        raise CtsError("--resume continues the results in a report directory: name it with --report-dir DIR")
     if options["retry"] and not options["resume"]:
         raise CtsError("--retry judges again what an earlier run judged: add --resume")
     if _controls(config) and config.getoption("dist") == "each":
@@ -289,7 +289,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         groups = asked.result()
     processes = config.getoption("numprocesses", None) if _controls(config) else 1
     if processes is not None and processes < len(groups):
-        raise CtsError(f"--device: {len(groups)} devices need a process each at least: add -n {len(groups)} or more")
+        raise CtsError(f"--device: {len(groups)} devices need at least one process each: add -n {len(groups)} or more")
     driver = groups[0].description.driver
     known = NONE_KNOWN if options["no_known_failures"] else known_failures(root, casebook, driver)
     if options["known_failures"]:
@@ -436,7 +436,7 @@ def check_sendable(arguments: Sequence[str | os.PathLike[str]]) -> None:
         argument = os.fspath(given)
         if any("\ud800" <= character <= "\udfff" for character in argument):
             raise NotSendable(
-                f"-n: pytest-xdist can send no argument whose bytes are not UTF-8 ({argument}): name another path, or leave out -n"
+                f"-n: pytest-xdist cannot send an argument whose bytes are not UTF-8 ({argument}): name another path, or leave out -n"
             )
 
 

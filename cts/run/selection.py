@@ -104,7 +104,7 @@ class Selection:
 
     @cached_property
     def _part(self) -> Part | None:
-        """The part of the shard."""
+        """The cases of the shard; None without one."""
         if self.shard is None:
             return None
         costs = read_costs(self.casebook.root.parent)

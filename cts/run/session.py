@@ -80,5 +80,5 @@ def open_holder(settings: Settings, findings: list[Finding] | None = None) -> De
             return device
 
         return DeviceHolder(isolated, retries, findings=findings)
-    # What needs no driver fails in the same way each time.
+    # Without a driver, a second attempt fails like the first.
     return DeviceHolder(lambda: open_judge(spec), retries if spec.kind == "vulkan" else ONCE, findings=findings)

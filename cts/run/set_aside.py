@@ -56,7 +56,7 @@ def settle(
     its device. Otherwise it runs once more, and the two runs must agree.
 
     Args:
-        run: judges the case with nothing beside it.
+        run: judges the case alone.
         foreseen: tells whether a result is a known failure of the driver.
         run_briefly: like ``run``, with a shorter limit for each step. If a case that was kept back does not end as its known failure,
             this result does not count.
@@ -78,7 +78,7 @@ def settle(
     if two.verdict is one.verdict:
         return replace(two, tries=tries)
     ends = [f"{each.verdict}" + (f" ({each.reason})" if each.reason else "") for each in (one, two)]
-    reason = f"two runs with nothing beside them disagree: {ends[0]}, then {ends[1]}"
+    reason = f"two runs alone disagree: {ends[0]}, then {ends[1]}"
     message = "\n".join([reason, *(each.message for each in (one, two) if each.message)])
     # Keep the failure of the one run that failed.
     worse = one if two.verdict is Verdict.PASS else two

@@ -1,7 +1,7 @@
 """Shards: a selection of cases in N parts of about equal cost, the same parts on every machine.
 
-The pinned cases of a tier are dealt out first, in one order, by pinned costs alone. Cases that only one device has are dealt out after them
-and move none of them. Earlier results, and the cases that ``-k`` leaves out, change no shard.
+The pinned cases of a tier are dealt out first, in one order, by pinned costs alone. Cases that only one device has are dealt out after
+them, and do not move them. Earlier results, and the cases that ``-k`` leaves out, change no shard.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ MOST_SHARDS = 100_000
 _MOST_DIGITS = 6
 
 Unit = tuple[str, str | Block]
-"""The cases of one shard: a family, and the id of a case or a block."""
+"""Cases that are dealt out together: a family, and the id of a case or a block."""
 
 
 class ShardError(CtsError):
-    """``--shard`` has a value that it cannot have."""
+    """``--shard`` has an invalid value."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def parse_shard(text: str) -> Shard:
     first, _, second = text.partition("/")
     numbers = [int(part) if part.isdecimal() and len(part) <= _MOST_DIGITS else 0 for part in (first, second)]
     if not 1 <= numbers[0] <= numbers[1] <= MOST_SHARDS:
-        raise ShardError(f"--shard {text[:40]}: expected K/N with K from 1 to N, and N {MOST_SHARDS:,} at most, for example 2/8")
+        raise ShardError(f"--shard {text[:40]}: expected K/N with K from 1 to N, and N at most {MOST_SHARDS:,}, for example 2/8")
     return Shard(*numbers)
 
 

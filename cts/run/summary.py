@@ -82,7 +82,7 @@ def _write_counts(out: pytest.TerminalReporter, tally: Tally) -> None:
         for lack, count in sorted(tally.missing.items(), key=lambda entry: (-entry[1], entry[0].code, entry[0].text))[:REASONS]:
             out.line(f"  {count:6d}  {lack.text} ({lack.code})")
         if len(tally.missing) > REASONS:
-            out.line(f"          and {len(tally.missing) - REASONS} further reasons")
+            out.line(f"          and {len(tally.missing) - REASONS} more reasons")
 
 
 def _write_causes(out: pytest.TerminalReporter, end: RunEnd) -> None:
@@ -108,7 +108,7 @@ def _write_findings(out: pytest.TerminalReporter, end: RunEnd) -> None:
     for finding in end.findings:
         out.line(f"finding, outside of any case: {finding.what}", red=True)
     if tally.verdicts[Verdict.ERROR]:
-        out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing of the device", red=True)
+        out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing about the device", red=True)
 
 
 def _write_results(out: pytest.TerminalReporter, end: RunEnd) -> None:
@@ -131,13 +131,13 @@ def _write_warnings(out: pytest.TerminalReporter, end: RunEnd) -> None:
         out.write_sep("!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True)
     if end.not_judged:
         left = ", ".join(f"{count} of {family}" for family, count in end.not_judged.items())
-        out.line(f"not judged, for the time limit: {left}", yellow=True)
+        out.line(f"not judged because of the time limit: {left}", yellow=True)
     if tally.total < end.selected and not end.stopped and not end.not_judged:
-        rest = "--resume judges the rest" if end.directory else "nothing is known of the rest"
+        rest = "--resume judges the rest" if end.directory else "nothing is known about the rest"
         out.write_sep("!", f"NOT THE WHOLE RUN: {tally.total:,} of {end.selected:,} cases were judged; {rest}", yellow=True, bold=True)
     if tally.total and not tally.tested:
         name = end.settings.description.name
-        text = f"NOTHING WAS TESTED: {name} supports none of the {tally.total} cases, or has no memory for them"
+        text = f"NOTHING WAS TESTED: {name} supports none of the {tally.total} cases, or has too little memory for them"
         out.write_sep("!", text, yellow=True, bold=True)
 
 

@@ -18,7 +18,7 @@ _MOST_ROWS = 32
 def decode_choices(expected: Expected, outputs: Mapping[str, np.ndarray]) -> list[str]:
     """Tell how many elements of a matrix each of two decode functions gave, and where in the first scope instance.
 
-    There is text only for matrices whose elements either function may give.
+    The text is only for matrices whose elements either function may give.
 
     Args:
         expected: the expected results of one dispatch, which permit everything in ``outputs``.
@@ -39,7 +39,7 @@ def _told(placed: Placed, permitted: OneOf, got: np.ndarray) -> list[str]:
     counts = int(by_vector.sum()), int((differ & ~by_vector).sum())
     line = f"{placed.what}: {counts[0]} elements by DecodeVectorFunc, {counts[1]} by DecodeFunc"
     same = int((~differ).sum())
-    lines = [f"{line}, {same} that do not tell" if same else line]
+    lines = [f"{line}, {same} equal by both" if same else line]
     if placed.cells is None and got.shape[1] <= _MOST_ROWS:
         marks = np.where(by_vector[0], "V", np.where(differ[0], "s", "."))
         lines += ["  " + "".join(row) for row in marks.tolist()]

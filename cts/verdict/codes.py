@@ -74,7 +74,7 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
     {
         Code.MISSING_FEATURE: Meaning("the device lacks a feature", "the first missing feature, by Vulkan's name"),
         Code.MISSING_EXTENSION: Meaning("the device lacks an extension", "Vulkan's name of the extension"),
-        Code.MISSING_SPIRV: Meaning("the device takes only older versions of SPIR-V", "the version that the module needs"),
+        Code.MISSING_SPIRV: Meaning("the device supports only older versions of SPIR-V", "the version that the module needs"),
         Code.MISSING_PROPERTY: Meaning("a property of the device does not allow a need of the case", "Vulkan's name of the property"),
         Code.MISSING_LIMIT: Meaning("a limit of the device is too small", "Vulkan's name of the limit"),
         Code.MISSING_ROW: Meaning(
@@ -97,12 +97,12 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.FAIL_CONVERSION: Meaning("a command that converts layouts breaks a rule", "`size` or `result`"),
         Code.FAIL_ACCEPTED: Meaning("the validator accepts a module that is not valid"),
         Code.FAIL_REJECTED: Meaning("the validator rejects a module that is valid"),
-        Code.FAIL_MESSAGE: Meaning("the validator rejects a module for a reason that is not the one that it breaks"),
+        Code.FAIL_MESSAGE: Meaning("the validator rejects a module, but not for the rule that the module breaks"),
         Code.CRASH: Meaning("the process that held the device died", _STEP),
         Code.TIMEOUT: Meaning("the device did not answer in time", _STEP),
         Code.DEVICE_LOST: Meaning("the device was lost", _STEP),
         Code.RESOURCE_ERROR: Meaning("the device ran out of memory", _STEP),
-        Code.FLAKY: Meaning("two runs with nothing beside them disagree"),
+        Code.FLAKY: Meaning("two runs alone disagree"),
         Code.UNEXPECTED_PASS: Meaning("a case passed that a known failure of the driver says must fail"),
         Code.ERROR_UNDEFINED: Meaning("the embedded device stopped at undefined behaviour"),
         Code.ERROR_VALIDATION: Meaning("the validation layer objected"),

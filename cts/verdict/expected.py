@@ -261,7 +261,7 @@ class Expectation:
     def __post_init__(self) -> None:
         if self.permitted is not self.expected and not includes(self.permitted, self.expected):
             raise GeneratorError(
-                Rule.EXPECTED_SET, "an expectation expects values that it does not permit; make the permitted set hold the expected one"
+                Rule.EXPECTED_SET, "an expectation expects values that it does not permit; make the permitted set include the expected one"
             )
 
 

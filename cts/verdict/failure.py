@@ -80,7 +80,7 @@ class WrongElement:
             raise ValueError(f"an element has more bits than {self.component}")
 
     def hexadecimal(self, bits: int) -> str:
-        """Return bits in as many digits as the type has."""
+        """Write bits in hexadecimal, with all digits of the type."""
         return f"0x{bits:0{COMPONENT_TYPES[self.component].bits // 4}x}"
 
     @property

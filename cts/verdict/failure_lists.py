@@ -4,7 +4,7 @@ A list of failures, ``NAME-fails.txt``, has a line for each case: its name, a co
 The text after a second comma is ignored. Lists of flakes and of cases to skip, ``NAME-flakes.txt`` and ``NAME-skips.txt``, have a regular
 expression in each line, which may match anywhere in a name. All three ignore empty lines and lines that begin with ``#``.
 
-Ids of cases have neither commas nor spaces, so they need no change as names. In regular expressions, escape their brackets and points.
+Ids of cases have neither commas nor spaces, so they need no change as names. In regular expressions, escape the brackets and points of ids.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ def read_fails(path: Path, casebook: Casebook) -> FailureList:
         try:
             id_ = find_case(casebook, listed.id).id
         except CasebookError as error:
-            raise ListError(f"{path}:{listed.line}: {error}; mend the line, or remove it") from error
+            raise ListError(f"{path}:{listed.line}: {error}; fix the line, or remove it") from error
         if id_ in places:
-            raise ListError(f"{path}:{listed.line}: {id_} is listed in line {places[id_]} already: remove one of the lines")
+            raise ListError(f"{path}:{listed.line}: {id_} is already listed in line {places[id_]}: remove one of the lines")
         places[id_] = listed.line
         if listed.ends:
             cases[id_] = listed.ends
@@ -154,7 +154,7 @@ def listed_lines(path: Path) -> list[Listed]:
             ends_of(status)
         except KeyError:
             known = ", ".join(_ENDS)
-            problem = f"'{status}' is none of {known}" if comma else f"expected CASE,WORD, where WORD is one of {known}"
+            problem = f"'{status}' is not one of {known}" if comma else f"expected CASE,WORD, where WORD is one of {known}"
             raise ListError(f"{path}:{number}: {problem}") from None
         found.append(Listed(id_.strip().rpartition("::")[2], status, number))
     return found
@@ -171,7 +171,7 @@ def read_expressions(path: Path) -> Expressions:
         try:
             re.compile(line)
         except re.error as error:
-            raise ListError(f"{path}:{number}: not a regular expression: {error}; before [ ] . put a backslash") from error
+            raise ListError(f"{path}:{number}: not a regular expression: {error}; put a backslash before [ ] .") from error
         patterns.append(line)
     return Expressions(path.name, tuple(patterns))
 

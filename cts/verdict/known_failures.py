@@ -1,6 +1,6 @@
 """Known failures of a driver, from ``golden/known_failures/*.yaml``. docs/known_failures.md has the schema.
 
-A known failure changes only the verdict of a case: it leaves out no case, and moves none to another tier.
+A known failure changes only the verdict of a case: it does not leave out a case, or move one to another tier.
 """
 
 from __future__ import annotations
@@ -261,8 +261,8 @@ def known_failures(root: Path, casebook: Casebook, driver: str) -> KnownFailures
     """Return the known failures of a driver.
 
     Args:
-        root: of the checkout.
-        driver: its name and version as results have them.
+        root: the root of the checkout.
+        driver: the driver's name and version, as in results.
 
     Raises:
         CasebookError: a file is malformed, names something that the casebook does not have, or two files are for this driver.
@@ -307,7 +307,9 @@ def with_files(known: KnownFailures, paths: Sequence[Path], casebook: Casebook, 
             entries = tuple(entry for entry in file.entries if entry.concerns(version))
             known = replace(known, entries=(*known.entries, *entries), others=(*known.others, path.name))
         else:
-            raise ListError(f"{path}: the name says what known failures a file has: {FAILS}, {FLAKES}, {SKIPS}, .csv or .yaml at its end")
+            raise ListError(
+                f"{path}: the end of the name must say what known failures a file has: {FAILS}, {FLAKES}, {SKIPS}, .csv or .yaml"
+            )
     return known
 
 
@@ -357,7 +359,7 @@ def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
     fields = element.fields(_REQUIRED, _OPTIONAL)
     id_ = fields["id"].text()
     if not _ID.fullmatch(id_):
-        raise fields["id"].error(f"'{id_}' is not an id; expected words of small letters and digits with '-' between them")
+        raise fields["id"].error(f"'{id_}' is not an id; expected words of lower-case letters and digits with '-' between them")
     smallest = tuple(_case(one, casebook).id for one in fields["smallest"].items("case ids"))
     if not smallest:
         raise fields["smallest"].error("expected at least one case id")

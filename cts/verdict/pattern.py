@@ -55,7 +55,7 @@ def _in_one_matrix(wrong: np.ndarray) -> str:
         ):
             if (touched_rows, touched_columns) == wanted:
                 return f"the {name} quadrant"
-        return f"all crossings of {_named('row', touched_rows)} and {_named('column', touched_columns)}"
+        return f"all intersections of {_named('row', touched_rows)} and {_named('column', touched_columns)}"
     spared = wrong.size - int(np.count_nonzero(wrong))
     if spared <= wrong.size // 16:
         return "all but one element" if spared == 1 else f"all but {spared} elements"

@@ -56,7 +56,9 @@ def poison(allowed: ValueSet) -> np.ndarray:
         bits, taken = np.where(allowed.free, ~allowed.bits, bits), taken & ~allowed.free
     if not taken.any():
         return bits
-    raise GeneratorError(Rule.POISON, "an element allows so many values that none is left for poison; make its data tighter")
+    raise GeneratorError(
+        Rule.POISON, "an element allows so many values that none is left for poison; choose data with fewer allowed values"
+    )
 
 
 def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Which element of a matrix is which element of a tensor, for pictures and for the journal."""
+"""Maps the elements of a matrix to the elements of a tensor, for pictures and for the journal."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Verdict(enum.StrEnum):
     """The result of a case. ``error`` is the suite's own fault; the other verdicts are about the device.
 
     ``quality_warning``: some values are permitted by the specification but not expected by this suite, and no others are wrong.
-    ``resource_error``: the device is out of memory, also alone. ``flaky``: two runs alone disagree.
+    ``resource_error``: the device is out of memory, even alone. ``flaky``: two runs alone disagree.
     ``known_fail``: golden/known_failures lists this failure for the driver. ``unexpected_pass``: a pass, although a failure is listed.
     """
 

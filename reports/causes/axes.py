@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 ANYWHERE = " anywhere"
-"""The end of a part's name; such a part tells, by yes or no, whether a label contains a word at any position."""
+"""The end of the names of parts that tell whether a label contains a word at any position; their values are yes and no."""
 
 _SIZES = re.compile(r"\d+(?:x\d+)+")
 _WORDS = re.compile(r"[.-]")
@@ -35,7 +35,7 @@ class Axis:
 
     Attributes:
         parameter: its name.
-        part: of the labels; empty for the whole label.
+        part: the part of the labels; empty for the whole label.
     """
 
     parameter: str
@@ -43,7 +43,7 @@ class Axis:
 
     @property
     def word(self) -> str:
-        """Return the word whose presence at any position the axis tells; empty for other axes."""
+        """Return the word that the axis looks for at any position; empty for other axes."""
         return self.part.removesuffix(ANYWHERE) if self.part.endswith(ANYWHERE) else ""
 
     def __str__(self) -> str:

@@ -79,7 +79,7 @@ class Inside:
     """A box of a family, and the outcomes of the cases in it.
 
     Attributes:
-        family: of the cases.
+        family: the family of the cases.
         box: the conditions.
         failing: cases of the cause that are inside. ``passing``: cases that passed.
         other: cases that ran and did neither: they failed for another cause, or their values are permitted but not expected.

@@ -52,7 +52,7 @@ class Searcher:
     """Finds boxes in the cases of a run.
 
     Attributes:
-        results: of the run, ordered by id. Cases that did not run, and cases without parameters, are in no box.
+        results: the run's results, ordered by id. Cases that did not run, and cases without parameters, are in no box.
         work: the rest of WORK.
     """
 
@@ -91,7 +91,7 @@ class Searcher:
         contains all of the cases with no more passes than the boxes of the single families, or if those have better support.
 
         Args:
-            families: of the cases.
+            families: the families of the cases.
             cases: at least TELLING, otherwise there is no box.
             apart: boxes of single families.
         """
@@ -173,9 +173,9 @@ def groups(results: Sequence[Judged], wanted: Iterable[int], searcher: Searcher 
     """Return groups that explain these results.
 
     Args:
-        results: of a run, ordered by id; boxes must not contain results that passed.
+        results: the results of a run, ordered by id; boxes must not contain results that passed.
         wanted: indices of the results to explain.
-        searcher: of these results.
+        searcher: the searcher for these results.
     """
     searcher = searcher or Searcher(results)
     known, unknown = _by_explanation(results, wanted)

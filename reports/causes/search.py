@@ -187,7 +187,7 @@ _Cost = _Description | _Separation
 
 
 def _exceptions(many: np.ndarray, exceptions: np.ndarray) -> np.ndarray:
-    """Return the number of bits that describe the number of exceptions and the exceptions."""
+    """Return the number of bits that state how many exceptions there are, and which."""
     bits: np.ndarray = log2_binomial(many, exceptions) + np.log2(many + 1)
     return bits
 

@@ -22,7 +22,7 @@ def decided(inside: Sequence[Inside], outside: int, verdict: Verdict, families: 
     Args:
         inside: the boxes of a cause.
         outside: number of the cause's cases in none of them.
-        verdict: of the cause.
+        verdict: the cause's verdict.
         families: number of its families.
     """
     if not inside:

@@ -47,7 +47,7 @@ class Table:
     """The cases of a family.
 
     Args:
-        parameters: of each case, name -> label.
+        parameters: the parameters of each case, name -> label.
     """
 
     def __init__(self, parameters: Sequence[Mapping[str, str]]) -> None:

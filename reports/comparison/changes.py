@@ -41,7 +41,7 @@ TITLES: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.MENDED: "Mended",
         ChangeKind.CHANGED_VERDICT: "Changed verdicts",
         ChangeKind.CHANGED_REASON: "Changed reasons",
-        ChangeKind.ONLY_BEFORE: "Not judged any more",
+        ChangeKind.ONLY_BEFORE: "No longer judged",
         ChangeKind.ONLY_AFTER: "Judged for the first time",
     }
 )
@@ -49,13 +49,13 @@ TITLES: Mapping[ChangeKind, str] = MappingProxyType(
 
 TITLES_OF_DEVICES: Mapping[ChangeKind, str] = MappingProxyType(
     {
-        ChangeKind.NEW_FAILURE: "Fails in the second run alone",
-        ChangeKind.LOST: "Supported in the first run alone",
-        ChangeKind.MENDED: "Fails in the first run alone",
+        ChangeKind.NEW_FAILURE: "Fails only in the second run",
+        ChangeKind.LOST: "Supported only in the first run",
+        ChangeKind.MENDED: "Fails only in the first run",
         ChangeKind.CHANGED_VERDICT: "Other verdicts",
         ChangeKind.CHANGED_REASON: "Other reasons",
-        ChangeKind.ONLY_BEFORE: "Judged in the first run alone",
-        ChangeKind.ONLY_AFTER: "Judged in the second run alone",
+        ChangeKind.ONLY_BEFORE: "Judged only in the first run",
+        ChangeKind.ONLY_AFTER: "Judged only in the second run",
     }
 )
 """Titles for runs of two devices, drivers or front ends, neither of which is older."""
@@ -63,12 +63,12 @@ TITLES_OF_DEVICES: Mapping[ChangeKind, str] = MappingProxyType(
 MEANINGS: Mapping[ChangeKind, str] = MappingProxyType(
     {
         ChangeKind.NEW_FAILURE: (
-            "They fail in the second run. In the first they passed, failed as known, were not supported, or not judged."
+            "They fail in the second run. In the first they passed, failed as known, were not supported, or were not judged."
         ),
         ChangeKind.LOST: "They passed in the first run. In the second the device lacks what they need.",
         ChangeKind.MENDED: "They failed in the first run, some as a known failure, and pass in the second.",
         ChangeKind.CHANGED_VERDICT: "Their verdicts differ in another way.",
-        ChangeKind.CHANGED_REASON: "Their verdict is the same; the code, the defects or the known failure is another one.",
+        ChangeKind.CHANGED_REASON: "Their verdict is the same, but the code, the defects or the known failure differs.",
         ChangeKind.ONLY_BEFORE: "The second run did not judge them.",
         ChangeKind.ONLY_AFTER: "The first run did not judge them. In the second they do not fail.",
     }

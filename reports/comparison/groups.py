@@ -22,7 +22,7 @@ class Group:
     """Changes with one cause.
 
     Attributes:
-        kind: of all of them.
+        kind: the kind of all the changes.
         families: number of cases in each family, most first.
         before, after: the common outcome of the cases.
         verdicts_before: verdict -> cases; ``not judged`` where there is none.

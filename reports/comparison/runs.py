@@ -38,9 +38,9 @@ class ComparedRun:
 
     Attributes:
         name: the shortest part of its path that no other run of the comparison has.
-        path: of its journal.
-        facts: by the keys of FACTS; several values are joined by commas, and unknown facts are empty.
-        cases: by id. If there are several attempts at a case, the worst verdict and the shortest time count.
+        path: the path of its journal.
+        facts: facts by the keys of FACTS; several values are joined by commas, and unknown facts are empty.
+        cases: outlines by id. If there are several attempts at a case, the worst verdict and the shortest time count.
         notes: why cases may be missing.
         faults: the first lines without a result.
     """
@@ -91,7 +91,7 @@ def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
 
     Args:
         name: its name.
-        path: of its journal.
+        path: the path of its journal.
         renames: id that a case had in an older version of the suite -> its id.
 
     Raises:
@@ -149,11 +149,11 @@ def _facts(cases: Iterable[Outline], meta: RunRecord) -> dict[str, str]:
 
 
 def _notes(meta: RunRecord, dropped: int) -> Iterable[str]:
-    """Say why cases may be missing, in sentences without a subject: the run's name stands beside them."""
+    """Say why cases may be missing, in sentences without a subject: the run's name comes before them."""
     if not meta:
-        yield "has no meta.json, so nobody knows whether it came to its end"
+        yield "has no meta.json, so it is unknown whether it finished"
     elif "finished" not in meta:
-        yield "did not come to its end"
+        yield "did not finish"
     if stopped := meta.get("stopped"):
         yield f"stopped early: {stopped.rstrip('.')}"
     if dropped:

@@ -49,7 +49,7 @@ class Slower:
 
     Attributes:
         family: name. ``id``: of the case; empty for a family.
-        step: of STEPS.
+        step: one of STEPS.
         cases: number of compared cases.
         before, after: seconds of all of them.
         ratio: factor by which it took longer, beyond the pace of the run; the median for a family.

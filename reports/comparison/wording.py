@@ -22,7 +22,7 @@ def verdict_on(pair: Pair) -> str:
         second, first = (
             f"{count(counts[kind], 'case')} ({count(causes[kind], 'cause')})" for kind in (ChangeKind.NEW_FAILURE, ChangeKind.MENDED)
         )
-        return f"Failures in the second run alone: {second}; in the first: {first}"
+        return f"Failures only in the second run: {second}; only in the first: {first}"
     parts = []
     if new := counts[ChangeKind.NEW_FAILURE]:
         parts.append(f"{count(new, 'new failure')} of {count(causes[ChangeKind.NEW_FAILURE], 'cause')}")
@@ -36,7 +36,7 @@ def verdict_on(pair: Pair) -> str:
 
 
 def rest_of(pair: Pair) -> str:
-    """Return the following sentence: the other differences, and the number of unchanged cases."""
+    """Return the second sentence: the other differences, and the number of unchanged cases."""
     changed = pair.counts[ChangeKind.CHANGED_VERDICT] + pair.counts[ChangeKind.CHANGED_REASON]
     parts = [f"{count(pair.compared, 'case')} in both runs, {count(pair.same)} with the same result"]
     parts += [f"{count(pair.still_failing)} fail in both"] * bool(pair.still_failing)
@@ -81,4 +81,4 @@ def pace_of(times: Times) -> str:
     if times.why_not:
         return f"Times are not compared: {times.why_not}."
     paces = [f"{step} {times.paces[step]:.2f} times" for step in STEPS if step in times.paces]
-    return f"Median time of a case, by step: {', '.join(paces)} as long as before. What follows is beyond that."
+    return f"Median time of a case, by step: {', '.join(paces)} as long as before. The factors below come on top of that."

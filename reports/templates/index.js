@@ -1,4 +1,4 @@
-// The table of all cases is long: the page is shown first, and then it is read.
+// The table of all cases is long, so it is read only after the page is shown.
 requestAnimationFrame(() => setTimeout(() => {
   const section = document.getElementById("cases");
   const form = section.querySelector("form");
@@ -13,7 +13,7 @@ requestAnimationFrame(() => setTimeout(() => {
   [...new Set(requirements.flat())].sort().forEach((id) => option("requirement", id, id));
 
   function select({ words: text, verdict, family, requirement, order }) {
-    // Words between quotation marks are one.
+    // Words between quotation marks count as one word.
     const wanted = [...text.toLowerCase().matchAll(/"([^"]+)"|[^\s"]+/g)].map(([word, phrase]) => phrase ?? word);
     const sets = requirements.map((each) => !requirement || each.includes(requirement));
     const ofVerdict = verdicts.findIndex(([value]) => value === verdict);

@@ -1,4 +1,4 @@
-/* A table whose rows are made when they are shown. The form of its section says which rows, and so does the fragment of the address:
+/* A table whose rows are made when they are shown. The form of its section selects the rows, and so does the fragment of the address:
    #cases?words=f16&verdict=fail&from=51. `select` takes the form's values and returns the rows; `draw` makes one row. */
 function pagedList(section, select, draw, noun, length = 50) {
   const form = section.querySelector("form");
@@ -15,7 +15,7 @@ function pagedList(section, select, draw, noun, length = 50) {
     const last = Math.min(first + length, found.length);
     for (let place = first; place < last; place += 1) rows.append(draw(found[place], last - first === 1));
     body.replaceChildren(rows);
-    position.textContent = found.length ? `${number(first + 1)} to ${number(last)} of ${number(found.length)} ${noun}` : `No ${noun} fit.`;
+    position.textContent = found.length ? `${number(first + 1)} to ${number(last)} of ${number(found.length)} ${noun}` : `No ${noun} match.`;
     back.disabled = first === 0;
     forward.disabled = last === found.length;
   }

@@ -1,5 +1,5 @@
 "use strict";
-// What every page can do: copy, keys, links to its sections, and folds that open where a link leads into them.
+// Functions of every page: copying, keys, links to sections, and folds that open when a link leads into them.
 const made = (name, className, text, parent) => {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -8,7 +8,7 @@ const made = (name, className, text, parent) => {
   return element;
 };
 
-/* An id is wrapped where a parameter begins. */
+/* An id may wrap before a parameter. */
 const breakable = (element, id) => {
   for (const part of id.split(/(?<=[/[])/)) element.append(part, made("wbr"));
   element.dataset.line = id;
@@ -19,7 +19,7 @@ async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Some browsers give a page from a file no clipboard.
+    // Some browsers do not give a page from a file access to the clipboard.
     const field = made("textarea", "", "", document.body);
     field.value = text;
     field.select();

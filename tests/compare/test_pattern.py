@@ -30,7 +30,7 @@ ALL = slice(None)
         (wrong((0, slice(2, 4), slice(3, 6))), "the lower right quadrant of instance 0"),
         (wrong((0, 3, 5)), "one element, (row 3, column 5) of instance 0"),
         (wrong((0, 3, [0, 4])), "row 3, columns 0, 4 of instance 0"),
-        (wrong((0, 3, [0, 4]), (0, 1, [0, 4])), "all crossings of rows 1, 3 and columns 0, 4 of instance 0"),
+        (wrong((0, 3, [0, 4]), (0, 1, [0, 4])), "all intersections of rows 1, 3 and columns 0, 4 of instance 0"),
         (wrong((0, 3, 5), (0, 1, 2)), "scattered over rows 1, 3 and columns 2, 5 of instance 0"),
         (wrong((0, 3, 5), (1, 1, 2)), "different elements in instances 0, 1; in instance 0 one element, (row 3, column 5)"),
     ],

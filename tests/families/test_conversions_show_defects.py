@@ -187,7 +187,7 @@ def test_a_size_without_padding_is_named() -> None:
         MOVED[0], EmbeddedDevice(load_profile("universal"), strict=False, faults=Faults(operations={size_of_matrix: tight_size}))
     )
     assert result.code == "fail.conversion.size"
-    assert "matches: the size is that of a matrix whose rows or columns are close together" in result.message
+    assert "matches: the size belongs to a matrix whose rows or columns are contiguous" in result.message
 
 
 def crossed() -> Ideal:

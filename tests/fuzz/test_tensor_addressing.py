@@ -177,7 +177,7 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
     announced = [line for line in printed.err.splitlines() if line.startswith("draw ")]
     assert [line.split(": ")[1] for line in announced] == [
         "fail",
-        "shrinking, Ctrl-C takes the simplest so far",
+        "shrinking; Ctrl-C keeps the simplest so far",
         "interrupted, not all simpler programs were tried",
     ]
 
@@ -336,8 +336,8 @@ def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_pa
     ("arguments", "why"),
     [
         (["matrices"], "SUBJECT matrices: unknown"),
-        (["tensor_addressing", "--seed", "x"], "--seed x: expected a whole number"),
-        (["tensor_addressing", "--count", "0"], "--count 0: expected a whole number from 1 up"),
+        (["tensor_addressing", "--seed", "x"], "--seed x: must be an integer of 0 or more"),
+        (["tensor_addressing", "--count", "0"], "--count 0: expected an integer from 1 to"),
     ],
 )
 def test_bad_input_is_one_line(arguments, why, capsys):

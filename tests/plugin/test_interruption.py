@@ -111,7 +111,7 @@ def test_an_interrupted_run_is_not_reported_as_a_whole_one(checkout, held):
     process.send_signal(signal.SIGINT)
     printed = process.communicate()[0]
     assert set(checkout.results()) == FIRST
-    assert headline(checkout) == "4 cases passed and none failed, but the run did not come to its end"
+    assert headline(checkout) == "4 cases passed and none failed, but the run did not finish"
     assert printed.splitlines()[-1] == "STOPPED after 4 of 8 cases: ended by SIGINT; continue with --resume"
 
     assert checkout.run("cts", "--report-dir", "out", "--resume").returncode == 0
@@ -122,7 +122,7 @@ def test_an_interrupted_run_of_several_processes_is_not_reported_as_a_whole_one(
     process = held("-n", "2", processes=2)
     process.send_signal(signal.SIGINT)
     assert process.communicate()[0].splitlines()[-1].startswith("STOPPED after ")
-    assert headline(checkout).endswith("passed and none failed, but the run did not come to its end")
+    assert headline(checkout).endswith("passed and none failed, but the run did not finish")
 
 
 def test_a_run_that_stops_at_its_first_failure_is_not_reported_as_a_whole_one(checkout):
@@ -186,7 +186,7 @@ def test_after_the_time_limit_no_case_begins_and_unjudged_cases_are_reported(che
     done = checkout.run("cts", "--report-dir", "out", "--time-limit", "1e-6")
     assert checkout.results() == {}
     assert "TIME LIMIT of 1e-06 s: 0 of 8 cases were judged" in done.stdout
-    assert "not judged, for the time limit: 8 of copying" in done.stdout
+    assert "not judged because of the time limit: 8 of copying" in done.stdout
     assert meta(checkout)["not_judged"] == {"copying": 8}
     assert done.returncode == 5
 

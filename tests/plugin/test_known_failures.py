@@ -100,8 +100,8 @@ def test_a_case_that_is_known_to_lose_the_device_is_judged_once_and_after_all_ot
     file.write_text(FILE.replace("ends: [crash]", "ends: [device_lost]"), encoding="utf-8")
     behaviours = {**FAILING, "copying[number:n1]": "lost", "copying[number:n2]": "lost", "copying[number:n7]": "lost"}
     done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
-    assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
-    assert "2 kept for the end: according to the known failures of the driver they lose the device" in done.stdout
+    assert "1 set aside: each is now judged again, alone" in done.stdout
+    assert "2 kept for the end: according to the driver's known failures, they lose the device" in done.stdout
     found = records(listed)
     *_, unknown, one, other = found
     assert (unknown, {one, other}) == ("copying[number:n7]", {"copying[number:n1]", "copying[number:n2]"})
@@ -150,7 +150,7 @@ def test_a_pipeline_that_is_known_to_take_too_long_is_settled_where_it_was_made(
     file.write_text(FILE.replace("ends: [crash]", "ends: [timeout.pipeline]"), encoding="utf-8")
     behaviours = {f"copying[number:n{number}]": "slow_to_compile" for number in (1, 2, 3)} | {"copying[number:n0]": "fail"}
     done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
-    assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
+    assert "1 set aside: each is now judged again, alone" in done.stdout
     found = records(listed)
     assert [(found[f"copying[number:n{n}]"]["verdict"], len(found[f"copying[number:n{n}]"]["tries"])) for n in (1, 2, 3)] == [
         ("known_fail", 0),

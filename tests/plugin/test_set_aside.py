@@ -67,7 +67,7 @@ def test_timeouts_while_a_pipeline_is_made_are_counted_apart(checkout):
 def test_set_aside_cases_are_judged_after_all_others_and_by_the_main_process(checkout, workers):
     done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[number:n0]": "lost"})
     assert "SET ASIDE cases/khr_cooperative_matrix/copying.yaml::copying[number:n0]: device lost: VK_ERROR_DEVICE_LOST" in done.stdout
-    assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
+    assert "1 set aside: each is now judged again, alone" in done.stdout
     lines = checkout.log()
     again = max(index for index, line in enumerate(lines) if line.endswith("run copying[number:n0]"))
     assert len(set(runs(checkout)[: sum(" run " in line for line in lines[:again])])) == 8
@@ -124,7 +124,7 @@ def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(check
     assert set(checkout.results().values()) == {"pass"}
     assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
     assert "the double cannot be opened: fix it" in done.stdout.splitlines()[-1]
-    assert headline(checkout).endswith("did not come to its end")
+    assert headline(checkout).endswith("did not finish")
 
 
 def headline(checkout) -> str:

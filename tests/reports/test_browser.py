@@ -124,7 +124,7 @@ def test_a_defect_leads_to_the_cases_that_it_explains(index):
 
 def test_words_between_quotation_marks_are_one(index):
     browser = index('#cases?words="row:f16"')
-    assert shown(browser) == "No cases fit."
+    assert shown(browser) == "No cases match."
 
 
 def test_pages_of_the_list_have_addresses(index):

@@ -222,7 +222,7 @@ def test_a_run_that_did_not_end_is_reported(example, tmp_path):
     path = example.write_journal(tmp_path / "a", [example.record("a[b:x]")], started="2027-03-01T12:00:00Z", stopped="the disk is full")
     path.write_text(path.read_text() + "{\n")
     (run,) = read_runs([path], {})
-    assert run.notes == ("did not come to its end", "stopped early: the disk is full", "has a line without a result that can be read")
+    assert run.notes == ("did not finish", "stopped early: the disk is full", "has a line without a result that can be read")
 
 
 def test_a_case_that_another_device_does_not_support_is_not_a_regression(example, runs):
@@ -232,7 +232,7 @@ def test_a_case_that_another_device_does_not_support_is_not_a_regression(example
     (first,) = runs(first=[before])
     found = pairs(read_runs([first, same, other], {}))
     assert [pair.regressions for pair in found] == [1, 0]
-    assert [pair.titles[ChangeKind.LOST] for pair in found] == ["No longer supported", "Supported in the first run alone"]
+    assert [pair.titles[ChangeKind.LOST] for pair in found] == ["No longer supported", "Supported only in the first run"]
 
 
 # Times

@@ -47,7 +47,7 @@ def test_a_reader_learns_that_nobody_knows_whether_the_run_ended(example, tmp_pa
     meta = path.parent / "meta.json"
     meta.unlink() if content is None else meta.write_text(content)
     assert context(read(path)).notes == (
-        "meta.json is missing or damaged: nobody knows whether the run came to its end, and cases that were selected may be missing.",
+        "meta.json is missing or damaged: it is unknown whether the run finished, and selected cases may be missing.",
     )
 
 

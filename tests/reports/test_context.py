@@ -41,7 +41,7 @@ def test_a_run_that_did_not_end_is_unsure(level):
 
 
 @pytest.mark.parametrize("content", [None, "{"])
-def test_a_reader_learns_that_nobody_knows_whether_the_run_ended(example, tmp_path, content):
+def test_a_reader_learns_that_it_is_unknown_whether_the_run_ended(example, tmp_path, content):
     path = example.write_journal(tmp_path, [example.record("a[1]")], **ENDED)
     assert not context(read(path)).notes
     meta = path.parent / "meta.json"
@@ -56,10 +56,10 @@ def test_passes_of_what_is_supported_are_good(level):
     assert level("pass") == "good"
 
 
-def test_results_of_two_drivers_are_called_a_mixture(example, tmp_path):
+def test_results_of_two_drivers_are_reported_as_mixed(example, tmp_path):
     about = context(read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]", driver="other 2")])))
     assert about.driver == "example 1.2.3, other 2"
-    assert any("mixture" in note for note in about.notes)
+    assert any("The totals mix them" in note for note in about.notes)
 
 
 def test_an_empty_journal_takes_its_device_from_the_meta_file(example, tmp_path):

@@ -59,7 +59,8 @@ def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):
     choice = choose(None)
     assert choice.spec == DeviceSpec("embedded", "universal")
     assert choice.why == "no Vulkan device to judge: no Vulkan loader (libvulkan.so.1)"
-    assert choice.fallback == "no Vulkan device was judged, but the embedded device, which needs none: no Vulkan loader (libvulkan.so.1)"
+    because = "no Vulkan loader (libvulkan.so.1)"
+    assert choice.fallback == f"no Vulkan device was judged, only the embedded device, which needs no driver: {because}"
 
 
 def test_nothing_replaces_a_device_that_was_named(offer):

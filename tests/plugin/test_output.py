@@ -12,7 +12,7 @@ import pytest
 
 from cts.run.plugin import NotSendable, check_sendable
 
-LINE = r"cts: cannot write the output: .+; send it to another place\n"
+LINE = r"cts: cannot write the output: .+; redirect it elsewhere\n"
 
 
 def shell(checkout, command: str) -> subprocess.CompletedProcess[str]:

@@ -56,7 +56,7 @@ def test_a_page_has_the_shader_and_what_the_parameters_mean(example, written):
 
 def test_a_page_says_what_parameters_and_rows_mean(example, written):
     _, (page,) = written(example.record(MULADD, "crash", parameters=PARAMETERS))
-    assert "who holds a matrix together" in page
+    assert "the scope whose invocations hold a matrix together" in page
     assert "M 16, N 16, K 16; A f16, B f16, C f32, Result f32" in page
 
 

@@ -239,7 +239,7 @@ def test_output_that_cannot_be_written_is_one_line(redirection):
     command = f"{shlex.quote(sys.executable)} -m cts --root {shlex.quote(str(REPOSITORY))} positions {redirection}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=REPOSITORY, check=False)
     assert done.returncode == 2
-    assert re.fullmatch(r"cts: cannot write the output: .+; send it to another place\n", done.stderr), done.stderr
+    assert re.fullmatch(r"cts: cannot write the output: .+; redirect it elsewhere\n", done.stderr), done.stderr
 
 
 def test_an_argument_too_many_is_refused_with_the_usage_of_its_verb(capsys):

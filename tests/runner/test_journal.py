@@ -212,7 +212,7 @@ def test_lines_that_hold_no_result_are_named_by_number_and_field(tmp_path):
     assert [result.id for result in read(path)] == ["a", "c"]
     assert faults(path) == [
         "results.jsonl:2: family: Expected `str`, got `array`",
-        "results.jsonl:3: no JSON: Expecting value at character 7",
+        "results.jsonl:3: not JSON: Expecting value at character 7",
         "results.jsonl:5: NaN is not a JSON number",
         "results.jsonl:6: the line is cut short",
     ]

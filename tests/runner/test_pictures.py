@@ -73,7 +73,7 @@ def test_every_element_says_what_becomes_of_it():
         "(0, 0) is read from (1, 1)",
         "(0, 1) is read from (1, 2)",
         "(0, 2) is at (1, 3), out of bounds: it is the clamp value",
-        "(1, 0) is left out by the clip window: it keeps what the matrix had",
+        "(1, 0) is left out by the clip window: it keeps its old value",
         "(1, 1) is read from (2, 2)",
         "(1, 2) is at (2, 3), out of bounds: it is the clamp value",
     ]

@@ -256,8 +256,8 @@ def test_no_record_ends_in_another_error(changes):
         (b'{"a": \xff}', "not UTF-8 at byte 6"),
         (b"[" * 100_000, "nested too deeply"),
         (b"1" * 10_000, "a number has too many digits"),
-        (b'{"a"', "no JSON: "),
-        (b"", "no JSON: "),
+        (b'{"a"', "not JSON: "),
+        (b"", "not JSON: "),
     ],
 )
 def test_lines_that_are_not_json_are_named(data, problem):

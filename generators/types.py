@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -38,30 +39,34 @@ class ComponentType:
     vk: int
     precision: int
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Width in bytes; a narrower number takes a byte."""
         return -(-self.bits // 8)
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         return self.kind == "float"
 
-    @property
+    @cached_property
     def is_signed(self) -> bool:
         """True for a signed integer type."""
         return self.kind == "signed"
 
-    @property
+    @cached_property
     def has_arithmetic(self) -> bool:
         """Whether arithmetic instructions accept it. SPV_KHR_bfloat16 and SPV_EXT_float8 list the instructions that may use their types,
         and arithmetic is not among them."""
         return self.name not in ("bf16", "e4m3", "e5m2")
 
-    @property
+    @cached_property
     def bits_dtype(self) -> np.dtype:
         """The unsigned dtype of the same width, to hold bit patterns."""
         return np.dtype(f"u{self.bytes}")
+
+    def __hash__(self) -> int:
+        # The name alone tells types apart. Hashing a dtype is slow.
+        return hash(self.name)
 
     def __str__(self) -> str:
         return self.name

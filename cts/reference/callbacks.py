@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -100,11 +101,11 @@ def results(state: State, function: Function, arguments: Sequence[Argument], own
             Rule.OPERAND_COUNT, f"{function.name} has {len(function.parameters)} parameters and gets {len(arguments)} arguments"
         )
     shape = np.broadcast_shapes(*(np.shape(one) for argument in arguments for one in _arrays(argument)))
-    count = int(np.prod(shape))
+    count = math.prod(shape)
 
     def lanes(values: np.ndarray, component: ComponentType | None = None) -> np.ndarray:
         bits = values.astype(np.uint64) if component is None else bits_of(values, component)
-        return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(count)
+        return (bits if bits.shape == shape else np.broadcast_to(bits, shape)).reshape(count)
 
     inside = state.apart(np.arange(count, dtype=np.int64), None if owners is None else lanes(owners).astype(np.int64))
     if inside.owners is not None:

@@ -54,6 +54,7 @@ class State:
             numbers the lanes. Otherwise None.
         invocations: values that single invocations have computed so far, one lane for each.
         blocks: memories by the name of a pointer to a block, whose byte offset is among the scalars.
+        dropped: the ``activation.gone`` and the ``instances`` that ``drop_returned`` saw last; None before the first.
         pointed: the arrays that pointers lead into, each with its index. A pointer is an aggregate: that index, and the element's.
         variables, aggregates: by name, as in cts.reference.trees; None if nothing has been written.
     """
@@ -72,6 +73,7 @@ class State:
     owners: np.ndarray | None = None
     invocations: State | None = None
     blocks: dict[str, Memory] = field(default_factory=dict)
+    dropped: tuple[np.ndarray, np.ndarray] | None = None
     pointed: dict[Array, int] = field(default_factory=dict)
 
     @property
@@ -158,10 +160,12 @@ class State:
     def drop_returned(self) -> None:
         """Continue without the instances that have returned from the function."""
         gone = self.activation.gone
-        if len(gone):
-            stay = ~np.isin(self.instances, gone)
-            if not stay.all():
-                self.narrow(np.flatnonzero(stay))
+        if not len(gone) or (self.dropped is not None and self.dropped[0] is gone and self.dropped[1] is self.instances):
+            return
+        stay = ~np.isin(self.instances, gone)
+        if not stay.all():
+            self.narrow(np.flatnonzero(stay))
+        self.dropped = gone, self.instances
 
     def positions(self, instances: np.ndarray) -> np.ndarray:
         """Return the positions of ``instances``, all of which execute here, among the executing instances."""

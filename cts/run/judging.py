@@ -173,7 +173,7 @@ class Judging:
             aside = SetAside(item.nodeid, attempt, first=None, kept_back=True, group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
-        effort = settings.effort(item.case, self._budget)
+        effort = settings.effort(item.case, self._budget, foretold=self._selection.foretold is not None)
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
         if result.verdict in SET_ASIDE and not self._is_known_to_compile_long(result, item.case):
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)

@@ -59,9 +59,9 @@ class Settings:
     log_failures: int = LOG_FAILURES
     rounds: int = 1
 
-    def effort(self, case: Case, budget: Budget) -> Effort:
+    def effort(self, case: Case, budget: Budget, foretold: bool = False) -> Effort:
         """Return the effort to spend on a case; see KnownFailures.effort."""
-        return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds)
+        return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds, foretold=foretold)
 
     @property
     def passing(self) -> frozenset[Verdict]:

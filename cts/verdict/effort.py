@@ -44,6 +44,7 @@ class Effort:
         budget: the budget of the process. It is ignored if the known failures need a diagnosis to decide.
         rounds: how often a GPU runs each dispatch; a result that differs from the first is also compared.
         limit: seconds that the device may take for one step, if less than the limit of the run; None for the run's limit.
+        foretold: whether the device is known to lack none of the case's pinned needs.
     """
 
     foreseen: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class Effort:
     budget: Budget = field(default_factory=Budget)
     limit: float | None = None
     rounds: int = 1
+    foretold: bool = False
 
     def spared(self, code: str) -> str:
         """Return why a failure with this code is not diagnosed; empty if it is."""

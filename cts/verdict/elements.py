@@ -14,9 +14,8 @@ def byte_offsets(offsets: np.ndarray, size: int) -> np.ndarray:
 
 
 def _aligned(contents: np.ndarray, offsets: np.ndarray, size: int) -> bool:
-    return (
-        len(contents) % size == 0 and contents.flags.c_contiguous and contents.ctypes.data % size == 0 and not (offsets & (size - 1)).any()
-    )
+    """Tell whether the elements can be indexed in a view of ``contents`` as elements of their size."""
+    return len(contents) % size == 0 and contents.flags.c_contiguous and not np.count_nonzero(offsets & (size - 1))
 
 
 def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) -> np.ndarray:

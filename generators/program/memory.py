@@ -134,6 +134,10 @@ class Array:
     inner: Inner | None = None
     windows: Windows | None = None
 
+    def __hash__(self) -> int:
+        # The name alone tells the arrays of a program apart. Hashing all the rest is slow.
+        return hash(self.name)
+
     @property
     def is_untyped(self) -> bool:
         """Tell whether the pointers into it have no pointee type."""

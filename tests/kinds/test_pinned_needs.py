@@ -76,3 +76,14 @@ def test_needs_that_were_pinned_with_other_fields_are_not_found(tmp_path):
     head, *rest = lines_of([("k", found(ONE))])
     path.write_text("\n".join([head.replace("(", "(0"), *rest]), encoding="utf-8")
     assert read_needs_file(path).of("k") is None
+
+
+def test_needs_that_the_run_has_asked_for_are_not_read_again(no_rows, monkeypatch):
+    def refused(_):
+        raise AssertionError("read")
+
+    case = find_case(casebook(), ONE)
+    pinned = kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort())
+    monkeypatch.setattr(kernel_cases, "pinned_needs", refused)
+    # The needs of the module itself are asked for in any case.
+    assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort(foretold=True)) == pinned

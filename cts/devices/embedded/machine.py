@@ -181,7 +181,7 @@ class Machine:
 
     def begin_dispatch(self) -> None:
         """Begin a dispatch, in which nothing has been accessed yet."""
-        self.clock = Clock(self.subgroups, self.subgroup_size, self.lanes)
+        self.clock.begin_dispatch()
         self.steps = 0
 
     def begin_workgroup(self, workgroup: tuple[int, int, int]) -> None:

@@ -217,18 +217,17 @@ class Memory:
         if self._writer is None or self._reader is None:
             return
         written = self._writer[places]
-        now = np.broadcast_to(np.asarray(records, np.int64), written.shape)
-        if written.any():
-            self._refuse(clock.conflicts(written, now, self.kind, manner, reads_write=True), written, clock, "a read", "was written by")
+        if np.count_nonzero(written):
+            self._refuse(clock.conflicts(written, records, self.kind, manner, reads_write=True), written, clock, "a read", "was written by")
         if self._atomic is not None:
-            self._check_atomic(places, now, clock, manner, "a read")
+            self._check_atomic(places, records, clock, manner, "a read")
         before = self._reader[places]
-        left = clock.shared(before, now, self.kind) if before.any() else now
+        left = clock.shared(before, records, self.kind) if np.count_nonzero(before) else records
         self._reader[places] = left
         if not isinstance(places, slice):
             clash = self._reader[places] != left
-            if clash.any():
-                self._reader[places[clash]] = clock.anonymous(left[clash])
+            if np.count_nonzero(clash):
+                self._reader[places[clash]] = clock.anonymous(np.broadcast_to(left, clash.shape)[clash])
 
     def fix(self, places: np.ndarray) -> None:
         """Note that bytes have been read as if they were NonWritable: nothing may change them while the shader runs (CV-MM-26).
@@ -261,17 +260,18 @@ class Memory:
             return
         self._check_fixed(places)
         written, read = self._writer[places], self._reader[places]
-        now = np.broadcast_to(np.asarray(records, np.int64), written.shape)
-        if written.any():
-            self._refuse(clock.conflicts(written, now, self.kind, manner, reads_write=False), written, clock, "a store", "was written by")
-        if read.any():
-            self._refuse(clock.conflicts(read, now, self.kind, manner, reads_write=False), read, clock, "a store", "was read by")
+        if np.count_nonzero(written):
+            self._refuse(
+                clock.conflicts(written, records, self.kind, manner, reads_write=False), written, clock, "a store", "was written by"
+            )
+        if np.count_nonzero(read):
+            self._refuse(clock.conflicts(read, records, self.kind, manner, reads_write=False), read, clock, "a store", "was read by")
         if self._atomic is not None:
-            self._check_atomic(places, now, clock, manner, "a store")
-        self._writer[places] = now
-        left = self._writer[places]
-        if not isinstance(places, slice) and not np.array_equal(left, now):
-            self._refuse(left != now, left, clock, "a store", "is written at the same time by")
+            self._check_atomic(places, records, clock, manner, "a store")
+        self._writer[places] = records
+        if not isinstance(places, slice):
+            left = self._writer[places]
+            self._refuse(left != records, left, clock, "a store", "is written at the same time by")
 
     def record_atomic(self, places: np.ndarray, records: np.ndarray, clock: Clock, manner: Manner) -> None:
         """Note atomic accesses, which do not race with each other.
@@ -285,21 +285,21 @@ class Memory:
         if self._atomic is None:
             self._atomic = np.zeros(self.data.size, np.int64)
         for before, how in ((self._writer[places], "was written by"), (self._reader[places], "was read by")):
-            if before.any():
+            if np.count_nonzero(before):
                 self._refuse(clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, "an atomic access", how)
         before = self._atomic[places]
         self._atomic[places] = clock.shared(before, records, self.kind)
 
-    def _check_atomic(self, places: np.ndarray | slice, now: np.ndarray, clock: Clock, manner: Manner, what: str) -> None:
+    def _check_atomic(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner, what: str) -> None:
         assert self._atomic is not None
         before = self._atomic[places]
-        if before.any():
+        if np.count_nonzero(before):
             self._refuse(
-                clock.conflicts(before, now, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by"
+                clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by"
             )
 
     def _refuse(self, conflicts: np.ndarray, before: np.ndarray, clock: Clock, what: str, how: str) -> None:
-        if conflicts.any():
+        if np.count_nonzero(conflicts):
             who = clock.describe(int(before[conflicts].ravel()[0]))
             count = int(conflicts.sum())
             self.forbid(

@@ -120,9 +120,7 @@ class _Floors:
     """For each subgroup + 1, the serial number of the last barrier. Index 0 is for accesses of different subgroups."""
 
     def __init__(self, groups: int) -> None:
-        self.order = np.zeros(groups, np.int64)
-        self.available = np.zeros(groups, np.int64)
-        self.visible = np.zeros(groups, np.int64)
+        self.order, self.available, self.visible = np.zeros((3, groups), np.int64)
 
 
 class Clock:
@@ -145,6 +143,11 @@ class Clock:
         self._fenced = np.zeros((3, lanes), np.int64)
         self._fenced_together = (0, False)
         self.begin_workgroup()
+
+    def begin_dispatch(self) -> None:
+        """Begin another dispatch, in which nothing has been released yet. A workgroup must begin next."""
+        self.serial = 1
+        self._released = {}
 
     def begin_workgroup(self) -> None:
         """Begin another workgroup, which no barrier orders with the earlier ones."""
@@ -320,7 +323,7 @@ class Clock:
     def _mark(self, manner: Manner) -> int:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
-    def shared(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind) -> np.ndarray:
+    def shared(self, before: np.ndarray, now: np.ndarray | int, kind: MemoryKind) -> np.ndarray:
         """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation: any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
@@ -330,19 +333,16 @@ class Clock:
         merged = np.where(same_group, merged, merged & ~np.int64(_GROUP << _GROUP_SHIFT))
         return np.where(other, merged, now)
 
-    def conflicts(self, before: np.ndarray, now: np.ndarray, kind: MemoryKind, manner: Manner, reads_write: bool) -> np.ndarray:
+    def conflicts(self, before: np.ndarray, now: np.ndarray | int, kind: MemoryKind, manner: Manner, reads_write: bool) -> np.ndarray:
         """Return which accesses ``now`` race with earlier ones that left the records ``before`` at the same bytes.
 
         Args:
             before: records of earlier accesses, 0 if there are none. These or ``now`` are writes.
-            now: records of the new accesses, of the same shape.
+            now: records of the new accesses, of the same shape or broadcast to it.
             kind: the kind of memory, which a barrier must cover.
             manner: how the new accesses are made.
             reads_write: whether ``now`` reads what ``before`` wrote: then the write must also be available and visible.
         """
-        if not before.any():
-            # Most accesses are the first ones to their bytes.
-            return np.zeros(before.shape, bool)
         serial = before >> _SERIAL_SHIFT
         this_workgroup = serial >= self.start
         same_lane = ((before ^ now) & _LANE == 0) & ((now & _LANE) != 0) & this_workgroup

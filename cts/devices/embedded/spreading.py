@@ -66,6 +66,11 @@ def operands_of(translation: Translation, op: Op, words: Words) -> tuple[int, ..
     return tuple(id_ for id_ in found if id_ in translation.type_of)
 
 
+def only_computes(op: Op, words: Words) -> bool:
+    """Return whether an instruction does nothing but compute its result from its operands, each invocation for itself."""
+    return op in _ELEMENTWISE or (op in EXTENDED and op in glsl_std_450.HANDLERS and words[3] not in _THROUGH_POINTERS)
+
+
 def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], result: Type, run: Run) -> Value:
     """Return the result of an instruction with undefined operands.
 

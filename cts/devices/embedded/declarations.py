@@ -55,6 +55,19 @@ def declare(translation: Translation, subgroup_size: int) -> None:
     _Declarations(translation).run(subgroup_size)
 
 
+def outline(translation: Translation) -> None:
+    """Evaluate everything before the first function, but not what depends on the number of invocations.
+
+    The defaults of specialization constants need not be a size that works, if the host always gives others.
+
+    Raises:
+        Violation: a declaration breaks a static rule; ``translation.index`` is the instruction.
+        Unsupported: the interpreter lacks a declaration.
+    """
+    translation.is_outline = True
+    _Declarations(translation).outline()
+
+
 class _Declarations:
     """Reads the declarations of a translation's module into it."""
 
@@ -69,9 +82,7 @@ class _Declarations:
 
     def run(self, subgroup_size: int) -> None:
         """Evaluate all declarations."""
-        self._check_version()
-        self._module.first_function = self._read_declarations()
-        self._check_interface()
+        self.outline()
         self._module.local_size = self._find_local_size() if self._module.kernel.draw is None else self._find_draw()
         lanes = math.prod(self._module.local_size)
         if not 1 <= lanes <= MAX_INVOCATIONS:
@@ -83,6 +94,12 @@ class _Declarations:
             self._constant(op, words)
         self._module.machine.constants = list(self._module.values)
         self._module.function_instructions = self._module.instructions[self._module.first_function :]
+
+    def outline(self) -> None:
+        """Evaluate the declarations that do not depend on the number of invocations."""
+        self._check_version()
+        self._module.first_function = self._read_declarations()
+        self._check_interface()
 
     def _check_version(self) -> None:
         """Refuse instructions that the module's SPIR-V version does not have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.devices.embedded.declarations import declare
+from cts.devices.embedded.declarations import outline
 from cts.devices.embedded.diagnostics import Malformed, NotSupported, NotValidSpirv, Unsupported, Violation
 from cts.devices.embedded.faults import NO_FAULTS
 from cts.devices.embedded.instructions import HANDLERS
@@ -100,7 +100,7 @@ def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Special
     kernel = Kernel(spirv, (), specialization, local_size_constant_id=None, entry_point=entry_point)
     try:
         translation = Translation(kernel, 32, "interleaved", False, HANDLERS, RULES, Limits(), NO_FAULTS)
-        declare(translation, 32)
+        outline(translation)
     except NotSpirv as error:
         raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
     except UnknownInstruction as error:

@@ -111,6 +111,21 @@ class Function:
     pointers: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Detour:
+    """A selection that has been executed with invocations going several ways.
+
+    Attributes:
+        merge: label of its merge block.
+        arrivals: labels of the blocks before the merge block, each with the mask of the invocations that come from it.
+        doubtful: the invocations that went several ways.
+    """
+
+    merge: int
+    arrivals: Sequence[tuple[int, Mask]]
+    doubtful: Mask
+
+
 class Recovers(Protocol):
     """Decides how a machine goes on after an instruction: see ``recovery.Recovery``."""
 
@@ -118,8 +133,12 @@ class Recovers(Protocol):
         """Return the value of an instruction that raised ``error``."""
         ...
 
-    def branch(self, error: UndefinedUse, condition: int) -> None:
-        """Make the undefined condition of a branch defined."""
+    def branch(self, error: UndefinedUse, function: Function, block: Block) -> Detour | None:
+        """Make the undefined condition of the branch at the end of ``block`` defined, or go both ways."""
+        ...
+
+    def doubt(self, phis: Sequence[Phi], doubtful: Mask) -> None:
+        """Make phis undefined for the invocations that went several ways to them."""
         ...
 
 
@@ -310,6 +329,7 @@ class Machine:
         caller = self.mask, self.full
         returned: Value = None
         pending: dict[int, list[tuple[int, Mask]]] = {}
+        doubtful: dict[int, Mask] = {}
         by_order = {block.order: block for block in function.blocks.values()} if len(function.blocks) > 1 else {}
         block, arrivals = function.blocks[function.entry], [(0, self.mask)]
         while True:
@@ -318,17 +338,24 @@ class Machine:
                 raise DeviceTimeout(f"the kernel did not end within {self._steps_limit:,} steps", step=Step.DISPATCH, spent=False)
             if block.phis:
                 self._take_phis(self, block.phis, arrivals)
-            self._execute(block)
+            if doubtful and block.order in doubtful and self.recovery is not None:
+                self.recovery.doubt(block.phis, doubtful.pop(block.order))
+            self.execute(block)
             self.index = block.end_index
             end = block.end
             if isinstance(end, Branch):
                 try:
-                    ways = self._ways(end)
+                    ways = self.ways(end)
                 except UndefinedUse as error:
                     if self.recovery is None:
                         raise
-                    self.recovery.branch(error, end.condition)
-                    ways = self._ways(end)
+                    detour = self.recovery.branch(error, function, block)
+                    if detour is None:
+                        ways = self.ways(end)
+                    else:
+                        order, ways = function.blocks[detour.merge].order, []
+                        pending.setdefault(order, []).extend(detour.arrivals)
+                        doubtful[order] = detour.doubtful | doubtful.get(order, False)
             elif isinstance(end, Return):
                 if end.value:
                     value = values[end.value]
@@ -381,7 +408,8 @@ class Machine:
             self.callback = False
             self.element_accesses = None
 
-    def _execute(self, block: Block) -> None:
+    def execute(self, block: Block) -> None:
+        """Execute the instructions of a block, without its phis and its terminator."""
         values, entries = self.values, iter(block.entries)
         while True:
             try:
@@ -401,7 +429,7 @@ class Machine:
                 if result:
                     values[result] = new if self.full else blend(type_, self.mask, new, values[result])
 
-    def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
+    def ways(self, end: Branch) -> list[tuple[int, Mask]]:
         """Return the labels that the invocations go to, each with its mask."""
         if not end.condition:
             return [(end.targets[0], self.mask)]

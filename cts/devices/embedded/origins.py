@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cts.devices.embedded.diagnostics import instruction_text
 from cts.devices.embedded.shapes import CELL_STORAGE
@@ -24,15 +24,37 @@ def origin_of(translation: Translation, index: int) -> str:
     pending, seen = [index], {index}
     while pending and len(seen) < _MOST:
         number = pending.pop(0)
+        kept = list(_kept(translation, definers, number))
         found = _said(translation, number) if number != index else translation.machine.uninitialised.get(number, "")
-        if found:
+        if found and not kept:
             return found
-        for id_ in _undefined_operands(translation, number):
+        for id_ in (*_undefined_operands(translation, number), *kept):
             definer = definers.get(id_)
             if definer is not None and definer not in seen:
                 seen.add(definer)
                 pending.append(definer)
     return ""
+
+
+def _kept(translation: Translation, definers: Mapping[int, int], number: int) -> Iterator[int]:
+    """Yield the undefined values that were stored in the variable without bytes that an instruction loads from."""
+    op, words, _ = translation.instructions[number]
+    if op is not Op.Load or translation.storage(words[2]) not in CELL_STORAGE:
+        return
+    variable = _variable(translation, definers, words[2])
+    for other, stored, _ in translation.instructions[translation.first_function :]:
+        if other is Op.Store and not is_defined(translation.values[stored[1]]) and _variable(translation, definers, stored[0]) == variable:
+            yield stored[1]
+
+
+def _variable(translation: Translation, definers: Mapping[int, int], pointer: int) -> int:
+    """Return the variable into which a pointer points, or where the pointer comes from."""
+    while pointer in definers:
+        op, words, _ = translation.instructions[definers[pointer]]
+        if op not in (Op.AccessChain, Op.InBoundsAccessChain, Op.CopyObject):
+            break
+        pointer = words[2]
+    return pointer
 
 
 def _said(translation: Translation, number: int) -> str:

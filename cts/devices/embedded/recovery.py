@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from cts.devices.embedded.both_ways import detour, doubt
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
-from cts.devices.embedded.machine import Run
+from cts.devices.embedded.machine import Block, Branch, Detour, Function, Phi, Run
 from cts.devices.embedded.observations import Observation, Observations
 from cts.devices.embedded.origins import origin_of
 from cts.devices.embedded.source_lines import source_line
 from cts.devices.embedded.spirv_types import Type
 from cts.devices.embedded.spreading import filled, operands_of, spread_undefined
 from cts.devices.embedded.translation import RESULT_OPS, Translation
-from cts.devices.embedded.values import Value
+from cts.devices.embedded.values import Mask, Value
 
 UNDEFINED_RULE = "SPIR-V 3.3.1 OpUndef"
 
@@ -58,15 +60,26 @@ class Recovery:
             return self._after_use(error, index, run, type_)
         return self._after_violation(error, index, type_)
 
-    def branch(self, error: UndefinedUse, condition: int) -> None:
-        """Note that a branch has an undefined condition, and replace the undefined values by false or zero.
+    def branch(self, error: UndefinedUse, function: Function, block: Block) -> Detour | None:
+        """Go both ways at a branch with an undefined condition, if it only chooses a value.
+
+        Otherwise, note the condition, and replace the undefined values by false or zero.
 
         Raises:
             UndefinedUse: the device stops at this error.
         """
+        found = detour(self._translation, function, block)
+        if found is not None:
+            return found
+        assert isinstance(block.end, Branch)
         self._note_use(error, self._translation.machine.index, "the condition of a branch is undefined")
-        values = self._translation.values
+        values, condition = self._translation.values, block.end.condition
         values[condition] = filled(self._translation, self._translation.type_of[condition], values[condition], 0)
+        return None
+
+    def doubt(self, phis: Sequence[Phi], doubtful: Mask) -> None:
+        """Make phis undefined for the invocations that went several ways to them."""
+        doubt(self._translation, phis, doubtful)
 
     def _note_use(self, error: UndefinedUse, index: int, what: str) -> None:
         origin = origin_of(self._translation, index)

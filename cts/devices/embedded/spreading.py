@@ -12,7 +12,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded import composites, conversions, glsl_std_450, integer_dot_products, linear_algebra, scalars, wide_integers
+from cts.devices.embedded import (
+    composites,
+    conversions,
+    glsl_std_450,
+    integer_dot_products,
+    linear_algebra,
+    mixed_dot_products,
+    scalars,
+    wide_integers,
+)
 from cts.devices.embedded.diagnostics import UndefinedUse
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.references import EXTENDED
@@ -32,7 +41,7 @@ from cts.devices.embedded.translation import Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, expand, is_defined, partly, spread
 from generators.spirv.enumerants import GlslStd450, Op
 
-_GROUPS = (scalars, conversions, wide_integers, linear_algebra, integer_dot_products, composites)
+_GROUPS = (scalars, conversions, wide_integers, linear_algebra, integer_dot_products, mixed_dot_products, composites)
 _ELEMENTWISE = frozenset(op for group in _GROUPS for op in group.HANDLERS)
 _WHOLE_SUBGROUPS = frozenset(op for op in Op if op.name.startswith("GroupNonUniform")) - {Op.GroupNonUniformElect}
 _THROUGH_POINTERS = frozenset({GlslStd450.Modf, GlslStd450.Frexp})
@@ -55,6 +64,11 @@ def operands_of(translation: Translation, op: Op, words: Words) -> tuple[int, ..
     else:
         return ()
     return tuple(id_ for id_ in found if id_ in translation.type_of)
+
+
+def only_computes(op: Op, words: Words) -> bool:
+    """Return whether an instruction does nothing but compute its result from its operands, each invocation for itself."""
+    return op in _ELEMENTWISE or (op in EXTENDED and op in glsl_std_450.HANDLERS and words[3] not in _THROUGH_POINTERS)
 
 
 def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], result: Type, run: Run) -> Value:

@@ -106,6 +106,7 @@ class Translation:
         faults: deliberate mistakes of the device.
         matrix_layouts: the device's optimal layouts.
         choices: seed of the device's free choices.
+        is_outline: whether only the external resources are read, so the defaults of constants need not be sizes that work.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class Translation:
     ) -> None:
         self.kernel = kernel
         self.choices = choices
+        self.is_outline = False
         self.matrix_layouts = matrix_layouts
         self._checks = checks
         self.mapping = mapping

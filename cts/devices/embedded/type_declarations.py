@@ -197,9 +197,9 @@ def _array(translation: Translation, op: Op, words: Words) -> Array:
     length = None
     if op is Op.TypeArray:
         length = translation.values[words[2]]
-        need(
-            length.__class__ is int and length >= 1, f"an array of length {length if length.__class__ is int else 'that is not an integer'}"
-        )
+        if length.__class__ is not int or length < 1:
+            need(translation.is_outline, f"an array of length {length if length.__class__ is int else 'that is not an integer'}")
+            length = 1
     return Array(element, length, stride[0] if stride else natural)
 
 

@@ -136,6 +136,6 @@ class Alone:
     def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
         settings, holder = self._groups[group]
         case = find_case(self._casebook, id_)
-        # This result is the verdict, so the run's limit applies, unless a known failure has its own.
+        # This result is the verdict, so the run's limit applies instead of a known failure's.
         effort = replace(settings.effort(case, self._budget), limit=limit)
         return replace(judge(case, holder, settings.front_end, settings.tier, attempt, effort), unit=settings.unit)

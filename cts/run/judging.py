@@ -27,7 +27,6 @@ from cts.run.selection import Selection
 from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, tried
 from cts.run.tally import PASSING, Digest
-from cts.verdict.codes import Code, is_within
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, find_case
@@ -175,7 +174,7 @@ class Judging:
             return
         effort = settings.effort(item.case, self._budget, foretold=self._selection.foretold is not None)
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
-        if result.verdict in SET_ASIDE and not self._is_known_to_compile_long(result, item.case):
+        if result.verdict in SET_ASIDE and not settings.known.settles(result, item.case):
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
@@ -194,12 +193,6 @@ class Judging:
         if self._send_records:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
-
-    def _is_known_to_compile_long(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether the failure is a known failure of the driver's compiler; no other process on the device can cause that."""
-        if not is_within(result.code, Code.TIMEOUT.of("pipeline")):
-            return False
-        return self._settings.known.judged(result, case).verdict is Verdict.KNOWN_FAIL
 
     def _is_blamed(self, result: CaseResult, case: Case) -> bool:
         """Tell whether wrong values count against the case: they are a known failure, or plain draws are right."""

@@ -104,8 +104,11 @@ class KnownFailure:
 
     @property
     def costs_the_device(self) -> bool:
-        """Tell whether a case that shows it may lose the device or never finish, which can harm shaders that run beside it or later."""
-        costly = (Code.DEVICE_LOST.of(), Code.TIMEOUT.of("dispatch"))
+        """Tell whether a case that shows it may lose the device or never finish, which can harm shaders that run beside it or later.
+
+        A case of an entry with a limit is slow, but finishes.
+        """
+        costly = (Code.DEVICE_LOST.of(), *(() if self.limit is not None else (Code.TIMEOUT.of("dispatch"),)))
         return any(is_within(end, code) or is_within(code, end) for end in self.ends for code in costly)
 
     def foresees(self, result: CaseResult) -> bool:
@@ -164,6 +167,17 @@ class KnownFailures:
         """Tell whether a case is known to lose or harm the device."""
         listed = (verdict for one in self.lists for verdict in one.cases.get(case.id, ()))
         return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
+
+    def settles(self, result: CaseResult, case: Case) -> bool:
+        """Tell whether a timeout needs no second run alone: no other process on the device caused it.
+
+        This is so for a known failure of the driver's compiler, and for a known failure whose entry has a limit.
+        """
+        if not is_within(result.code, Code.TIMEOUT.of()) or self.judged(result, case).verdict is not Verdict.KNOWN_FAIL:
+            return False
+        if is_within(result.code, Code.TIMEOUT.of("pipeline")):
+            return True
+        return any(entry.limit is not None and entry.foresees(result) for entry in self.entries_of(case, result.front_end))
 
     def effort(self, case: Case, front_end: str, budget: Budget) -> Effort:
         """Return the effort to explain a failure of a case: a known failure that names no defect needs no diagnosis."""

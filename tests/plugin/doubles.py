@@ -128,6 +128,8 @@ class Double:
                 raise OutOfMemory("vkAllocateMemory returned VK_ERROR_OUT_OF_DEVICE_MEMORY", step=Step.DISPATCH)
             case "slow_to_compile":
                 raise DeviceTimeout("pipeline: no answer within 60 s", step=Step.PIPELINE)
+            case "slow_to_run":
+                raise DeviceTimeout("dispatch: no answer within 60 s", step=Step.DISPATCH)
             case "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "lost_then_kill":

@@ -157,3 +157,19 @@ def test_a_pipeline_that_is_known_to_take_too_long_is_settled_where_it_was_made(
         ("known_fail", 0),
         ("timeout", 2),
     ]
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_known_timeout_within_the_limit_of_its_entry_is_settled_where_it_happened(listed, workers):
+    file = listed.root / "golden" / "known_failures" / "double.yaml"
+    file.write_text(FILE.replace("ends: [crash]", "ends: [timeout]\n    limit: 20"), encoding="utf-8")
+    behaviours = {f"copying[number:n{number}]": "slow_to_run" for number in (1, 2, 3)} | {"copying[number:n0]": "fail"}
+    done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
+    assert "kept for the end" not in done.stdout
+    assert "1 set aside: each is now judged again, alone" in done.stdout
+    found = records(listed)
+    assert [(found[f"copying[number:n{n}]"]["verdict"], len(found[f"copying[number:n{n}]"]["tries"])) for n in (1, 2, 3)] == [
+        ("known_fail", 0),
+        ("known_fail", 0),
+        ("timeout", 2),
+    ]

@@ -24,6 +24,7 @@ from cts.devices.embedded.spirv_types import (
     Type,
     Vector,
     Void,
+    alignment_of,
     has_no_bytes,
     natural_offsets,
     number,
@@ -193,7 +194,9 @@ def _array(translation: Translation, op: Op, words: Words) -> Array:
     element = translation.types[words[1]]
     need(_is_part(element), f"an array of {type_text(element)}")
     stride = translation.decorations.get(words[0], {}).get(Decoration.ArrayStride)
-    natural = 0 if has_no_bytes(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
+    natural = 0
+    if not has_no_bytes(element) and (stride or not isinstance(element, PointerType)):
+        natural = -(-size_of(element) // alignment_of(element)) * alignment_of(element)
     length = None
     if op is Op.TypeArray:
         length = translation.values[words[2]]

@@ -145,25 +145,17 @@ def test_a_list_that_cannot_be_read_ends_the_run_before_it_begins(listed):
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_pipeline_that_is_known_to_take_too_long_is_settled_where_it_was_made(listed, workers):
+@pytest.mark.parametrize(
+    ("ends", "behaviour"),
+    [
+        pytest.param("ends: [timeout.pipeline]", "slow_to_compile", id="pipeline"),
+        pytest.param("ends: [timeout]\n    limit: 20", "slow_to_run", id="limit"),
+    ],
+)
+def test_a_known_timeout_of_a_slow_case_is_settled_where_it_happened(listed, workers, ends, behaviour):
     file = listed.root / "golden" / "known_failures" / "double.yaml"
-    file.write_text(FILE.replace("ends: [crash]", "ends: [timeout.pipeline]"), encoding="utf-8")
-    behaviours = {f"copying[number:n{number}]": "slow_to_compile" for number in (1, 2, 3)} | {"copying[number:n0]": "fail"}
-    done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
-    assert "1 set aside: each is now judged again, alone" in done.stdout
-    found = records(listed)
-    assert [(found[f"copying[number:n{n}]"]["verdict"], len(found[f"copying[number:n{n}]"]["tries"])) for n in (1, 2, 3)] == [
-        ("known_fail", 0),
-        ("known_fail", 0),
-        ("timeout", 2),
-    ]
-
-
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_known_timeout_within_the_limit_of_its_entry_is_settled_where_it_happened(listed, workers):
-    file = listed.root / "golden" / "known_failures" / "double.yaml"
-    file.write_text(FILE.replace("ends: [crash]", "ends: [timeout]\n    limit: 20"), encoding="utf-8")
-    behaviours = {f"copying[number:n{number}]": "slow_to_run" for number in (1, 2, 3)} | {"copying[number:n0]": "fail"}
+    file.write_text(FILE.replace("ends: [crash]", ends), encoding="utf-8")
+    behaviours = {f"copying[number:n{number}]": behaviour for number in (1, 2, 3)} | {"copying[number:n0]": "fail"}
     done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=behaviours)
     assert "kept for the end" not in done.stdout
     assert "1 set aside: each is now judged again, alone" in done.stdout

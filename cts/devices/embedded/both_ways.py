@@ -15,13 +15,12 @@ import numpy as np
 
 from cts.devices.embedded.machine import Block, Branch, Detour, Entry, Function, Phi, take_phis
 from cts.devices.embedded.shapes import CELL_STORAGE
-from cts.devices.embedded.spirv_types import MatrixType, PointerType, TensorLayoutType, TensorViewType, Type
+from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, TensorLayoutType, TensorViewType, Type, Vector
 from cts.devices.embedded.spreading import definedness, filled, marked, only_computes
 from cts.devices.embedded.translation import Translation, Words
 from cts.devices.embedded.values import Mask, Undefined, Value
 from generators.spirv.enumerants import Op
 
-_UNMARKED = PointerType | MatrixType | TensorLayoutType | TensorViewType
 _CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
 
 
@@ -50,21 +49,34 @@ def selection_of(translation: Translation, function: Function, header: Block) ->
             found[label] = block
             pending += [(block.order, target) for target in block.end.targets]
     chosen, writes = function.blocks[merge].phis, any(not result for block in found.values() for result, _, _, _ in block.entries)
-    if not (chosen or writes) or any(isinstance(phi.type, _UNMARKED) for phi in chosen):
+    if not (chosen or writes) or not all(_can_be_marked(phi.type) for phi in chosen):
         return None
     return Selection(merge, tuple(sorted(found.values(), key=lambda block: block.order)))
 
 
 def _only_computes(translation: Translation, block: Block) -> bool:
-    return not any(isinstance(phi.type, _UNMARKED) for phi in block.phis) and all(
+    return all(_can_be_marked(phi.type) for phi in block.phis) and all(
         _is_harmless(translation, *translation.instructions[number][:2]) for _, _, number, _ in block.entries
     )
+
+
+def _can_be_marked(type_: Type) -> bool:
+    """Tell whether a value of the type can be undefined for some invocations."""
+    match type_:
+        case PointerType() | MatrixType() | TensorLayoutType() | TensorViewType():
+            return False
+        case Array() | Vector():
+            return _can_be_marked(type_.element)
+        case Struct():
+            return all(map(_can_be_marked, type_.members))
+        case _:
+            return True
 
 
 def _is_harmless(translation: Translation, op: Op, words: Words) -> bool:
     if op is Op.Store:
         kept = translation.type_of[words[1]]
-        return translation.storage(words[0]) in CELL_STORAGE and not isinstance(kept, _UNMARKED)
+        return translation.storage(words[0]) in CELL_STORAGE and _can_be_marked(kept)
     if op is Op.Load:
         return translation.storage(words[2]) in CELL_STORAGE
     if op in _CHAINS:
@@ -88,6 +100,8 @@ def detour(translation: Translation, function: Function, header: Block) -> Detou
         machine.mask = reduce(np.logical_or, (mask for _, mask in coming))
         machine.full = bool(machine.mask.all())
         take_phis(machine, block.phis, coming)
+        # Code after the selection may use such a phi, if its block is on every path.
+        doubt(translation, block.phis, doubtful & machine.mask)
         for entry in block.entries:
             _execute(translation, block, entry, doubtful)
         machine.index = block.end_index
@@ -97,7 +111,7 @@ def detour(translation: Translation, function: Function, header: Block) -> Detou
 
 
 def doubt(translation: Translation, phis: Sequence[Phi], doubtful: Mask) -> None:
-    """Make the phis of a merge block undefined for the ``doubtful`` invocations."""
+    """Make phis undefined for the ``doubtful`` invocations."""
     for phi in phis:
         translation.values[phi.result] = _doubted(translation, phi.type, translation.values[phi.result], doubtful)
 

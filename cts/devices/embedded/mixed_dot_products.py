@@ -1,6 +1,7 @@
 """Dot products of narrow floats that are added to an accumulator (SPV_VALVE_mixed_float_dot_product).
 
-The products are added exactly and rounded once, to the type of the result.
+The products are added as 64-bit floats, and the sum is rounded to the type of the result. This is a choice: no text at hand says how the
+sum is rounded.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.causes [--cases N] [--seed N]
 
 Makes a run of N invented results (30,000) of 60 families with 16 parameters each. In half of the families the cases of one box fail, in the
-others those of two boxes or of none. One case in a hundred gets a random result, so there are failures outside the boxes, and many groups.
+others the cases of two boxes or none. One case in a hundred gets a random result, so there are failures outside the boxes, and many groups.
 The last line compares the time with the time for parsing the same results from the lines of a journal.
 """
 

@@ -41,7 +41,7 @@ GUARD = 256
 """Bytes before and after a matrix that no command may touch; a multiple of the alignment of device addresses."""
 
 _GENEROUS = 192
-"""How many bytes more than needed a larger destination has."""
+"""Number of bytes that a larger destination has beyond what is needed."""
 
 _LARGEST = 1 << 28
 """More bytes than any matrix of a case needs, whatever the layout."""

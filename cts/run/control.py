@@ -23,7 +23,7 @@ IN_A_ROW = 3
 """How many cases in a row lose their device before the control case runs."""
 
 RUNS = 4
-"""How many times in a row a control must work: a broken device may still work occasionally."""
+"""Number of consecutive runs in which a control must work: a broken device may still work occasionally."""
 
 LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 """The verdicts of a case that lost its device."""

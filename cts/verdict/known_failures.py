@@ -108,7 +108,9 @@ class KnownFailure:
 
         A case of an entry with a limit is slow, but finishes.
         """
-        costly = (Code.DEVICE_LOST.of(), *(() if self.limit is not None else (Code.TIMEOUT.of("dispatch"),)))
+        costly = [Code.DEVICE_LOST.of()]
+        if self.limit is None:
+            costly.append(Code.TIMEOUT.of("dispatch"))
         return any(is_within(end, code) or is_within(code, end) for end in self.ends for code in costly)
 
     def foresees(self, result: CaseResult) -> bool:

@@ -131,6 +131,11 @@ def _hung(number: int, frame: FrameType | None) -> None:
     raise Hung
 
 
+def _address_space() -> int:
+    """Return the bytes of address space of this process. Libraries reserve much of it for the threads of a machine with many cores."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
 def main(title: str, seeds: Sequence[Seed], tokens: Sequence[bytes], arguments: Sequence[str] | None = None) -> int:
     """Run from the command line, with bounded memory; exit code 1 if a mutant shows a defect."""
     parser = argparse.ArgumentParser(description=title)
@@ -138,7 +143,8 @@ def main(title: str, seeds: Sequence[Seed], tokens: Sequence[bytes], arguments: 
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to write mutants that show defects")
     options = parser.parse_args(arguments)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    most = _address_space() + MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     begin = time.monotonic()
     outcomes, defects = run(seeds, tokens, options.count, options.seed, options.keep)
     for defect in defects[:20]:

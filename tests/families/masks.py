@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
 
 from cts.defects.defect import Defect
+from cts.defects.glossary import EVERY, glossary
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.diagnose import known_defects
 from cts.verdict.known_failures import KnownFailure, load_files
 from generators.casebook import Case, CaseKind, Tier
 from generators.program.program import Program
-from tests.families.blind_spots import Prepared, is_shown, prepared
+from tests.families.blind_spots import is_shown, prepared
 from tests.families.kill_table import is_supported
 from tests.suite import REPOSITORY, casebook, programs
 
@@ -70,25 +71,37 @@ def _cases(name: str, tier: Tier, driver: str, known: bool) -> Iterator[tuple[Ca
             yield case, program
 
 
-def _shown(case: Case, program: Program, defects: Iterable[Defect]) -> set[str]:
-    """Return the kinds of ``defects`` that a case shows."""
-    shown: set[str] = set()
-    places: list[Prepared] = []
+def _shown(case: Case, program: Program, defects: Mapping[str, Sequence[Defect]]) -> set[str]:
+    """Return the kinds that a case shows. ``defects`` are the defects of each kind."""
+    places = prepared(case, program) if defects else []
+    return {kind for kind, alike in defects.items() if any(is_shown(defect, at) for defect in alike for at in places)}
+
+
+def _by_kind(defects: Iterable[Defect]) -> dict[str, list[Defect]]:
+    """Return the defects of a program by kind."""
+    found: dict[str, list[Defect]] = {}
     for defect in defects:
-        if defect.kind not in shown:
-            places = places or prepared(case, program)
-            if any(is_shown(defect, at) for at in places):
-                shown.add(defect.kind)
-    return shown
+        found.setdefault(defect.kind, []).append(defect)
+    return found
+
+
+def _with_lone_mistakes(defects: Mapping[str, list[Defect]]) -> dict[str, list[Defect]]:
+    """Return the defects of a program by kind; a mistake in the only operation of the program is also the mistake in all operations."""
+    found = dict(defects)
+    for lone in (alike[0] for alike in defects.values() if len(alike) == 1):
+        for subject in glossary().subjects.keys() & lone.parameters.keys():
+            found.setdefault(glossary().kind(lone.id, {**lone.parameters, subject: EVERY}), [lone])
+    return found
 
 
 def seen_elsewhere(name: str, tier: Tier, driver: str, wanted: Set[str]) -> set[str]:
     """Return the kinds in ``wanted`` that are shown by cases of the family ``name`` that no known failure of a driver selects."""
     seen: set[str] = set()
     for case, program in _cases(name, tier, driver, known=False):
-        defects = [defect for defect in known_defects(program) if defect.kind in wanted and defect.kind not in seen]
-        if defects and is_supported(_device(driver), program):
-            seen |= _shown(case, program, defects)
+        defects = _with_lone_mistakes(_by_kind(known_defects(program)))
+        sought = {kind: defects[kind] for kind in (wanted - seen) & defects.keys()}
+        if sought and is_supported(_device(driver), program):
+            seen |= _shown(case, program, sought)
         if seen == wanted:
             break
     return seen
@@ -100,9 +113,9 @@ def seen_by_failing(name: str, tier: Tier, driver: str) -> dict[str, tuple[set[s
     found = {}
     for case, program in _cases(name, tier, driver, known=True):
         if is_supported(_device(driver), program):
-            defects = list(known_defects(program))
+            defects = _by_kind(known_defects(program))
             shown = _shown(case, program, defects)
-            ids = {defect.id for defect in defects if defect.kind in shown}
+            ids = {defects[kind][0].id for kind in shown}
             found[case.id] = {entry.id for entry in _entries(driver) if entry.selects(case) and _fails(entry, ids)}, shown
     return found
 

@@ -119,7 +119,7 @@ class ChildProcess:
         ours.setblocking(False)
         self._watched = _descriptor_of(self._process.pid)
 
-    def ask(self, request: tuple[Any, ...], seconds: float, what: str) -> Any:
+    def ask(self, request: tuple[Any, ...], seconds: float, what: str, shaders: Callable[[bool], None] = lambda _: None) -> Any:
         """Send a request and return the child's answer.
 
         Any error that the child did not report itself ends the child.
@@ -128,6 +128,7 @@ class ChildProcess:
             request: its name, then its arguments.
             seconds: limit of each step. Each step that the device announces gets the whole limit; so does the time before the first.
             what: describes the request; messages begin with it.
+            shaders: called with whether the child may run shaders: True when it begins the request, and what each announced step says.
 
         Raises:
             DeviceTimeout: a step took too long.
@@ -137,7 +138,7 @@ class ChildProcess:
             DeviceFailure, CtsError: what the request raised in the child.
         """
         try:
-            answer, failure = self._exchange(request, seconds, what)
+            answer, failure = self._exchange(request, seconds, what, shaders)
         except BaseException:
             # After any exception the next answer may belong to this request.
             self.kill()
@@ -146,7 +147,9 @@ class ChildProcess:
             raise failure
         return answer
 
-    def _exchange(self, request: tuple[Any, ...], seconds: float, what: str) -> tuple[Any, Exception | None]:
+    def _exchange(
+        self, request: tuple[Any, ...], seconds: float, what: str, shaders: Callable[[bool], None]
+    ) -> tuple[Any, Exception | None]:
         """Return the answer, or the failure that the child reports instead."""
         if self.ended:
             raise DiedIdle(what, "the process that held the device has been ended: start another one")
@@ -163,9 +166,11 @@ class ChildProcess:
             begun = self._receive(patience) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is not an answer to the request")
+            shaders(True)
             patience.restart()
             while (received := self._receive(patience))[0] == DOING:
                 announced = step_of(received[1])
+                shaders(announced is Step.DISPATCH)
                 step = announced or _STEPS.get(request[0])
                 doing = _WORDS.get(announced, "") if announced else ""
                 patience.restart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding
@@ -37,6 +37,16 @@ class DoesNotStayOpen(DeviceError):
     """A device died twice after it had been opened, before it read a request."""
 
 
+class Watcher(Protocol):
+    """Learns what the device of a child does."""
+
+    def runs(self, running: bool) -> None:
+        """Learn that the device may run shaders from now on, or runs none."""
+
+    def lost(self) -> None:
+        """Learn that the device is lost, or that its child was ended."""
+
+
 class IsolatedDevice:
     """A device held by a child process.
 
@@ -48,18 +58,25 @@ class IsolatedDevice:
         timeout: seconds that each step may take.
         description: the device's description of itself, if it is already known.
         open_timeout: seconds that opening the device may take.
+        watcher: learns what the device does.
 
     Attributes:
         last_steps: seconds that each step of the last run took; includes ``open`` if the device was opened since the run before.
     """
 
     def __init__(
-        self, spec: DeviceSpec, timeout: float, description: DeviceDescription | None = None, open_timeout: float = OPEN_SECONDS
+        self,
+        spec: DeviceSpec,
+        timeout: float,
+        description: DeviceDescription | None = None,
+        open_timeout: float = OPEN_SECONDS,
+        watcher: Watcher | None = None,
     ) -> None:
         self._spec = spec
         self._timeout = timeout
         self._open_timeout = open_timeout
         self._description = description
+        self._watcher = watcher
         self._child: ChildProcess | None = None
         self._findings: list[Finding] = []
         self._opening: dict[str, float] = {}
@@ -177,7 +194,7 @@ class IsolatedDevice:
         self.open()
         assert self._child is not None
         try:
-            return self._child.ask(request, self._timeout, what)
+            return self._child.ask(request, self._timeout, what, self._shaders)
         except DeviceFailure as failure:
             if failure.spent:
                 self._discard()
@@ -188,8 +205,16 @@ class IsolatedDevice:
         except BaseException:
             self._discard()
             raise
+        finally:
+            self._shaders(False)
+
+    def _shaders(self, running: bool) -> None:
+        if self._watcher is not None:
+            self._watcher.runs(running)
 
     def _discard(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
+        if self._watcher is not None:
+            self._watcher.lost()

@@ -21,6 +21,7 @@ from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
 from cts.run.control import ControlCase, Proven, plain_case, verdict_of_control
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
+from cts.run.neighbours import Neighbours
 from cts.run.options import is_package
 from cts.run.runner import judge
 from cts.run.selection import Selection
@@ -44,6 +45,9 @@ ASIDE = "cts_set_aside"
 FINDINGS = "cts_findings"
 """Key of the findings that a worker of pytest-xdist sends at its end: step and words of each Finding."""
 
+_WRONG = frozenset({Verdict.FAIL, Verdict.QUALITY_WARNING})
+"""The verdicts of wrong or doubtful values. If another process loses the device, values may be missing."""
+
 
 class Judging:
     """Registered only while a run concerns the suite.
@@ -56,6 +60,7 @@ class Judging:
         proven: cases that passed before this run, with their seconds.
         group: the number of this process's group.
         processes: how many processes share the cases.
+        neighbours: the other processes that share the device; None if there are none.
     """
 
     def __init__(
@@ -69,9 +74,11 @@ class Judging:
         proven: Iterable[Proven] = (),
         group: int = 0,
         processes: int = 1,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self._group = group
         self._processes = processes
+        self._neighbours = neighbours
         self._root = root
         self._settings = settings
         self._selection = selection
@@ -173,13 +180,14 @@ class Judging:
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
         effort = settings.effort(item.case, self._budget, foretold=self._selection.foretold is not None)
+        losses = 0 if self._neighbours is None else self._neighbours.losses()
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
         if result.verdict in SET_ASIDE and not settings.known.settles(result, item.case):
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
             return
-        if result.verdict is Verdict.FAIL and not self._is_blamed(result, item.case):
+        if result.verdict in _WRONG and not self._is_blamed(result, item.case, losses):
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
@@ -194,9 +202,18 @@ class Judging:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
 
-    def _is_blamed(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether wrong values count against the case: they are a known failure, or plain draws are right."""
-        return self._settings.known.judged(result, case).verdict is not Verdict.FAIL or self._control.draws(case.id)
+    def _is_blamed(self, result: CaseResult, case: Case, losses: int) -> bool:
+        """Tell whether wrong values count against the case.
+
+        They count if they are a known failure, or if no other process has lost the device since there were ``losses``, and plain draws are
+        right.
+        """
+        judged = self._settings.known.judged(result, case).verdict
+        if judged not in _WRONG:
+            return True
+        if self._neighbours is not None and self._neighbours.lost_since(losses, self._settings.step_timeout):
+            return False
+        return judged is not Verdict.FAIL or self._control.draws(case.id)
 
     def _rerun(self, id_: str) -> Verdict:
         settings, case = self._settings, find_case(self._selection.casebook, id_)
@@ -213,6 +230,8 @@ class Judging:
 
     def pytest_unconfigure(self, config: pytest.Config) -> None:
         self._close(config)
+        if self._neighbours is not None:
+            self._neighbours.close()
         if self._journal is not None:
             self._journal.close()
 

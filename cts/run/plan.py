@@ -59,6 +59,7 @@ class Plan:
         reports: the report directory, or None.
         token: identifies the directory ``reports`` to other processes.
         foretold: see Selection.
+        neighbours: the file with which processes of this machine that share a device know of each other (cts.run.neighbours), or None.
     """
 
     groups: tuple[Settings, ...]
@@ -71,6 +72,7 @@ class Plan:
     token: str
     shard: Shard | None = None
     foretold: Mapping[str, bytes] | None = None
+    neighbours: Path | None = None
 
     @property
     def settings(self) -> Settings:

@@ -14,6 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
@@ -29,6 +30,7 @@ from generators.errors import CtsError
 if TYPE_CHECKING:
     # Imported where they are used, so a run that does not concern the suite does not load them.
     from cts.devices.device import Finding
+    from cts.run.neighbours import Neighbours
     from cts.run.plan import Plan
     from cts.run.selection import Selection
     from cts.run.session import Settings
@@ -365,6 +367,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         config.pluginmanager.register(Foretold(casebook.root.parent, settings, selected, reasons, overview.journal), "cts-foretold")
     if _controls(config):
         check_sendable(config.invocation_params.args)
+        if settings.isolated:
+            plan = replace(plan, neighbours=_empty_file())
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
         _judge(config, plan, 0, selection, findings)
@@ -401,13 +405,31 @@ def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, 
         journal = Journal(plan.reports / RESULTS)
     elsewhere = plan.reports is not None and not here
     settings = plan.groups[group]
-    holder = open_holder(settings, findings)
+    neighbours = _neighbours(config, plan, group)
+    holder = open_holder(settings, findings, neighbours)
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
     if settings.isolated and processes > 1:
         # If many processes open the device at once, that takes seconds; meanwhile this process collects the cases.
         holder.begin()
-    judging = Judging(suite_root(config.rootpath), settings, selection, holder, journal, elsewhere, plan.proven, group, processes)
+    root = suite_root(config.rootpath)
+    judging = Judging(root, settings, selection, holder, journal, elsewhere, plan.proven, group, processes, neighbours)
     config.pluginmanager.register(judging, "cts-judging")
+
+
+def _empty_file() -> Path:
+    descriptor, path = mkstemp(prefix="cts-neighbours-")
+    os.close(descriptor)
+    return Path(path)
+
+
+def _neighbours(config: pytest.Config, plan: Plan, group: int) -> Neighbours | None:
+    """Return the view of the other workers of this machine; None if there are none, or if the file is on another machine."""
+    from cts.run.groups import number_of
+    from cts.run.neighbours import Neighbours
+
+    if plan.neighbours is None or not plan.neighbours.exists():
+        return None
+    return Neighbours(plan.neighbours, number_of(config.workerinput["workerid"]), group)  # type: ignore[attr-defined]
 
 
 def _token(directory: Path | None) -> str:
@@ -445,7 +467,12 @@ class Controller:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = zlib.compress(pickle.dumps(plan), 1)
+        self._neighbours = plan.neighbours
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[WORKER_INPUT] = self._plan
+
+    def pytest_unconfigure(self) -> None:
+        if self._neighbours is not None:
+            self._neighbours.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import ONCE, DeviceHolder, Retries
-from cts.devices.isolation import IsolatedDevice
+from cts.devices.isolation import IsolatedDevice, Watcher
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec, open_judge
@@ -69,13 +69,18 @@ class Settings:
         return STRICTLY_PASSING if self.fail_on_quality else PASSING
 
 
-def open_holder(settings: Settings, findings: list[Finding] | None = None) -> DeviceHolder:
-    """Return a holder that opens the device of ``settings``, in a child process if they say so. It adds its findings to ``findings``."""
+def open_holder(settings: Settings, findings: list[Finding] | None = None, watcher: Watcher | None = None) -> DeviceHolder:
+    """Return a holder that opens the device of ``settings``, in a child process if they say so.
+
+    Args:
+        findings: the list that it adds its findings to; a new one by default.
+        watcher: learns what the device in a child process does.
+    """
     spec, retries = settings.spec, settings.retries
     if settings.isolated and isinstance(spec, DeviceSpec):
 
         def isolated() -> Device:
-            device = IsolatedDevice(spec, settings.step_timeout, settings.description, retries.seconds)
+            device = IsolatedDevice(spec, settings.step_timeout, settings.description, retries.seconds, watcher)
             device.open()
             return device
 

@@ -1,7 +1,7 @@
 """Judges cases again that lost their device, crashed, timed out or ran out of memory, when no other process has the device open.
 
-On a shared GPU one case can lose the device of another, so the first try decides nothing. Cases that are known to lose the device are not
-tried beside others, and come last.
+On a shared GPU one case can lose the device of another, so the first try decides nothing. It decides nothing, either, if the values are
+wrong and another process lost the device meanwhile. Cases that are known to lose the device are not tried beside others, and come last.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@
  *   every=N         only every N-th such call in a process
  *   skip=N          not the first N of these, whichever process makes them
  *   times=N         at most N of these, whichever process makes them
+ *   beside=I        only when the call that the I-th fault may strike has also begun, in any process; it waits for that call
  *
  * HOSTILE_STATE is a folder in which all processes count: 'met-I' has a byte for each call that the I-th fault may strike, 'struck-I' has
  * one for each call that it did strike.
@@ -43,7 +44,7 @@ struct fault {
     char arguments[4][4096];
     bool has_shader, waits;
     uint32_t shader;
-    long physical, nth, every, skip, times, met;
+    long physical, nth, every, skip, times, beside, met;
     int index;
 };
 
@@ -82,7 +83,7 @@ static void read_field(struct fault *fault, char *field) {
     if (!value) complain("'%s' is no field", field);
     *value++ = 0;
     const struct { const char *name; long *number; } numbers[] = {{"physical", &fault->physical}, {"nth", &fault->nth},
-        {"every", &fault->every}, {"skip", &fault->skip}, {"times", &fault->times}};
+        {"every", &fault->every}, {"skip", &fault->skip}, {"times", &fault->times}, {"beside", &fault->beside}};
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (!strcmp(field, numbers[i].name)) {
             *numbers[i].number = strtol(value, NULL, 10);
@@ -110,7 +111,7 @@ static void read_faults(void) {
     char *left = strdup(text ? text : ""), *beginning = left;
     for (char *one; (one = strsep(&left, ";"));) {
         struct fault *fault = &faults[fault_count];
-        *fault = (struct fault){.physical = -1, .index = fault_count};
+        *fault = (struct fault){.physical = -1, .beside = -1, .index = fault_count};
         for (char *field; (field = strsep(&one, " "));)
             if (*field) read_field(fault, field);
         const char *drivers = getenv("VK_DRIVER_FILES");
@@ -133,6 +134,12 @@ static long count_together(const char *name, int index, size_t more) {
     long length = lseek(file, 0, SEEK_END);
     close(file);
     return length;
+}
+
+/* Waits until the call of another fault has begun in some process. */
+static void await_together(const struct fault *fault) {
+    count_together("begun", fault->index, 1);
+    while (!count_together("begun", (int)fault->beside, 0)) usleep(1000);
 }
 
 static bool is_due(struct fault *fault) {
@@ -159,6 +166,7 @@ static const struct fault *due(const char *call, long physical) {
         if (fault->waits && !strcmp(fault->after, call)) fault->waits = false;
         if (fault->waits || strcmp(fault->call, call) || (fault->physical >= 0 && fault->physical != physical)) continue;
         if (fault->has_shader && fault->shader != current_shader) continue;
+        if (fault->beside >= 0) await_together(fault);
         if (is_due(fault) && !found) found = fault;
     }
     if (found) {

@@ -1,6 +1,7 @@
 """A device in its own child process. It copies, unless the environment variable CHILD says otherwise.
 
-CHILD is JSON: value of the case's parameter ``number`` -> behaviour. CHILD_LOST names a file that counts the losses of a device.
+CHILD is JSON: value of the case's parameter ``number`` -> behaviour. CHILD_LOST names a file that marks that a device was lost; files with
+this name and another suffix mark other events.
 """
 
 from __future__ import annotations
@@ -43,6 +44,17 @@ class ChildDouble:
                 if not marker.exists():
                     marker.touch()
                     raise DeviceLost("VK_ERROR_DEVICE_LOST")
+            case "kill_after_wrong":
+                _marker("running").touch()
+                _await("wrong")
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "wrong_beside_kill" if not _marker("wrong").exists():
+                _await("running")
+                _marker("wrong").touch()
+                return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
+            case "wrong_once" if not _marker("wrong").exists():
+                _marker("wrong").touch()
+                return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
         outcomes = []
         for dispatch in dispatches:
             source, target = dispatch.contents
@@ -53,3 +65,12 @@ class ChildDouble:
 
     def close(self) -> tuple[()]:
         return ()
+
+
+def _marker(event: str) -> Path:
+    return Path(os.environ["CHILD_LOST"]).with_suffix(f".{event}")
+
+
+def _await(event: str) -> None:
+    while not _marker(event).exists():
+        time.sleep(0.005)

@@ -23,3 +23,27 @@ def test_a_child_that_dies_hangs_or_loses_its_device_costs_exactly_that_case(che
     assert checkout.results() == VERDICTS, done.stdout
     assert done.returncode == 1
     assert "held by a child process, 10 s for each step" in done.stdout
+
+
+def judged_by_two(checkout, **behaviours: str):
+    """Judge two cases in two processes; return the run, and the verdicts of the tries of each case."""
+    done = checkout.run(
+        *("cts", "-n", "2", "-k", "n1 or n2", "--isolation", "on", "--report-dir", "out"),
+        DOUBLES_FACTORY="child_double:ChildDouble",
+        CHILD=json.dumps(behaviours),
+        CHILD_LOST=str(checkout.root / "lost"),
+    )
+    lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    return done, {line["parameters"]["number"]: [one["verdict"] for one in line["tries"]] for line in lines if "id" in line}
+
+
+def test_a_wrong_result_beside_a_process_that_loses_the_device_is_judged_again_alone(checkout):
+    done, tries = judged_by_two(checkout, n1="kill_after_wrong", n2="wrong_beside_kill")
+    assert tries == {"n1": ["crash", "crash"], "n2": ["fail", "pass", "pass"]}, done.stdout
+    assert checkout.results() == {"copying[number:n1]": "crash", "copying[number:n2]": "pass"}
+
+
+def test_a_wrong_result_beside_processes_that_keep_the_device_counts_at_once(checkout):
+    done, tries = judged_by_two(checkout, n2="wrong_once")
+    assert tries == {"n1": [], "n2": []}, done.stdout
+    assert checkout.results() == {"copying[number:n1]": "pass", "copying[number:n2]": "fail"}

@@ -128,7 +128,8 @@ class ChildProcess:
             request: its name, then its arguments.
             seconds: limit of each step. Each step that the device announces gets the whole limit; so does the time before the first.
             what: describes the request; messages begin with it.
-            shaders: called with whether the child may run shaders: True when it begins the request, and what each announced step says.
+            shaders: called with whether the child may run shaders: with True when it begins the request, and again with each step that it
+                announces. When a step ends it may still run them, because a lost device also ends a step.
 
         Raises:
             DeviceTimeout: a step took too long.
@@ -170,7 +171,8 @@ class ChildProcess:
             patience.restart()
             while (received := self._receive(patience))[0] == DOING:
                 announced = step_of(received[1])
-                shaders(announced is Step.DISPATCH)
+                if announced is not None:
+                    shaders(announced is Step.DISPATCH)
                 step = announced or _STEPS.get(request[0])
                 doing = _WORDS.get(announced, "") if announced else ""
                 patience.restart()

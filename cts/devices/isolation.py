@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding
@@ -37,14 +37,14 @@ class DoesNotStayOpen(DeviceError):
     """A device died twice after it had been opened, before it read a request."""
 
 
-class Watcher(Protocol):
-    """Learns what the device of a child does."""
+class Watcher:
+    """Learns what the device of a child does. This one ignores it."""
 
     def runs(self, running: bool) -> None:
         """Learn that the device may run shaders from now on, or runs none."""
 
     def lost(self) -> None:
-        """Learn that the device is lost, or that its child was ended."""
+        """Learn that the device is lost, or that its child did not end as it should."""
 
 
 class IsolatedDevice:
@@ -76,7 +76,7 @@ class IsolatedDevice:
         self._timeout = timeout
         self._open_timeout = open_timeout
         self._description = description
-        self._watcher = watcher
+        self._watcher = watcher or Watcher()
         self._child: ChildProcess | None = None
         self._findings: list[Finding] = []
         self._opening: dict[str, float] = {}
@@ -108,9 +108,11 @@ class IsolatedDevice:
             self._description = child.ask(("open", self._spec), self._open_timeout, "open")
         except DeviceFailure as failure:
             child.kill()
+            self._watcher.lost()
             raise CannotOpen(failure) from failure
         except BaseException:
             child.kill()
+            self._watcher.lost()
             raise
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
@@ -174,8 +176,9 @@ class IsolatedDevice:
         problems while this child closed its device and ended.
         """
         child, self._child = self._child, None
-        if child is not None:
-            self._findings += child.close(self._timeout)
+        if child is not None and (problems := child.close(self._timeout)):
+            self._findings += problems
+            self._watcher.lost()
         found, self._findings = tuple(self._findings), []
         return found
 
@@ -194,7 +197,7 @@ class IsolatedDevice:
         self.open()
         assert self._child is not None
         try:
-            return self._child.ask(request, self._timeout, what, self._shaders)
+            return self._child.ask(request, self._timeout, what, self._watcher.runs)
         except DeviceFailure as failure:
             if failure.spent:
                 self._discard()
@@ -206,15 +209,11 @@ class IsolatedDevice:
             self._discard()
             raise
         finally:
-            self._shaders(False)
-
-    def _shaders(self, running: bool) -> None:
-        if self._watcher is not None:
-            self._watcher.runs(running)
+            # After lost(): see cts.run.neighbours.
+            self._watcher.runs(False)
 
     def _discard(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-        if self._watcher is not None:
-            self._watcher.lost()
+        self._watcher.lost()

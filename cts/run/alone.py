@@ -16,7 +16,7 @@ from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_c
 from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
 from cts.run.session import Settings
-from cts.run.set_aside import SetAside, settle
+from cts.run.set_aside import WRONG, SetAside, settle
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
@@ -84,19 +84,18 @@ class Alone:
             DeviceUnavailable: the device is gone. The case that lost it, and the cases after it, have no verdict.
             JournalError: a verdict cannot be written.
         """
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None and session.config.get_verbosity() >= 0:
-            reporter.ensure_newline()
-            kept_back = sum(aside.kept_back for aside in self._waiting)
-            if len(self._waiting) > kept_back:
-                reporter.write_line(f"{len(self._waiting) - kept_back} set aside: each is now judged again, alone")
-            if kept_back:
-                reporter.write_line(f"{kept_back} kept for the end: according to the driver's known failures, they lose the device")
+        kept_back = sum(aside.kept_back for aside in self._waiting)
+        if len(self._waiting) > kept_back:
+            self._say(session, f"{len(self._waiting) - kept_back} set aside: each is now judged again, alone")
+        if kept_back:
+            self._say(session, f"{kept_back} kept for the end: according to the driver's known failures, they lose the device")
+        wrong_beside_others = 0
         limit = self._settings.limit
         gone: dict[tuple[int, str], StageUnavailable] = {}
         for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
-            if limit is not None and limit.over:
-                break
+            # A time limit must not hide wrong values that have been seen.
+            if limit is not None and limit.over and not aside.was_wrong:
+                continue
             if gone and (plain := plain_case(self._casebook, aside.id)) and (aside.group, plain.id) in gone:
                 continue
             start = time.time()
@@ -105,13 +104,23 @@ class Alone:
             except StageUnavailable as error:
                 gone[aside.group, error.plain] = error
                 continue
+            wrong_beside_others += aside.was_wrong and result.verdict not in (*WRONG, Verdict.KNOWN_FAIL)
             if self._journal is not None:
                 self._journal.append(result)
             session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
+        if wrong_beside_others:
+            self._say(session, f"{wrong_beside_others} had wrong values beside others and not alone: `tries` in the record says more")
         if gone:
             raise next(iter(gone.values()))
+
+    @staticmethod
+    def _say(session: pytest.Session, line: str) -> None:
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and session.config.get_verbosity() >= 0:
+            reporter.ensure_newline()
+            reporter.write_line(line)
 
     def _settle(self, aside: SetAside) -> CaseResult:
         """Judge a waiting case; see ``_judge_all``."""

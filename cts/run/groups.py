@@ -52,12 +52,7 @@ def _difference(one: DeviceDescription, other: DeviceDescription) -> str:
     return next((name for name in names if getattr(one, name) != getattr(other, name)), "")
 
 
-def number_of(worker: str) -> int:
-    """Return the number of a worker of pytest-xdist, by its id (``gw3``)."""
-    digits = worker.removeprefix("gw")
-    return int(digits) if digits.isdecimal() else 0
-
-
 def group_of(worker: str, groups: int) -> int:
-    """Return the group of a worker of pytest-xdist, by its id: groups take turns."""
-    return number_of(worker) % groups
+    """Return the group of a worker of pytest-xdist, by its id (``gw3``): groups take turns."""
+    digits = worker.removeprefix("gw")
+    return int(digits) % groups if digits.isdecimal() else 0

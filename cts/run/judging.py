@@ -26,7 +26,7 @@ from cts.run.options import is_package
 from cts.run.runner import judge
 from cts.run.selection import Selection
 from cts.run.session import Settings
-from cts.run.set_aside import SET_ASIDE, SetAside, tried
+from cts.run.set_aside import SET_ASIDE, WRONG, SetAside, tried
 from cts.run.tally import PASSING, Digest
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
@@ -44,9 +44,6 @@ ASIDE = "cts_set_aside"
 
 FINDINGS = "cts_findings"
 """Key of the findings that a worker of pytest-xdist sends at its end: step and words of each Finding."""
-
-_WRONG = frozenset({Verdict.FAIL, Verdict.QUALITY_WARNING})
-"""The verdicts of wrong or doubtful values. If another process loses the device, values may be missing."""
 
 
 class Judging:
@@ -182,14 +179,12 @@ class Judging:
         effort = settings.effort(item.case, self._budget, foretold=self._selection.foretold is not None)
         losses = 0 if self._neighbours is None else self._neighbours.losses()
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
-        if result.verdict in SET_ASIDE and not settings.known.settles(result, item.case):
+        is_lost = result.verdict in SET_ASIDE and not settings.known.settles(result, item.case)
+        if is_lost or (result.verdict in WRONG and not self._is_blamed(result, item.case, losses)):
             aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
-            self._control.lost(item.case.id)
-            return
-        if result.verdict in _WRONG and not self._is_blamed(result, item.case, losses):
-            aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
-            item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+            if is_lost:
+                self._control.lost(item.case.id)
             return
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
@@ -205,13 +200,13 @@ class Judging:
     def _is_blamed(self, result: CaseResult, case: Case, losses: int) -> bool:
         """Tell whether wrong values count against the case.
 
-        They count if they are a known failure, or if no other process has lost the device since there were ``losses``, and plain draws are
-        right.
+        A known failure counts. Other values do not count if another process has lost the device since ``losses`` were counted; nor does a
+        failure if plain draws are wrong, too.
         """
         judged = self._settings.known.judged(result, case).verdict
-        if judged not in _WRONG:
+        if judged not in WRONG:
             return True
-        if self._neighbours is not None and self._neighbours.lost_since(losses, self._settings.step_timeout):
+        if self._neighbours is not None and self._neighbours.lost_since(losses):
             return False
         return judged is not Verdict.FAIL or self._control.draws(case.id)
 

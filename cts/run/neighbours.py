@@ -2,6 +2,9 @@
 
 After a lost device or a killed process, a driver may drop the work of other processes without an error. Seen on an H200: a shader of one
 process hung for 5 s, and the fragments of another process's draw stored nothing.
+
+The processes of a run share a file, with a row for each of them. A process that loses its device first counts the loss in its row, and then
+the end of its shader. So another process that waits for the end of this shader also sees the loss.
 """
 
 from __future__ import annotations
@@ -11,93 +14,114 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkstemp
 
-_ROW = struct.Struct("<QQQQ")
-"""Process id, group + 1, turn, losses. The turn is odd while the process runs a shader."""
+from cts.devices.isolation import Watcher
+from generators.errors import CtsError
+
+_ROW = struct.Struct("<QQ")
+"""How many times a process has begun or ended to run shaders, an odd number while it runs them; and how often it lost the device."""
+
+_ROWS = 4096
+"""The file has space for this many processes from the start, so a disk that becomes full does not matter."""
 
 _PAUSE = 0.005
 """Seconds between two looks at the other processes."""
 
-_MORE = 10.0
-"""Seconds that a process may need, after the limit of a step, to end its child and to say that it lost the device."""
+PATIENCE = 2.0
+"""Seconds to wait for shaders that other processes run. Most take milliseconds; one that takes longer may hang."""
 
 
-class Neighbours:
-    """A process's view of the processes that share its device.
+class NoTemporaryFile(CtsError):
+    """The processes of a run cannot share a file."""
 
-    Each process has a row of the file, which it alone writes. A row of zeros belongs to no process.
+
+def new_file() -> Path:
+    """Make the file of a run.
+
+    Raises:
+        NoTemporaryFile: it cannot be written.
+    """
+    try:
+        descriptor, path = mkstemp(prefix="cts-neighbours-")
+        with open(descriptor, "wb") as file:
+            file.write(bytes(_ROWS * _ROW.size))
+    except OSError as error:
+        raise NoTemporaryFile(f"-n: the processes cannot share a temporary file ({error}): set TMPDIR to a folder with space") from None
+    return Path(path)
+
+
+class Neighbours(Watcher):
+    """A process's view of the other processes.
 
     Args:
-        path: an existing file, the same for all processes of the run.
-        own: the number of this process's row.
-        group: the number of this process's group. Groups have different devices.
+        path: the file of the run.
+        own: the number of this process's row. No other process has had it.
         sleep: waits for some seconds.
+        patience: see PATIENCE.
     """
 
-    def __init__(self, path: Path, own: int, group: int = 0, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, path: Path, own: int, sleep: Callable[[float], None] = time.sleep, patience: float = PATIENCE) -> None:
         self._file = os.open(path, os.O_RDWR)
         self._own = own
-        self._group = group + 1
-        self._turn = self._losses = 0
+        self._changes = self._losses = 0
         self._sleep = sleep
-        self._write()
+        self._patience = patience
 
     def runs(self, running: bool) -> None:
-        """Record that this process begins to run a shader, or no longer runs one."""
-        if running != bool(self._turn % 2):
-            self._turn += 1
-            self._write()
+        """Record that this process begins to run shaders, or no longer runs any."""
+        if running != bool(self._changes % 2):
+            self._changes += 1
+            _write(self._file, self._own, self._changes, self._losses)
 
     def lost(self) -> None:
         """Record that this process lost the device."""
         self._losses += 1
-        self._write()
+        _write(self._file, self._own, self._changes, self._losses)
 
     def losses(self) -> int:
-        """Return how often other processes have lost the device so far. A process that died while it ran a shader lost it once more."""
-        return sum(losses + (turn % 2 and not _lives(process)) for process, turn, losses in self._others().values())
+        """Return how often other processes have lost the device so far."""
+        return sum(losses for _, losses in self._others().values())
 
-    def lost_since(self, losses: int, seconds: float) -> bool:
-        """Tell whether another process has lost the device since there were ``losses``, or loses it in the shader that it runs now.
+    def lost_since(self, losses: int) -> bool:
+        """Tell whether another process has lost the device since ``losses`` were counted, or may lose it in a shader that it runs now.
 
-        Wait until these shaders have ended.
-
-        Args:
-            losses: an earlier result of ``losses``.
-            seconds: the limit of a step.
+        Wait for the end of these shaders, but not longer than the patience lasts: what still runs then may hang.
         """
-        latest = time.monotonic() + seconds + _MORE
-        begun = {row: turn for row, (process, turn, _) in self._others().items() if turn % 2 and _lives(process)}
-        while self.losses() == losses and begun:
-            if time.monotonic() > latest:
+        latest = time.monotonic() + self._patience
+        running = {row: changes for row, (changes, _) in self._others().items() if changes % 2}
+        while running and self.losses() == losses:
+            if time.monotonic() >= latest:
                 return True
             self._sleep(_PAUSE)
             others = self._others()
-            begun = {row: turn for row, turn in begun.items() if others[row][1] == turn and _lives(others[row][0])}
-        return self.losses() > losses
+            running = {row: changes for row, changes in running.items() if others[row][0] == changes}
+        return self.losses() != losses
 
     def close(self) -> None:
-        """Give the row back."""
+        """Close the file."""
         os.close(self._file)
 
-    def _others(self) -> dict[int, tuple[int, int, int]]:
-        """Return process id, turn and losses of the other processes of the group, by row."""
-        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
-        rows = enumerate(_ROW.iter_unpack(data[: len(data) // _ROW.size * _ROW.size]))
-        return {row: (process, turn, losses) for row, (process, group, turn, losses) in rows if group == self._group and row != self._own}
-
-    def _write(self) -> None:
-        os.pwrite(self._file, _ROW.pack(os.getpid(), self._group, self._turn, self._losses), self._own * _ROW.size)
+    def _others(self) -> dict[int, tuple[int, int]]:
+        """Return the rows of the other processes."""
+        return {row: both for row, both in enumerate(_read(self._file)) if row != self._own}
 
 
-def _lives(process: int) -> bool:
+def bury(path: Path, row: int) -> None:
+    """Record for a process that has died that it runs no shaders any more. If it died in one, it lost the device."""
+    file = os.open(path, os.O_RDWR)
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        state = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0]
-    except OSError:
-        return True
-    # A zombie has died, but its parent has not yet asked how.
-    return state != b"Z"
+        changes, losses = _read(file)[row]
+        if changes % 2:
+            _write(file, row, changes + 1, losses + 1)
+    finally:
+        os.close(file)
+
+
+def _read(file: int) -> list[tuple[int, int]]:
+    data = os.pread(file, os.fstat(file).st_size, 0)
+    return list(_ROW.iter_unpack(data[: len(data) // _ROW.size * _ROW.size]))
+
+
+def _write(file: int, row: int, changes: int, losses: int) -> None:
+    os.pwrite(file, _ROW.pack(changes, losses), row * _ROW.size)

@@ -59,7 +59,7 @@ class Plan:
         reports: the report directory, or None.
         token: identifies the directory ``reports`` to other processes.
         foretold: see Selection.
-        neighbours: the file with which processes of this machine that share a device know of each other (cts.run.neighbours), or None.
+        neighbours: the file of cts.run.neighbours, or None.
     """
 
     groups: tuple[Settings, ...]

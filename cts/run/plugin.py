@@ -14,7 +14,6 @@ from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from cts.run.session import Settings
 
 WORKER_INPUT = "cts"
+WORKER_ROW = "cts_row"
+"""Key of a worker's input: the number of its row (cts.run.neighbours)."""
 _FEW = 4
 """How many cases pytest-xdist gives a process at a time, if their order matters."""
 _HYPOTHESIS = "hypothesispytest"
@@ -261,6 +262,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.foretold import Foretold, foretold, marks
     from cts.run.github import from_environment
     from cts.run.groups import checked_groups
+    from cts.run.neighbours import new_file
     from cts.run.output_guard import OutputGuard
     from cts.run.overview import Overview, timestamp
     from cts.run.plan import Plan, checked_retry, log_failures
@@ -368,7 +370,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if _controls(config):
         check_sendable(config.invocation_params.args)
         if settings.isolated:
-            plan = replace(plan, neighbours=_empty_file())
+            plan = replace(plan, neighbours=new_file())
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:
         _judge(config, plan, 0, selection, findings)
@@ -405,7 +407,7 @@ def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, 
         journal = Journal(plan.reports / RESULTS)
     elsewhere = plan.reports is not None and not here
     settings = plan.groups[group]
-    neighbours = _neighbours(config, plan, group)
+    neighbours = _neighbours(config, plan)
     holder = open_holder(settings, findings, neighbours)
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
     if settings.isolated and processes > 1:
@@ -416,20 +418,16 @@ def _judge(config: pytest.Config, plan: Plan, group: int, selection: Selection, 
     config.pluginmanager.register(judging, "cts-judging")
 
 
-def _empty_file() -> Path:
-    descriptor, path = mkstemp(prefix="cts-neighbours-")
-    os.close(descriptor)
-    return Path(path)
-
-
-def _neighbours(config: pytest.Config, plan: Plan, group: int) -> Neighbours | None:
-    """Return the view of the other workers of this machine; None if there are none, or if the file is on another machine."""
-    from cts.run.groups import number_of
+def _neighbours(config: pytest.Config, plan: Plan) -> Neighbours | None:
+    """Return this worker's view of the other workers; None if this is no worker, or if the file is on another machine."""
     from cts.run.neighbours import Neighbours
 
-    if plan.neighbours is None or not plan.neighbours.exists():
+    if plan.neighbours is None:
         return None
-    return Neighbours(plan.neighbours, number_of(config.workerinput["workerid"]), group)  # type: ignore[attr-defined]
+    try:
+        return Neighbours(plan.neighbours, config.workerinput[WORKER_ROW])  # type: ignore[attr-defined]
+    except FileNotFoundError:
+        return None
 
 
 def _token(directory: Path | None) -> str:
@@ -468,10 +466,20 @@ class Controller:
     def __init__(self, plan: Plan) -> None:
         self._plan = zlib.compress(pickle.dumps(plan), 1)
         self._neighbours = plan.neighbours
+        self._rows = 0
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[WORKER_INPUT] = self._plan
+        node.workerinput[WORKER_ROW] = self._rows
+        self._rows += 1
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        from cts.run.neighbours import bury
+
+        if self._neighbours is not None:
+            bury(self._neighbours, node.workerinput[WORKER_ROW])
 
     def pytest_unconfigure(self) -> None:
         if self._neighbours is not None:

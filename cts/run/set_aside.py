@@ -1,7 +1,8 @@
-"""Judges cases again that lost their device, crashed, timed out or ran out of memory, when no other process has the device open.
+"""Judges cases again whose first failure another process may have caused, when no other process has the device open.
 
-On a shared GPU one case can lose the device of another, so the first try decides nothing. It decides nothing, either, if the values are
-wrong and another process lost the device meanwhile. Cases that are known to lose the device are not tried beside others, and come last.
+On a shared GPU one case can lose the device of another. So the first try decides nothing if the case lost its device, crashed, timed out or
+ran out of memory, or if its values are wrong and another process lost the device meanwhile. Cases that are known to lose the device are not
+tried beside others, and come last.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
 SET_ASIDE = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.RESOURCE_ERROR})
-"""The verdicts that another process on the device can cause."""
+"""The verdicts that another process on the device can cause at any time."""
+
+WRONG = frozenset({Verdict.FAIL, Verdict.QUALITY_WARNING})
+"""The verdicts of wrong or doubtful values, which another process can cause if it loses the device."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,11 @@ class SetAside:
     first: Try | None
     kept_back: bool = False
     group: int = 0
+
+    @property
+    def was_wrong(self) -> bool:
+        """Whether it had wrong or doubtful values beside others."""
+        return self.first is not None and self.first.verdict in WRONG
 
     @property
     def id(self) -> str:

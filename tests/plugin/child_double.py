@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from cts.devices.device import DeviceLost
+from cts.devices.device import DeviceLost, Step
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -26,6 +26,9 @@ DESCRIPTION = replace(EmbeddedDevice(load_profile("universal")).description, nam
 class ChildDouble:
     description = DESCRIPTION
     last_steps: Mapping[str, float] = MappingProxyType({})
+
+    def announce(self, step: Step | None) -> None:
+        """Begin or end a step; the parent of a child replaces this method."""
 
     def missing(self, kernel: Kernel) -> None:
         return None
@@ -44,15 +47,21 @@ class ChildDouble:
                 if not marker.exists():
                     marker.touch()
                     raise DeviceLost("VK_ERROR_DEVICE_LOST")
-            case "kill_after_wrong":
+            case "killed_after_wrong":
                 _marker("running").touch()
                 _await("wrong")
                 os.kill(os.getpid(), signal.SIGKILL)
-            case "wrong_beside_kill" if not _marker("wrong").exists():
-                _await("running")
-                _marker("wrong").touch()
-                return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
-            case "wrong_once" if not _marker("wrong").exists():
+            case "lost_after_wrong":
+                self.announce(Step.DISPATCH)
+                _marker("running").touch()
+                _await("wrong")
+                # The end of the step is told before the device has gone.
+                self.announce(None)
+                time.sleep(0.3)
+                raise DeviceLost("VK_ERROR_DEVICE_LOST", step=Step.DISPATCH)
+            case "wrong" | "wrong_once" as which if which == "wrong" or not _marker("wrong").exists():
+                if "n1" in json.loads(os.environ["CHILD"]):
+                    _await("running")
                 _marker("wrong").touch()
                 return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
         outcomes = []

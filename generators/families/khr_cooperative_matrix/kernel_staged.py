@@ -99,7 +99,10 @@ def _fits(parameters: Parameters) -> bool:
     return parameters.buffers * lines * row.a.bytes + sums <= 16384
 
 
-PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"fits": _fits}
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "fits": _fits,
+    "scales_integers": lambda parameters: parameters.epilogue == "polynomial" and not parameters.row.result.is_float,
+}
 
 
 class _StagedProduct:

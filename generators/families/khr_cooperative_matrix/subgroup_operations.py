@@ -95,6 +95,7 @@ def _has_operation(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "has_operation": _has_operation,
+    "scales_integers": lambda parameters: parameters.purpose == "scale" and not parameters.row.result.is_float,
     "wraps": lambda parameters: not parameters.row.saturating,
 }
 

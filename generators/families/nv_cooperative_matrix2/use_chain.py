@@ -153,6 +153,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "changes_use_alone": lambda parameters: parameters.types.conversion is None,
     "converts": lambda parameters: parameters.types.conversion is not None,
     "has_arithmetic": _has_arithmetic,
+    "scales_integers": lambda parameters: parameters.between == "scaled" and not parameters.types.first.is_float,
     "fits_workgroup_memory": _fits,
 }
 

@@ -76,9 +76,18 @@ def _fits(parameters: Parameters) -> bool:
     return product_tiles(parameters.row, parameters.scope, _LAYOUTS, True, parameters.instances).fit(parameters.storage)
 
 
+def _scales_integers(parameters: Parameters) -> bool:
+    """Return whether an entry point multiplies a matrix of integers by a scalar."""
+    rows = [parameters.row]
+    if parameters.other == "types" and str(parameters.row) in _OTHER_ROWS:
+        rows.append(_OTHER_ROWS[str(parameters.row)])
+    return not all(row.result.is_float for row in rows)
+
+
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
     "has_other_row": lambda parameters: parameters.other != "types" or str(parameters.row) in _OTHER_ROWS,
+    "scales_integers": _scales_integers,
 }
 
 

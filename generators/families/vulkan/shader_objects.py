@@ -66,6 +66,7 @@ def _fits(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
     "knows_local_size": lambda parameters: parameters.local_size != "literals" or parameters.subgroup_size is not None,
+    "scales_integers": lambda parameters: not parameters.row.result.is_float,
     "specializes": lambda parameters: "specialization" in (parameters.extents, parameters.scale) or parameters.local_size != "literals",
 }
 

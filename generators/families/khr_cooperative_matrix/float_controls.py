@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import float_controls as inputs
-from generators.layouts.matrix_arrays import Tiles, matrix_sources, matrix_target, tiled
+from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_sources, matrix_target, tiled
 from generators.layouts.placement import fills
+from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.parameters.declaration import parameter
 from generators.parameters.float_modes import ModeParameters, binds, controls, opposites, pattern_binds
 from generators.parameters.float_modes import target as target_of
@@ -20,13 +21,15 @@ from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
 from generators.program.conversion import Conversion
 from generators.program.program import Program, Subcase
-from generators.program.values import ArrayType, Matrix, MatrixType, Value
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import ArrayType, Matrix, MatrixType, TensorLayout, TensorLayoutType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 Operation = Literal["move", "add", "subtract", "multiply", "divide", "negate", "times_scalar", "convert"]
 
-Way = Literal["direct", "copy", "variable", "array"]
-"""The moves: none, OpCopyObject, OpStore to a variable and OpLoad, or OpCompositeConstruct of an array and OpCompositeExtract."""
+Way = Literal["direct", "copy", "variable", "array", "tensor"]
+"""The moves beside a load and a store: none, OpCopyObject, OpStore to a variable and OpLoad, OpCompositeConstruct of an array and
+OpCompositeExtract; or a tensor load and a tensor store in place of them, if the matrix is row-major there."""
 
 _FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "f64", "bf16")}
 _BINARY = ("add", "subtract", "multiply", "divide")
@@ -119,7 +122,7 @@ def _moved(builder: ProgramBuilder, matrix: Matrix, way: Way) -> Matrix:
     """Return ``matrix`` after the case's bit-preserving operations."""
     type_, result = matrix.type, Value("moved", matrix.type)
     match way:
-        case "direct":
+        case "direct" | "tensor":
             return matrix
         case "copy":
             builder.add(CopyObject(result, matrix))
@@ -132,6 +135,34 @@ def _moved(builder: ProgramBuilder, matrix: Matrix, way: Way) -> Matrix:
             builder.add(CompositeConstruct(pair, (matrix, matrix)))
             builder.add(CompositeExtract(result, pair, (1,)))
     return result
+
+
+def _as_tensor(array: MatrixArray) -> TensorLayout:
+    """Return the layout of a tensor that is a matrix of ``array``."""
+    tiles = array.tiles
+    steps: list[LayoutStep] = [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
+    return TensorWriter(array.builder, "literal").layout(f"layout_{array.name}", TensorLayoutType(2), *steps)
+
+
+def _is_tensor(array: MatrixArray, way: Way) -> bool:
+    return way == "tensor" and array.tiles.layout is Layout.ROW_MAJOR
+
+
+def _loaded(source: MatrixArray, way: Way) -> Matrix:
+    if not _is_tensor(source, way):
+        return source.load()
+    type_ = source.tiles.type
+    result = Value(f"matrix_{source.name}", type_)
+    before = source.builder.null(f"before_{source.name}", type_)
+    source.builder.add(TensorLoad(result, source.array, source.first(), before, _as_tensor(source)))
+    return result
+
+
+def _store(matrix: Matrix, target: MatrixArray, way: Way) -> None:
+    if _is_tensor(target, way):
+        target.builder.add(TensorStore(matrix, target.array, target.first(), _as_tensor(target)))
+    else:
+        target.store(matrix)
 
 
 def _computed(builder: ProgramBuilder, parameters: Parameters, loaded: Mapping[str, Matrix]) -> Matrix:
@@ -158,8 +189,8 @@ def build(parameters: Parameters) -> Built:
     names = ("left", "right") if operation in _BINARY else ("left",)
     sources = matrix_sources(builder, dict.fromkeys(names, tiles), StorageClass.STORAGE_BUFFER)
     target = matrix_target(builder, "result", _tiles(parameters, target_of(parameters), parameters.layouts[1]))
-    loaded = {name: source.load() for name, source in sources.items()}
-    target.store(_computed(builder, parameters, loaded))
+    loaded = {name: _loaded(source, parameters.way) for name, source in sources.items()}
+    _store(_computed(builder, parameters, loaded), target, parameters.way)
     target.finish(builder)
     program = builder.build()
 

@@ -31,6 +31,7 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep,
 from generators.layouts.tensors import Tensor, pattern_contents, row_major, tensor_array, tensor_elements
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
+from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
 from generators.program.tensor import ViewSet, ViewSetting
 from generators.program.values import Extent, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
@@ -45,6 +46,8 @@ _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
 _MOST_ELEMENTS_FAR = 1 << 20
 _MOST_WORKGROUP_BYTES = 8192
+_TRIPS = 2
+"""Iterations that carry the Object. A second load leaves the same elements as the first."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,15 @@ def _access(
                 before = builder.splat(f"before{name}", type_, builder.literal(1, parameters.component))
             case _:
                 before = matrix_in(builder, f"before{name}", type_)
-        matrix_out(builder, f"target{name}", tensor.load(f"matrix{name}", type_, begin, before, layout, view))
+        if parameters.object == "carried":
+            matrix, carried = Value(f"current{name}", type_), list[Carried]()
+            with builder.loop(Value(f"iteration{name}", U32), builder.operand(f"trips{name}", U32, "push_constant"), carried):
+                carried.append(Carried(before, matrix, tensor.load(f"matrix{name}", type_, begin, matrix, layout, view)))
+        else:
+            matrix = tensor.load(f"matrix{name}", type_, begin, before, layout, view)
+        matrix_out(builder, f"target{name}", matrix)
+        if parameters.object == "again":
+            matrix_out(builder, f"before_after{name}", before)
     else:
         tensor.store(matrix_in(builder, f"source{name}", type_), begin, layout, view)
 
@@ -296,6 +307,8 @@ def build(parameters: Parameters) -> Built:
             if array.name.startswith("before"):
                 data = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
             inputs[array.name] = data
-        return Subcase(name, inputs, dict(writer.operands))
+        names = ("",) if derived is None else ("", "_derived")
+        trips = {f"trips{name}": _TRIPS for name in names} if parameters.object == "carried" else {}
+        return Subcase(name, inputs, writer.operands | trips)
 
     return Built(builder.build(), draw)

@@ -53,8 +53,9 @@ class Parameters(OneTensor):
         default="value",
     )
     constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal")
-    object: Literal["loaded", "null", "splat"] = parameter(
-        "the Object of the load, whose elements stay outside the clip window",
+    object: Literal["loaded", "null", "splat", "again", "carried"] = parameter(
+        "the Object of the load, whose elements stay outside the clip window; it may be stored again after the load, or come from the "
+        "iteration before",
         default="loaded",
         applies=lambda parameters: parameters.access == "load",
     )

@@ -22,7 +22,7 @@ from generators.errors import CtsError
 _ROW = struct.Struct("<QQ")
 """How many times a process has begun or ended to run shaders, an odd number while it runs them; and how often it lost the device."""
 
-_ROWS = 4096
+_ROWS = 512
 """The file has space for this many processes from the start, so a disk that becomes full does not matter."""
 
 _PAUSE = 0.005

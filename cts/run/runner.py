@@ -72,7 +72,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         code = _ERRORS.get(watch.unfinished, Code.ERROR_SUITE).of()
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
-    if judgement.verdict is Verdict.FAIL and (disputed := case.disputed):
+    if judgement.verdict is Verdict.FAIL and (disputed := _disputing(judgement, case)):
         judgement = _doubted(judgement, case, disputed)
     result = result_of(case, judgement, description, front_end, tier, attempt)
     return replace(result, seconds=watch.seconds, steps=watch.steps, step=step)
@@ -113,6 +113,13 @@ def result_of(
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:
     """Return a context that limits the steps of a device to ``seconds``; the steps of a device in this process have no limit."""
     return device.limited(seconds) if isinstance(device, IsolatedDevice) else nullcontext()
+
+
+def _disputing(judgement: Judgement, case: Case) -> list[str]:
+    """Return the positions without which the text may allow a failure."""
+    refused = judgement.code.startswith(Code.FAIL_CALL)
+    known = case.definition.statements.positions
+    return [id_ for id_ in case.disputed if refused or id_ not in known or not known[id_].refusal]
 
 
 def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:

@@ -150,6 +150,13 @@ def test_a_failure_of_a_case_whose_module_the_text_may_forbid_is_a_quality_warni
     assert str(refused) in result.message
 
 
+def test_a_refusal_of_a_module_that_a_device_may_refuse_is_a_quality_warning():
+    refusable = next(case for case in expand(casebook().family("elements"), "smoke") if case.disputed)
+    refused = DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN", step=Step.PIPELINE)
+    result = judge(refusable, holding(Scripted(raising(refused))), "spirv", "smoke")
+    assert (result.verdict, result.code) == (Verdict.QUALITY_WARNING, "quality_warning.F-KHR-20")
+
+
 def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash():
     disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
     result = judge(disputed, holding(Scripted(raising(DeviceCrash("died", step=Step.PIPELINE)))), "spirv", "smoke")

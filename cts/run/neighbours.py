@@ -20,7 +20,7 @@ from cts.devices.isolation import Watcher
 from generators.errors import CtsError
 
 _ROW = struct.Struct("<QQ")
-"""How many times a process has begun or ended to run shaders, an odd number while it runs them; and how often it lost the device."""
+"""Two counts: starts and ends of shaders of a process, together odd while a shader runs; and losses of its device."""
 
 _ROWS = 512
 """The file has space for this many processes from the start, so a disk that becomes full does not matter."""

@@ -39,7 +39,7 @@ class SetAside:
 
     @property
     def was_wrong(self) -> bool:
-        """Whether it had wrong or doubtful values beside others."""
+        """Whether its values beside others were wrong or doubtful."""
         return self.first is not None and self.first.verdict in WRONG
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from generators.layouts.matrix_arrays import Tiles
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
 from generators.program.values import ScalarValue, Source, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
@@ -47,6 +48,11 @@ def interleaved(offsets: Sequence[int], spans: Sequence[int]) -> tuple[int, ...]
 def slice_step(offsets: Sequence[int], spans: Sequence[int]) -> LayoutStep:
     """Return the step that selects a slice."""
     return "slice", interleaved(offsets, spans)
+
+
+def matrix_steps(tiles: Tiles) -> list[LayoutStep]:
+    """Return the steps that make a tensor of one of the matrices of ``tiles``, which are row-major."""
+    return [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
 
 
 def varying_steps(usual: Sequence[LayoutStep], other: Sequence[LayoutStep]) -> tuple[LayoutStep, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from generators.inputs import float_controls as inputs
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_sources, matrix_target, tiled
 from generators.layouts.placement import fills
-from generators.layouts.tensor_writer import LayoutStep, TensorWriter
+from generators.layouts.tensor_writer import TensorWriter, matrix_steps
 from generators.parameters.declaration import parameter
 from generators.parameters.float_modes import ModeParameters, binds, controls, opposites, pattern_binds
 from generators.parameters.float_modes import target as target_of
@@ -139,9 +139,8 @@ def _moved(builder: ProgramBuilder, matrix: Matrix, way: Way) -> Matrix:
 
 def _as_tensor(array: MatrixArray) -> TensorLayout:
     """Return the layout of a tensor that is a matrix of ``array``."""
-    tiles = array.tiles
-    steps: list[LayoutStep] = [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
-    return TensorWriter(array.builder, "literal").layout(f"layout_{array.name}", TensorLayoutType(2), *steps)
+    writer = TensorWriter(array.builder, "literal")
+    return writer.layout(f"layout_{array.name}", TensorLayoutType(2), *matrix_steps(array.tiles))
 
 
 def _is_tensor(array: MatrixArray, way: Way) -> bool:

@@ -16,7 +16,7 @@ from generators.inputs.products import Chain, Operands
 from generators.layouts.matrix_arrays import OTHER_LAYOUT, MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.placement import Target, fills, stage_out
 from generators.layouts.row_types import row_type
-from generators.layouts.tensor_writer import LayoutStep, TensorWriter
+from generators.layouts.tensor_writer import TensorWriter, matrix_steps
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
@@ -206,8 +206,7 @@ class _FlexibleMatrices:
 
     def layout(self, name: str) -> TensorLayout:
         """Create the layout of the whole matrix in array ``name``."""
-        tiles = self.arrays[name].tiles
-        steps: list[LayoutStep] = [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
+        steps = matrix_steps(self.arrays[name].tiles)
         return self.tensors.layout(f"layout_{name}", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
 
     def load(self, name: str) -> Matrix:

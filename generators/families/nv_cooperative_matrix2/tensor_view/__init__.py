@@ -307,8 +307,8 @@ def build(parameters: Parameters) -> Built:
             if array.name.startswith("before"):
                 data = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
             inputs[array.name] = data
-        names = ("",) if derived is None else ("", "_derived")
-        trips = {f"trips{name}": _TRIPS for name in names} if parameters.object == "carried" else {}
+        accesses = ("",) if derived is None else ("", "_derived")
+        trips = {f"trips{access}": _TRIPS for access in accesses} if parameters.object == "carried" else {}
         return Subcase(name, inputs, writer.operands | trips)
 
     return Built(builder.build(), draw)

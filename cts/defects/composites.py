@@ -20,7 +20,7 @@ from generators.errors import GeneratorError, Rule
 from generators.program.elements import ComponentsUpdated
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import ArrayType
+from generators.program.values import ArrayType, ScalarValue
 from generators.program.variables import Path, Variable, VariableLoad, VariableStore, part_type
 
 _Access = VariableLoad | VariableStore
@@ -29,12 +29,12 @@ _Access = VariableLoad | VariableStore
 def _first_elements(variable: Variable, path: Path, run_time: bool) -> Path:
     """Return the path with 0 for each index into an array; if ``run_time``, only for indices that are known at run time."""
 
-    def index(place: int) -> object:
+    def index(place: int) -> int | ScalarValue:
         own = path[place]
         into_array = isinstance(part_type(variable.type, path[:place]), ArrayType)
         return 0 if into_array and not (run_time and isinstance(own, int)) else own
 
-    return tuple(index(place) for place in range(len(path)))  # type: ignore[misc]
+    return tuple(index(place) for place in range(len(path)))
 
 
 def _indexed(run_time: bool) -> Substitute:

@@ -95,6 +95,7 @@ def _respecialized(part: Part, operand: Operand, default: Operand, known: dict[i
     if not isinstance(part, tuple) and not is_dataclass(part):
         return part
     if id(part) in known:
+        # A part keeps its type, which the type of ``known`` cannot say.
         return known[id(part)][1]  # type: ignore[return-value]
     result: object = part
     if isinstance(part, MatrixType):

@@ -134,16 +134,16 @@ def _arguments_exchanged(state: State, operation: CooperativeVectorFunction) -> 
 def _limits_exchanged(state: State, operation: CooperativeVectorFunction) -> None:
     """Clamp with exchanged limits, so the result is never above the minimum."""
     _, low, high = operation.arguments
-    signedness = operation.function[0]
-    names: tuple[VectorFunction, VectorFunction] = {  # type: ignore[assignment]
+    names: Mapping[str, tuple[VectorFunction, VectorFunction]] = {
         "F": ("FMax", "FMin"),
         "N": ("NMax", "NMin"),
         "U": ("UMax", "UMin"),
         "S": ("SMax", "SMin"),
-    }[signedness]
+    }
+    maximum, minimum = names[operation.function[0]]
     result = operation.result
-    on_vectors.function(state, CooperativeVectorFunction(result, names[0], (operation.arguments[0], high)))
-    on_vectors.function(state, CooperativeVectorFunction(result, names[1], (result, low)))
+    on_vectors.function(state, CooperativeVectorFunction(result, maximum, (operation.arguments[0], high)))
+    on_vectors.function(state, CooperativeVectorFunction(result, minimum, (result, low)))
 
 
 def _converted_by_other_sign(state: State, operation: CooperativeVectorConvert) -> None:

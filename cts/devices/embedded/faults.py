@@ -63,6 +63,7 @@ class Faults:
     def performing(self, operation: Function) -> Function:
         """Return the function that performs an operation: ``operation`` itself, unless a fault replaces it."""
         fault = self.operations.get(operation)
+        # A fault returns a function with the arguments of the one that it replaces.
         return operation if fault is None else fault(operation)  # type: ignore[return-value]
 
 

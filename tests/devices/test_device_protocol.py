@@ -12,12 +12,12 @@ import pytest
 from cts.devices.capabilities import STATED_FEATURES
 from cts.devices.device import Device, DeviceError, DeviceFailure, Step
 from cts.devices.isolation import IsolatedDevice
-from cts.devices.listing import list_vulkan
 from cts.devices.opening import open_device
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.types import COMPONENT_TYPES, StorageClass
 from tests.devices.multiplications import size_of, work
+from tests.devices.real_device import real_device
 
 SECONDS = 60.0
 STORAGES = [StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER]
@@ -30,11 +30,7 @@ def _embedded() -> DeviceSpec:
 
 
 def _vulkan() -> DeviceSpec:
-    found = list_vulkan()
-    able = [listing.spec for listing in found.devices if listing.description.features.get("cooperativeMatrix")]
-    if not able:
-        pytest.skip(found.absent or "no Vulkan device with cooperative matrices")
-    return able[0]
+    return real_device("cooperativeMatrix").spec
 
 
 def _validated() -> DeviceSpec:

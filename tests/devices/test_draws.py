@@ -12,7 +12,6 @@ from cts.devices.device import Device, DeviceError
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.diagnostics import NotSupported
 from cts.devices.embedded.profile import load_profile
-from cts.devices.listing import list_vulkan
 from cts.devices.vulkan.device import VulkanDevice
 from generators.dispatch import dispatch, kernel
 from generators.glsl.compile import compile_glsl, find_glslang
@@ -29,6 +28,7 @@ from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.stages import Draw, DrawnStage, draw_of
 from generators.types import Scope, StorageClass
+from tests.devices.real_device import real_device
 from tests.undefined import undefined
 
 COUNTS = (32, 1, 7, 33, 64, 200)
@@ -86,10 +86,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     if request.param == "embedded":
         yield EmbeddedDevice(load_profile("universal"))
         return
-    found = list_vulkan()
-    if not found.devices:
-        pytest.skip(found.absent or "no Vulkan device")
-    spec = found.devices[0].spec
+    spec = real_device().spec
     try:
         device = VulkanDevice(spec.name, spec.index, validation=True)
     except DeviceError:

@@ -22,21 +22,18 @@ from cts.devices.device import (
     ValidationMessage,
 )
 from cts.devices.isolation import IsolatedDevice
-from cts.devices.listing import DeviceListing, list_vulkan
+from cts.devices.listing import DeviceListing
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.device import VulkanDevice
 from cts.devices.vulkan.instance import Instance
 from cts.judges import choose
 from tests.devices.multiplications import size_of, work
+from tests.devices.real_device import real_device
 
 
 @pytest.fixture(scope="module")
 def listing() -> DeviceListing:
-    found = list_vulkan()
-    able = [listing for listing in found.devices if listing.description.features.get("cooperativeMatrix")]
-    if not able:
-        pytest.skip(found.absent or "no Vulkan device with cooperative matrices")
-    return able[0]
+    return real_device("cooperativeMatrix")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from cts.devices.listing import list_vulkan
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.commands import Record
 from cts.devices.vulkan.device import VulkanDevice
@@ -20,15 +19,13 @@ from generators.kernel import BufferSlot, OpaqueSlot
 from generators.layout_conversion import MatrixForm
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from tests.devices.multiplications import size_of, work
+from tests.devices.real_device import real_device
 
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[VulkanDevice]:
-    found = list_vulkan()
-    able = [listing for listing in found.devices if listing.description.features.get("cooperativeMatrix")]
-    if not able:
-        pytest.skip(found.absent or "no Vulkan device with cooperative matrices")
-    device = VulkanDevice(able[0].spec.name, able[0].spec.index)
+    spec = real_device("cooperativeMatrix").spec
+    device = VulkanDevice(spec.name, spec.index)
     yield device
     device.close()
 

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from tests.hostile_driver.scenario import FOLDER
+from tests.lavapipe import MATRICES, MATRIX2, compiler_obstacle, driver_obstacle
 
 LAYER = "VK_LAYER_CTS_hostile"
-_HEADER = Path("/usr/include/vulkan/vk_layer.h")
-_DRIVERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d"))
-
-
-def lavapipe() -> Path | None:
-    """Return the manifest of Mesa's software driver, which the layer makes hostile."""
-
-    def found() -> Iterator[Path]:
-        for folder in _DRIVERS:
-            yield from sorted(folder.glob("lvp_icd*.json"))
-
-    return next(found(), None)
 
 
 def obstacle() -> str:
     """Return the missing requirements for building and running the layer; empty if there are none."""
-    if shutil.which("cc") is None:
-        return "no C compiler (cc)"
-    if not _HEADER.exists():
-        return f"no Vulkan headers ({_HEADER}): libvulkan-dev has them"
-    return "" if lavapipe() else "no lavapipe: mesa-vulkan-drivers has it"
+    return compiler_obstacle("vk_layer.h", MATRICES) or driver_obstacle(*MATRIX2)
 
 
 def build(folder: Path) -> None:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.hostile_driver.building import LAYER, lavapipe
+from tests.hostile_driver.building import LAYER
 from tests.hostile_driver.scenario import FOLDER, Run, case_ids
 from tests.hostile_driver.shaders import filled
+from tests.lavapipe import manifest
 
 _ROOT = FOLDER.parents[1]
 _STATE = "HOSTILE_STATE"
@@ -55,7 +56,7 @@ def _environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> 
         _STATE: str(folder),
         "VK_ADD_LAYER_PATH": str(layer),
         "VK_INSTANCE_LAYERS": LAYER,
-        "VK_DRIVER_FILES": str(lavapipe()),
+        "VK_DRIVER_FILES": str(manifest()),
         "VK_LOADER_LAYERS_DISABLE": "~implicit~",
         # The cache of compiled shaders is kept between runs, so each shader is compiled once.
         "MESA_SHADER_CACHE_DIR": str(layer / "shader_cache"),
@@ -68,11 +69,11 @@ def _environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> 
 
 def _two_drivers(folder: Path) -> str:
     """Return two manifests of the same driver, so the loader finds two physical devices."""
-    manifest = lavapipe()
-    assert manifest is not None
+    lavapipe = manifest()
+    assert lavapipe is not None
     copies = [folder / f"driver_{number}.json" for number in range(2)]
     for copy in copies:
-        copy.write_bytes(manifest.read_bytes())
+        copy.write_bytes(lavapipe.read_bytes())
     return os.pathsep.join(map(str, copies))
 
 

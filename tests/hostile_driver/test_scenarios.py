@@ -11,8 +11,9 @@ from tests.hostile_driver.building import build, obstacle
 from tests.hostile_driver.running import execute, undisturbed
 from tests.hostile_driver.scenario import Run, case_ids, read_table
 from tests.hostile_driver.verification import complaints, records_of
+from tests.lavapipe import needs
 
-pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what the hostile driver needs: {obstacle()}")
+pytestmark = needs(obstacle())
 
 
 @pytest.fixture(scope="session")

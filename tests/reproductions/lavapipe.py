@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hostile_driver.building import lavapipe
-
-_HEADER = Path("/usr/include/vulkan/vulkan_core.h")
+from tests.lavapipe import MATRICES, compiler_obstacle, driver_obstacle, manifest
 
 COMPILE = (
     "cc",
@@ -29,18 +26,18 @@ COMPILE = (
 )
 
 
-def obstacle() -> str:
-    """Return the requirements that this machine lacks; empty if there are none."""
-    if shutil.which("cc") is None:
-        return "no C compiler (cc)"
-    if not _HEADER.exists():
-        return f"no Vulkan headers ({_HEADER}): libvulkan-dev has them"
-    return "" if lavapipe() else "no lavapipe: mesa-vulkan-drivers has it"
+def obstacle(*features: str) -> str:
+    """Return the requirements that this machine lacks; empty if there are none.
+
+    Args:
+        features: the features that the program needs, or else ends as ``not_supported``.
+    """
+    return compiler_obstacle("vulkan_core.h", MATRICES if features else 0) or driver_obstacle(*features)
 
 
 def environment() -> Mapping[str, str]:
     """Return an environment in which lavapipe is the only driver, and compiles fast."""
-    return {**os.environ, "VK_DRIVER_FILES": str(lavapipe()), "GALLIVM_PERF": "nopt"}
+    return {**os.environ, "VK_DRIVER_FILES": str(manifest()), "GALLIVM_PERF": "nopt"}
 
 
 @dataclass(frozen=True)

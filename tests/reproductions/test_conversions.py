@@ -8,10 +8,11 @@ import pytest
 
 from cts.kinds.conversion_reproduction import write_conversion
 from generators.casebook import Case, build_conversion, expand
+from tests.lavapipe import needs
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
+needs_lavapipe = needs(obstacle())
 
 
 def cases() -> list[Case]:

@@ -17,6 +17,7 @@ from generators.kernel import BufferSlot, Dispatch, Kernel
 from generators.spirv.assemble import assemble
 from generators.stages import Draw, DrawnStage
 from tests.lacks import lacks
+from tests.lavapipe import needs
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
@@ -65,7 +66,7 @@ OF_FRAGMENT = """
 %number = OpIAdd %u32 %line %x
 """
 COUNT = 12
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
+needs_lavapipe = needs(obstacle())
 
 
 def module(stage: DrawnStage) -> bytes:

@@ -11,10 +11,11 @@ from cts.repro.query_program import query_program
 from generators.casebook import build_query, expand, find_case
 from generators.errors import Lack
 from tests.lacks import lacks
+from tests.lavapipe import MATRIX2, needs
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
-needs_lavapipe = pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what a program needs: {obstacle()}")
+needs_lavapipe = needs(obstacle(*MATRIX2))
 KHR, FLEXIBLE, VECTORS = ("property_queries", "flexible_queries", "vector_property_queries")
 
 
@@ -37,7 +38,7 @@ def test_lavapipe_keeps_the_rule_or_lacks_what_it_is_about(id_, tmp_path):
     assert ended.verdict == "pass" or "largest_workgroup" in id_ or "reserved_memory" in id_
 
 
-@needs_lavapipe
+@needs(obstacle())
 @pytest.mark.parametrize("id_", cases(VECTORS))
 def test_a_driver_without_the_extension_is_not_judged(id_, tmp_path):
     write(id_, tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from cts.cli import main
 from cts.devices.embedded.interface import read_interface
 from cts.run_module.job import make_job, read_document
-from tests.hostile_driver.building import lavapipe
+from tests.lavapipe import MATRIX2, driver_obstacle, manifest, needs
 
 HERE = Path(__file__).parent
 JOBS = sorted((HERE / "shaders").glob("*.yaml"))
@@ -31,17 +31,17 @@ def test_a_module_runs_as_on_a_real_driver_and_nothing_is_wrong_with_it(job: Pat
     assert code == 0, out
 
 
-@pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
+@needs(driver_obstacle(*MATRIX2))
 @pytest.mark.parametrize("name", ["matrices", "older_votes", "references", "subgroup_sets", "unsized_descriptors"])
 def test_a_driver_leaves_what_the_embedded_device_leaves(name, monkeypatch, capsys) -> None:
-    monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
+    monkeypatch.setenv("VK_DRIVER_FILES", str(manifest()))
     code = run("shaders", name, "--device", "llvmpipe", "--against", "embedded")
     assert code == 0, capsys.readouterr().out
 
 
-@pytest.mark.skipif(lavapipe() is None, reason="no lavapipe: mesa-vulkan-drivers has it")
+@needs(driver_obstacle())
 def test_a_driver_gets_no_images(monkeypatch, capsys) -> None:
-    monkeypatch.setenv("VK_DRIVER_FILES", str(lavapipe()))
+    monkeypatch.setenv("VK_DRIVER_FILES", str(manifest()))
     assert run("shaders", "images", "--device", "llvmpipe") == 1
     assert "not supported: images; only the embedded device has them" in capsys.readouterr().out
 

@@ -37,6 +37,18 @@ Rule = Literal[
     "decode_blocks",
     "matrix_required",
     "properties2_supported",
+    "workgroup_invocations",
+    "workgroup_size",
+    "workgroup_count",
+    "shared_memory",
+    "push_constants",
+    "storage_buffers",
+    "memory_size",
+    "offset_alignment",
+    "subgroup_sizes",
+    "subgroup_operations",
+    "extension_features",
+    "extension_dependencies",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -286,7 +287,7 @@ class PropertyRule:
         calls: how the command is called to check it.
         broken: yields how a device breaks it, in lines.
         feature: the feature on which the rule depends; empty if it always applies.
-        without_command: whether the rule never calls the command, so a device may lack the command's feature.
+        needs: what a device must have before the rule applies: the command with its feature, only the command's extension, or nothing.
         required: combinations of component types that must be listed, by Vulkan's numbers; empty if the rule demands none.
     """
 
@@ -294,7 +295,7 @@ class PropertyRule:
     calls: str
     broken: Callable[[Commanded], Iterator[str]]
     feature: str = ""
-    without_command: bool = False
+    needs: Literal["command", "extension", "nothing"] = "command"
     required: tuple[tuple[int, ...], ...] = ()
 
 
@@ -387,7 +388,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "VK_EXT_cooperative_matrix_maintenance1 comes with cooperativeMatrixProperties2",
             "vkGetPhysicalDeviceFeatures2 with VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT, instead of the command",
             _properties2_supported,
-            without_command=True,
+            needs="extension",
         ),
     }
 )

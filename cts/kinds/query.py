@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
 
 from cts.devices.device import DeviceDescription
@@ -12,6 +13,7 @@ from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, Prop
 from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
+from cts.kinds.required_support import REQUIRED_SUPPORT
 from cts.repro.c_program import PROGRAM
 from cts.repro.folder import README, heading, writing
 from cts.repro.query_program import query_program
@@ -21,8 +23,10 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
 from generators.errors import NotExpressible
-from generators.property_query import MatrixInfo, PropertyQuery
+from generators.property_query import MatrixInfo, PropertyQuery, Rule
 from generators.types import Scope
+
+_RULES: Mapping[Rule, PropertyRule] = MappingProxyType({**RULES, **REQUIRED_SUPPORT})
 
 _WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
 _LARGEST_WORKGROUP = "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize"
@@ -38,7 +42,7 @@ def judge(
     """Judge whether the device keeps the rule."""
     query = build_query(case)
     description = device.description
-    rule = RULES[query.rule]
+    rule = _RULES[query.rule]
     if lacking := _lacking(description, COMMANDS[query.command], rule, query.info):
         return not_supported(lacking)
     with watch.step("device"):
@@ -73,10 +77,12 @@ def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
 def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule, info: MatrixInfo | None) -> Reason | None:
     """Return why the rule does not apply to the device; None if it does."""
     extensions = description.extra.get("extensions")
+    if rule.needs == "nothing":
+        return None
     if extensions is not None and command.extension not in extensions and not description.features.get(command.feature):
         return Reason(Code.MISSING_EXTENSION.of(command.extension), f"extension {command.extension}")
     of_workgroup = _WORKGROUP_SCOPE if info is not None and info.scope is Scope.WORKGROUP else ""
-    for feature in filter(None, ("" if rule.without_command else command.asked_with, of_workgroup, rule.feature)):
+    for feature in filter(None, (command.asked_with if rule.needs == "command" else "", of_workgroup, rule.feature)):
         if not description.features.get(feature):
             return Reason(Code.MISSING_FEATURE.of(feature), f"feature {feature}")
     return None
@@ -92,14 +98,14 @@ def digests(case: Case) -> tuple[str, str, str]:
 def show(case: Case, wanted: Collection[str]) -> Json:
     """Return the command and its rule."""
     query = build_query(case)
-    rule = RULES[query.rule]
+    rule = _RULES[query.rule]
     shown: Json = {"command": query.command, "rule": rule.words, "calls": _calls(query)}
     return shown | {name: "// a query has no shader\n" for name in ("glsl", "spirv") if name in wanted}
 
 
 def _calls(query: PropertyQuery) -> str:
     """Return how the command is called."""
-    calls = RULES[query.rule].calls
+    calls = _RULES[query.rule].calls
     return calls if query.info is None else f"{calls}; each with VK_SCOPE_{query.info.scope.name}_KHR, {query.info.text}"
 
 
@@ -119,7 +125,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
         CtsError: the folder cannot be written.
     """
     query = build_query(case)
-    rule, command = RULES[query.rule], COMMANDS[query.command]
+    rule, command = _RULES[query.rule], COMMANDS[query.command]
     text = _README.format(
         heading=heading(case.id),
         id=case.id,

@@ -16,6 +16,7 @@ from cts.devices.holder import DeviceHolder
 from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall
 from cts.kinds.property_rules import RULES, Commanded
 from cts.kinds.query import workgroup_invocations
+from cts.kinds.required_support import REQUIRED_SUPPORT
 from cts.run.runner import judge
 from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict
@@ -26,7 +27,14 @@ from tests.suite import casebook
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
 FLEXIBLE = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
-FAMILIES = ("property_queries", "flexible_queries", "vector_property_queries", "decode_vector_features", "subgroup_size_queries")
+FAMILIES = (
+    "property_queries",
+    "flexible_queries",
+    "vector_property_queries",
+    "decode_vector_features",
+    "subgroup_size_queries",
+    "required_support",
+)
 BY_SUBGROUP_SIZE = "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"
 VECTORS = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
 OF_BOTH = ("count", "all", "generous", "one_short", "one", "none", "repeated")
@@ -68,7 +76,8 @@ def edit(answer: PropertyAnswer, function: Callable[[np.ndarray], None], command
 def test_a_device_that_does_it_right(case, profile):
     found = judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile(profile))), "spirv", "nightly")
     query, features = build_query(case), load_profile(profile).description.features
-    needed = COMMANDS[query.command].asked_with, RULES[query.rule].feature
+    rule = (RULES | REQUIRED_SUPPORT)[query.rule]
+    needed = "" if rule.needs == "nothing" else COMMANDS[query.command].asked_with, rule.feature
     lacks = not all(features.get(feature) for feature in filter(None, needed))
     assert found.verdict is (Verdict.NOT_SUPPORTED if lacks else Verdict.PASS), found.reason
 

@@ -71,7 +71,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
         id_: the id of the case.
         about: lines for the first comment.
         runs: its runs, in order.
-        disputed: ids of positions without which the text may forbid the module; failures are then only warnings.
+        disputed: ids of positions without which the text may forbid the module; to refuse it is then only a warning.
 
     Raises:
         NotExpressible: the program cannot run the case.

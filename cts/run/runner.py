@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, Judge
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, Judge, Step
 from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.front_ends import FrontEnd
@@ -72,8 +72,8 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         code = _ERRORS.get(watch.unfinished, Code.ERROR_SUITE).of()
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
-    if judgement.verdict is Verdict.FAIL and (disputed := _disputing(judgement, case)):
-        judgement = _doubted(judgement, case, disputed)
+    if judgement.code == _REFUSED and case.disputed:
+        judgement = _doubted(judgement, case)
     result = result_of(case, judgement, description, front_end, tier, attempt)
     return replace(result, seconds=watch.seconds, steps=watch.steps, step=step)
 
@@ -115,21 +115,21 @@ def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[Non
     return device.limited(seconds) if isinstance(device, IsolatedDevice) else nullcontext()
 
 
-def _disputing(judgement: Judgement, case: Case) -> list[str]:
-    """Return the positions without which the text may allow a failure."""
-    refused = judgement.code.startswith(Code.FAIL_CALL)
-    known = case.definition.statements.positions
-    return [id_ for id_ in case.disputed if refused or id_ not in known or not known[id_].refusal]
+_REFUSED = Code.FAIL_CALL.of(Step.PIPELINE)
+"""The code of a failure that is only a refusal of the module."""
 
 
-def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:
-    """Return the judgement of a failure whose module the text may forbid: a warning that quotes the position that allows the module."""
+def _doubted(judgement: Judgement, case: Case) -> Judgement:
+    """Return the judgement of a refusal of a module that the text may forbid: a warning that quotes the position that allows the module.
+
+    A device that accepts such a module must give the right values.
+    """
     lines = [
         judgement.message,
-        f"{judgement.code} is not a failure here: the text may forbid the module, and only a position of this suite allows it.",
+        "This refusal is not a failure: the text may forbid the module, and only a position of this suite allows it.",
     ]
-    lines += quoted("", disputed, case)
-    code = Code.QUALITY_WARNING.of(disputed[0])
+    lines += quoted("", case.disputed, case)
+    code = Code.QUALITY_WARNING.of(case.disputed[0])
     return replace(judgement, verdict=Verdict.QUALITY_WARNING, code=code, message="\n".join(lines))
 
 

@@ -25,14 +25,12 @@ class Position:
         question: the question that the specifications leave open.
         position: this suite's answer.
         because: the reason; a verdict that depends on the position is disputed here.
-        refusal: whether a module that needs the position may only be refused: if a device accepts it, wrong values are failures.
     """
 
     id: str
     question: str
     position: str
     because: str
-    refusal: bool = False
 
     @property
     def words(self) -> str:
@@ -57,7 +55,7 @@ def load_positions(root: Path) -> Mapping[str, Position]:
     for id_, element in read_document(path).entries("a mapping from position id to question, position and because").items():
         if not _ID.fullmatch(id_):
             raise element.error(f"'{id_}' is not the id of a position; expected one like F-KHR-3")
-        fields = element.fields(("question", "position", "because"), ("refusal",))
+        fields = element.fields(("question", "position", "because"))
         question, position, because = (fields[name].text("one line") for name in ("question", "position", "because"))
-        positions[id_] = Position(id_, question, position, because, "refusal" in fields and fields["refusal"].flag())
+        positions[id_] = Position(id_, question, position, because)
     return MappingProxyType(positions)

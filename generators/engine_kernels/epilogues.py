@@ -16,6 +16,7 @@ from generators.program.memory import Array, Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.values import Matrix, ScalarValue, Value
+from generators.routines.scaling import scaled
 from generators.types import ComponentType, StorageClass
 
 EpilogueKind = Literal["none", "bias", "scale", "limit", "chain", "polynomial"]
@@ -96,7 +97,7 @@ class Epilogue:
         """Compute x * x + 3 * x by arithmetic on whole matrices."""
         builder, name = self.writer.builder, self.writer.name
         square = builder.elementwise(name("square"), "multiply", matrix, matrix)
-        triple = builder.times_scalar(name("triple"), matrix, builder.literal(bits_of(self.component, 3), self.component))
+        triple = scaled(builder, name("triple"), matrix, builder.literal(bits_of(self.component, 3), self.component))
         return builder.elementwise(name("polynomial"), "add", square, triple)
 
 

@@ -23,7 +23,6 @@ F-KHR-2:
   question: may a stride be negative?
   position: no
   because: it counts elements
-  refusal: true
 """
 
 
@@ -38,7 +37,6 @@ def test_a_position_has_what_its_file_says(positions: Path, root: Path) -> None:
     found = load_positions(root)
     assert list(found) == ["F-KHR-1", "F-KHR-2"]
     assert found["F-KHR-2"].position == "no"
-    assert [one.refusal for one in found.values()] == [False, True]
 
 
 def test_a_checkout_without_the_file_has_no_positions(root: Path) -> None:

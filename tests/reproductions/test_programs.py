@@ -77,14 +77,13 @@ def test_it_quotes_the_rule_with_its_section(tmp_path):
     assert "CM2-RED-08" in (tmp_path / "README.md").read_text()
 
 
-def test_a_case_whose_module_is_in_dispute_only_warns(tmp_path):
-    disputed = next(
-        (case for family in casebook() if family.disputed for case in _smoke(family) if case.disputed and _is_compute(case.id)), None
-    )
-    if disputed is None:
-        pytest.skip("no family disputes a module")
-    text = program(disputed.id, tmp_path)
-    assert 'verdict = "quality_warning"' in text
+def test_only_a_refusal_of_a_disputed_module_is_a_warning(tmp_path):
+    case = next(case for case in _smoke(casebook().family("load_store")) if case.disputed)
+    text = program(case.id, tmp_path)
+    assert text.count('"quality_warning", why') == 1
+    assert 'if (!strcmp(verdict, "fail.call.pipeline"))' in text
+    plain = next(case for case in _smoke(casebook().family("load_store")) if not case.disputed)
+    assert '"quality_warning", why' not in program(plain.id, tmp_path / "plain")
 
 
 def _smoke(family: Family) -> list[Case]:

@@ -19,6 +19,7 @@ from cts.devices.device import (
     UndefinedBehaviour,
     ValidationMessage,
 )
+from cts.devices.holder import DeviceHolder
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import after
@@ -30,6 +31,7 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand
 from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.kernel import Dispatch, Outcome
+from tests.broken_devices.null_device import NullDevice
 from tests.suite import casebook
 
 from .conftest import Scripted, holding
@@ -141,7 +143,7 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
     assert device.runs == 1
 
 
-def test_a_failure_of_a_case_whose_module_the_text_may_forbid_is_a_quality_warning():
+def test_a_refusal_of_a_module_that_the_text_may_forbid_is_a_quality_warning():
     disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
     refused = DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN", step=Step.PIPELINE)
     result = judge(disputed, holding(Scripted(raising(refused))), "spirv", "smoke")
@@ -150,11 +152,18 @@ def test_a_failure_of_a_case_whose_module_the_text_may_forbid_is_a_quality_warni
     assert str(refused) in result.message
 
 
-def test_a_refusal_of_a_module_that_a_device_may_refuse_is_a_quality_warning():
-    refusable = next(case for case in expand(casebook().family("elements"), "smoke") if case.disputed)
-    refused = DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN", step=Step.PIPELINE)
-    result = judge(refusable, holding(Scripted(raising(refused))), "spirv", "smoke")
-    assert (result.verdict, result.code) == (Verdict.QUALITY_WARNING, "quality_warning.F-KHR-20")
+def test_a_failed_call_after_a_disputed_module_was_accepted_is_a_failure():
+    disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
+    refused = DriverRefused("vkQueueSubmit: VK_ERROR_UNKNOWN", step=Step.DISPATCH)
+    result = judge(disputed, holding(Scripted(raising(refused))), "spirv", "smoke")
+    assert (result.verdict, result.code) == (Verdict.FAIL, "fail.call.dispatch")
+
+
+@pytest.mark.parametrize("family", ["load_store", "elements", "elementwise"])
+def test_wrong_values_of_an_accepted_module_that_the_text_may_forbid_are_a_failure(family):
+    disputed = next(case for case in expand(casebook().family(family), "smoke") if case.disputed)
+    result = judge(disputed, DeviceHolder(NullDevice), "spirv", "smoke")
+    assert (result.verdict, result.code) == (Verdict.FAIL, "fail.unwritten")
 
 
 def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash():

@@ -19,6 +19,7 @@ from generators.program.built import Built
 from generators.program.elementwise import Operator
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, ScalarValue
+from generators.routines.scaling import scaled
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _COMPONENTS = {name: component for name, component in COMPONENT_TYPES.items() if component.has_arithmetic}
@@ -127,7 +128,10 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "form_fits": _form_fits,
     "operation_fits": _operation_fits,
     "pattern_fits": _pattern_fits,
-    "scales_integers": lambda parameters: parameters.operation in ("times_scalar", "chain") and not parameters.component.is_float,
+    "scales": lambda parameters: (
+        parameters.operation in (("times_scalar", "chain") if parameters.component.is_float else ("times_scalar",))
+    ),
+    "scales_integers": lambda parameters: parameters.operation == "times_scalar" and not parameters.component.is_float,
 }
 
 
@@ -173,8 +177,8 @@ class _ArithmeticWriter:
             case "chain":
                 total = builder.elementwise("total", "add", left, right, alone)
                 product = builder.elementwise("product", "multiply", total, left, alone)
-                scaled = builder.times_scalar("scaled", product, self.scalar(), alone)
-                difference = builder.elementwise("difference", "subtract", scaled, right, alone)
+                multiple = scaled(builder, "scaled", product, self.scalar(), alone)
+                difference = builder.elementwise("difference", "subtract", multiple, right, alone)
                 negated = builder.negate("negated", difference)
                 if self.component.is_float:
                     return negated

@@ -23,6 +23,7 @@ from generators.program.program import Program, Subcase
 from generators.program.tile_copy import Window
 from generators.program.values import Matrix, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.scaling import scaled
 from generators.routines.tile_copy import tile_copy
 from generators.routines.workgroup import Numbering
 from generators.types import ComponentType, Layout, Scope, StorageClass
@@ -101,7 +102,6 @@ def _fits(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "fits": _fits,
-    "scales_integers": lambda parameters: parameters.epilogue == "polynomial" and not parameters.row.result.is_float,
 }
 
 
@@ -279,7 +279,7 @@ class _StagedProduct:
                 for total in sums:
                     square = builder.elementwise(name("square"), "multiply", total, total)
                     three = builder.literal(bits_of(total.type.component, 3), total.type.component)
-                    found.append(builder.elementwise(name("result"), "add", square, builder.times_scalar(name("triple"), total, three)))
+                    found.append(builder.elementwise(name("result"), "add", square, scaled(builder, name("triple"), total, three)))
                 return found
             case "gate":
                 # Multiply each sum by the next one, as in a gated layer; negate a single sum.

@@ -37,6 +37,7 @@ from generators.program.subgroup_operations import (
 )
 from generators.program.values import ArrayType, Matrix, Scalar, ScalarValue, Value
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.scaling import scaled
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
 
 _CHOICES = 4
@@ -95,7 +96,7 @@ def _has_operation(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "has_operation": _has_operation,
-    "scales_integers": lambda parameters: parameters.purpose == "scale" and not parameters.row.result.is_float,
+    "scales_floats": lambda parameters: parameters.purpose == "scale" and parameters.row.result.is_float,
     "wraps": lambda parameters: not parameters.row.saturating,
 }
 
@@ -241,7 +242,7 @@ class _SubgroupWriter:
             case "scale":
                 product = self._product(0, c)
                 power = builder.arithmetic("power", "shift_left", builder.literal(1), choice)
-                self._store(builder.times_scalar("multiple", product, self._as(power, product.type.component)))
+                self._store(scaled(builder, "multiple", product, self._as(power, product.type.component)))
             case "stride":
                 chosen = builder.arithmetic("chosen", "multiply", choice, builder.literal(self._granule))
                 least = builder.literal(self.tiles["d"].stride - _CHOICES * self._granule)

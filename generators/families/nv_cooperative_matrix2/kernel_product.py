@@ -79,7 +79,6 @@ def _sizes(parameters: Parameters) -> _Sizes:
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "divides": lambda parameters: workgroups_of(parameters.grid, parameters.instances) > 0,
-    "scales_integers": lambda parameters: parameters.epilogue == "polynomial" and not parameters.row.result.is_float,
 }
 
 

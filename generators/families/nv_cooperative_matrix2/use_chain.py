@@ -24,6 +24,7 @@ from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, Scalar, Value
 from generators.property_rows import PropertyRow
+from generators.routines.scaling import scaled
 from generators.types import ComponentType, Layout, StorageClass, Use
 
 _SCALE = 3
@@ -153,7 +154,6 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "changes_use_alone": lambda parameters: parameters.types.conversion is None,
     "converts": lambda parameters: parameters.types.conversion is not None,
     "has_arithmetic": _has_arithmetic,
-    "scales_integers": lambda parameters: parameters.between == "scaled" and not parameters.types.first.is_float,
     "fits_workgroup_memory": _fits,
 }
 
@@ -185,7 +185,7 @@ class _ChainProgram:
             components = (types.first, types.converted)
             scale = -_SCALE if all(component.is_float or component.is_signed for component in components) else _SCALE
             factor = builder.literal(bits_of(types.first, scale), types.first)
-            scores = builder.times_scalar("matrix_scaled", scores, factor)
+            scores = scaled(builder, "matrix_scaled", scores, factor)
         if self.parameters.between == "negated_before":
             scores = builder.negate("matrix_opposite", scores)
         if self.parameters.enters == "transposed":

@@ -18,11 +18,11 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
-from generators.program.elementwise import MatrixTimesScalar
 from generators.program.functions import Function
 from generators.program.program import FIRST_FREE_CONSTANT_ID, FurtherEntryPoint, Program, Subcase
 from generators.program.values import Matrix, Scalar, Value, is_matrix
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.scaling import scaled, scaling
 from generators.types import ComponentType, Layout, StorageClass
 
 _LAYOUTS = (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR, Layout.ROW_MAJOR)
@@ -76,18 +76,9 @@ def _fits(parameters: Parameters) -> bool:
     return product_tiles(parameters.row, parameters.scope, _LAYOUTS, True, parameters.instances).fit(parameters.storage)
 
 
-def _scales_integers(parameters: Parameters) -> bool:
-    """Return whether an entry point multiplies a matrix of integers by a scalar."""
-    rows = [parameters.row]
-    if parameters.other == "types" and str(parameters.row) in _OTHER_ROWS:
-        rows.append(_OTHER_ROWS[str(parameters.row)])
-    return not all(row.result.is_float for row in rows)
-
-
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
     "has_other_row": lambda parameters: parameters.other != "types" or str(parameters.row) in _OTHER_ROWS,
-    "scales_integers": _scales_integers,
 }
 
 
@@ -127,11 +118,11 @@ class _EntryPointWriter:
         value, default = (2, 8) if self.runs else (4, 4)
         weight = builder.operand("weight", component, "specialization", _bits(component, value), _bits(component, default))
         if not self.parameters.called:
-            return builder.times_scalar("scaled", product, weight)
+            return scaled(builder, "scaled", product, weight)
         given: Matrix = Value("given", product.type)
         by: Scalar = Value("by", component)
         inner: Matrix = Value("inner", product.type)
-        scale = Function(f"scale_{component}", (given, by), (MatrixTimesScalar(inner, given, by),), inner)
+        scale = Function(f"scale_{component}", (given, by), scaling(inner, given, by), inner)
         result = builder.call("scaled", scale, (product, weight))
         assert is_matrix(result), "the function returns a matrix"
         return result

@@ -23,6 +23,7 @@ from generators.program.program import FurtherEntryPoint, Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
 from generators.program.values import Extent, MatrixType
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.scaling import scaled
 from generators.stages import ShaderObject
 from generators.types import ComponentType, Layout, StorageClass
 
@@ -66,7 +67,6 @@ def _fits(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
     "knows_local_size": lambda parameters: parameters.local_size != "literals" or parameters.subgroup_size is not None,
-    "scales_integers": lambda parameters: not parameters.row.result.is_float,
     "specializes": lambda parameters: "specialization" in (parameters.extents, parameters.scale) or parameters.local_size != "literals",
 }
 
@@ -116,7 +116,7 @@ class _ShaderObjectWriter:
             for name, each in sources.items()
         }
         product = builder.muladd("product", self.type("d"), given["a"], given["b"], given["c"], tiles.row.operands or None)
-        targets["d"].store(builder.times_scalar("scaled", product, factor), targets["d"].product())
+        targets["d"].store(scaled(builder, "scaled", product, factor), targets["d"].product())
         targets["d"].finish(builder)
         return builder.build()
 

@@ -123,14 +123,17 @@ def _pattern_fits(parameters: SubcaseParameters) -> bool:
     return pattern in inputs.FLOAT_PATTERNS and (pattern != "cancel" or operation in ("add", "subtract"))
 
 
+def _scales(parameters: Parameters) -> bool:
+    """Return whether the case uses OpMatrixTimesScalar."""
+    return parameters.operation == "times_scalar" or (parameters.operation == "chain" and parameters.component.is_float)
+
+
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
     "form_fits": _form_fits,
     "operation_fits": _operation_fits,
     "pattern_fits": _pattern_fits,
-    "scales": lambda parameters: (
-        parameters.operation in (("times_scalar", "chain") if parameters.component.is_float else ("times_scalar",))
-    ),
+    "scales": _scales,
     "scales_integers": lambda parameters: parameters.operation == "times_scalar" and not parameters.component.is_float,
 }
 

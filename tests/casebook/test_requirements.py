@@ -28,7 +28,7 @@ def test_the_suites_requirements_are_complete() -> None:
         "SPV_NV_cooperative_vector": 97,
         "SPV_NV_tensor_addressing": 39,
         "SPV_QCOM_cooperative_matrix_conversion": 36,
-        "SPV_EXT_cooperative_matrix_maintenance1": 21,
+        "SPV_EXT_cooperative_matrix_maintenance1": 49,
         "SPV_KHR_untyped_pointers": 10,
         "SPV_KHR_variable_pointers": 5,
         "SPV_KHR_workgroup_memory_explicit_layout": 5,

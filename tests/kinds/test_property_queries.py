@@ -13,9 +13,8 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.holder import DeviceHolder
-from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall
+from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall, workgroup_invocations
 from cts.kinds.property_rules import RULES, Commanded
-from cts.kinds.query import workgroup_invocations
 from cts.run.runner import judge
 from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict

@@ -359,7 +359,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             ),
             "cooperativeMatrixWorkgroupScope",
         ),
-        "matrix_required": PropertyRule("the three combinations of types that every device must support are listed", _ALL, _matrix_required),
+        "matrix_required": PropertyRule("the combinations of types that every device must support are listed", _ALL, _matrix_required),
         "vector_values": PropertyRule("every member has a valid value, and only inputInterpretation is packed", _ALL, _vector_values),
         "vector_required": PropertyRule(
             "the six combinations that every device must support are listed",

@@ -26,7 +26,7 @@ def check_transpositions(shader: Shader) -> None:
     """Check that glslang writes OpCooperativeMatrixTransposeNV for each transposition.
 
     Raises:
-        NotExpressible: the shader needs the extension for which glslang 16.6 writes a conversion with CooperativeMatrixTransposeEXT instead.
+        NotExpressible: the shader needs the extension with which glslang 16.6 writes a conversion with CooperativeMatrixTransposeEXT.
     """
     if shader.transposes and MAINTENANCE1 in shader.extensions:
         raise NotExpressible(Lack.TRANSPOSITION, f"coopMatTransposeNV is another instruction in a shader with {MAINTENANCE1}")

@@ -168,15 +168,6 @@ def test_a_specification_with_nothing_open_is_finished(pinned: Pinned, text: str
     )
 
 
-def test_requirements_may_be_provisional_and_all_covered(pinned: Pinned, text: str, root: Path) -> None:
-    pinned(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
-    path = root / FILE
-    path.write_text(f"provisional: written from memory\n{path.read_text()}")
-    found = coverage(load_casebook(root))
-    assert found.provisional == {"SPV_KHR_cooperative_matrix": "written from memory"}
-    assert found.faults == ()
-
-
 def test_a_label_that_no_product_takes_is_a_fault(pinned: Pinned, text: str, root: Path) -> None:
     whole = text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]").replace("columns: [8, 16, 32, 3]", "columns: [8, 16, 32, 3, 5]")
     pinned(whole.replace("columns: all", "columns: [8, 16, 32, 3]"))

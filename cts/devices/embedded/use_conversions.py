@@ -28,7 +28,7 @@ def _types(translation: Translation, words: Words, rule: str) -> tuple[MatrixTyp
 
 def _convert(translation: Translation, words: Words) -> Run:
     if translation.capabilities.isdisjoint(USE_CONVERSIONS):
-        raise Violation("CM2-CAP-02", "a change of use without the capability CooperativeMatrixConversionsNV or CooperativeMatrixConversionsEXT")
+        raise Violation("CM2-CAP-02", "a change of use without CooperativeMatrixConversionsNV or CooperativeMatrixConversionsEXT")
     extended = Capability.CooperativeMatrixConversionsEXT in translation.capabilities
     of_types, of_sizes, of_uses = ("M1-USE-04", "M1-USE-05", "M1-USE-03") if extended else ("CM2-CVT-03",) * 3
     from_, to = _types(translation, words, of_types)

@@ -24,7 +24,7 @@ from generators.program.expressions import Binary, Converted, constant, element_
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.shape import LATEST, Version, WorkgroupShape
+from generators.program.shape import LATEST, PLAIN, Version, WorkgroupShape
 from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode, Use
@@ -123,7 +123,9 @@ class _Writer:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(full_subgroups=None if parameters.version == LATEST else True, version=parameters.version)
+        # Before 1.6 a compiler of GLSL states the local size by a constant decorated with WorkgroupSize.
+        earlier = WorkgroupShape(local_size="built_in", full_subgroups=True, version=parameters.version)
+        shape = PLAIN if parameters.version == LATEST else earlier
         self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, shape=shape, maintenance1=True)
         self.source = matrix_in(self.builder, "source", parameters.type)
 

@@ -80,7 +80,6 @@ class Coverage:
         unused: labels that are in no product.
         unmet: claims without a case in the nightly tier.
         unfinished: specification -> why its requirements may be open.
-        provisional: specification -> why its requirements may differ from its own text.
     """
 
     requirements: tuple[RequirementCoverage, ...]
@@ -88,7 +87,6 @@ class Coverage:
     unused: tuple[UnusedLabel, ...]
     unmet: tuple[Unmet, ...]
     unfinished: Mapping[str, str]
-    provisional: Mapping[str, str]
 
     @property
     def totals(self) -> Mapping[str, Mapping[Status, int]]:
@@ -174,4 +172,4 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
     entries = tuple(_entry(requirement, counts.get(id_, {})) for id_, requirement in requirements.items())
     todo = tuple(Todo(family.name, text) for family in casebook for text in family.todo)
     unused = tuple(label for family in casebook for label in _unused(family))
-    return Coverage(entries, todo, unused, tuple(unmet), casebook.unfinished, casebook.provisional)
+    return Coverage(entries, todo, unused, tuple(unmet), casebook.unfinished)

@@ -291,6 +291,8 @@ class Lack(enum.StrEnum):
     """A conversion that saturates converts 8-bit floats."""
     SATURATION_USE = "saturation_use"
     """A conversion that saturates changes the use."""
+    TRANSPOSITION = "transposition"
+    """A transposition of one extension is beside an instruction of the other one."""
     SIGNED_FLAGS = "signed_flags"
     """The flags of signed components differ from the types."""
     RESULT_TYPE = "result_type"

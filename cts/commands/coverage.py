@@ -70,7 +70,6 @@ def _print(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judge
     for specification, counts in found.totals.items():
         parts = ", ".join(f"{count} {status}".replace("_", " ") for status, count in counts.items())
         why = f"; {found.unfinished[specification]}" if specification in found.unfinished else ""
-        why += f"; provisional: {found.provisional[specification]}" if specification in found.provisional else ""
         print(f"{specification}: {parts}, of {sum(counts.values())} requirements{why}")
         print(f"  judged by {_judges(found, by, specification)}")
     for run in runs:
@@ -140,7 +139,6 @@ def _document(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Ju
             for run in runs
         ],
         "unfinished": {name: why for name, why in found.unfinished.items() if name in found.totals},
-        "provisional": {name: why for name, why in found.provisional.items() if name in found.totals},
         "requirements": [
             {
                 "id": entry.requirement.id,

@@ -111,6 +111,16 @@ def _lower_half(state: State, operation: _Change) -> None:
     state.matrices[operation.result.name] = MatrixValue(component, low, value.computed)
 
 
+def _saturated(state: State, operation: UseConvert) -> None:
+    """Give a number that the type of the result lacks, because of its sign, the nearest number of that type: 0, or the largest."""
+    use_convert(state, operation)
+    value = state.matrices[operation.result.name]
+    component = value.component
+    nearest = component.bits_dtype.type((1 << component.bits - 1) - 1 if component.is_signed else 0)
+    beyond = value.bits >> component.bits_dtype.type(component.bits - 1) != 0
+    state.matrices[operation.result.name] = MatrixValue(component, np.where(beyond, nearest, value.bits), value.computed)
+
+
 def _name(operation: _Change) -> str:
     return operation.result.name
 
@@ -133,6 +143,8 @@ def use_defects(program: Program) -> Iterator[Defect]:
     yield from each_and_all(changes, "use.transposed", "changed", _name, _arranged(_square), operation=_CHANGE)
     yield from _rearranged(changes, _CHANGE, program.instances)
     yield from _rearranged(transpositions, _TRANSPOSITION, program.instances)
+    signs = [one for one in every(program.operations, UseConvert) if one.matrix.type.component is not one.result.type.component]
+    yield from each_and_all(signs, "use.saturated", "changed", _name, _saturated, operation=_CHANGE)
     left_out = _arranged(_as_before)
     yield from each_and_all(transpositions, "use.transposition_left_out", "changed", _name, left_out, operation=_TRANSPOSITION)
     for operation in (*changes, *transpositions):

@@ -184,7 +184,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "scalarBlockLayout",
         "cooperativeMatrixWorkgroupScope",
         "cooperativeMatrixFlexibleDimensions",
-        "cooperativeMatrixProperties2",  # only without flexible dimensions, see enabled_features
+        "cooperativeMatrixProperties2",
         "cooperativeMatrixRobustBufferAccess",  # only for pipelines that ask for robust access
         "pipelineRobustness",
         "shaderObject",
@@ -201,20 +201,6 @@ ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
 """Every feature that a device may enable.
 
 robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Individual pipelines request it instead."""
-
-
-def enabled_features(supported: Mapping[str, bool]) -> frozenset[str]:
-    """Return the names of the features that a device enables if it can.
-
-    A device with flexible dimensions does not enable cooperativeMatrixProperties2. With both enabled, each matrix type must be in the
-    lists of both (VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165, VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382).
-
-    Args:
-        supported: name of a feature -> whether the device has it.
-    """
-    both = supported.get("cooperativeMatrixFlexibleDimensions", False)
-    return ENABLED_FEATURES - {"cooperativeMatrixProperties2"} if both else ENABLED_FEATURES
-
 
 STATED_FEATURES: frozenset[str] = (
     ENABLED_FEATURES

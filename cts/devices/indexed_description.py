@@ -58,7 +58,9 @@ class IndexedDescription:
             asked = None
         if asked not in self._indices:
             rows = [row for row in self.description.rows if row.subgroup_size is None or _is_listed(row, asked)]
-            self._indices[asked] = PropertyIndex(rows, self.limit("cooperativeMatrixFlexibleDimensionsMaxDimension"))
+            flexible = "cooperativeMatrixFlexibleDimensions" in self.features
+            largest = self.limit("cooperativeMatrixFlexibleDimensionsMaxDimension") if flexible else _UNLIMITED
+            self._indices[asked] = PropertyIndex(rows, largest)
         return self._indices[asked]
 
     def limit(self, name: str) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cts.devices.device import DriverRefused, Judge
+from cts.devices.device import DeviceDescription, DriverRefused, Judge
 
 SUCCESS, INCOMPLETE = 0, 5
 """VkResult."""
@@ -153,6 +153,15 @@ class AnswersQueries(Judge, Protocol):
             DeviceFailure: the device died or hung.
         """
         ...
+
+
+def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
+    """Yield the workgroup sizes for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
+    of two from the subgroup size to cooperativeMatrixWorkgroupScopeMaxWorkgroupSize."""
+    count = description.subgroup_size
+    while count <= description.limits.get("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", description.subgroup_size):
+        yield count
+        count *= 2
 
 
 MOST_SLOTS = 1 << 16

@@ -20,7 +20,7 @@ class PropertyIndex:
 
     Args:
         rows: the device's rows.
-        largest: cooperativeMatrixFlexibleDimensionsMaxDimension.
+        largest: the largest dimension of a type (VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensionsMaxDimension-10167).
     """
 
     def __init__(self, rows: Iterable[MatrixRow], largest: int) -> None:
@@ -51,17 +51,17 @@ class PropertyIndex:
                     self._types[component, int(use), row.scope].add((rows_, columns))
 
     def has_type(self, key: TypeKey, rows: int, columns: int, invocations: int) -> bool:
-        """Return whether a row has a matrix type (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
-        VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165).
+        """Return whether a row of any list has a matrix type (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
+        VUID-RuntimeSpirv-cooperativeMatrixProperties2-13382, VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165).
 
         Args:
             key: component, use and scope.
             rows, columns: size of the matrix.
             invocations: the number of invocations in the workgroup.
         """
-        if (rows, columns) in self._types.get(key, ()):
-            return True
-        return max(rows, columns) <= self._largest and any(
+        if max(rows, columns) > self._largest:
+            return False
+        return (rows, columns) in self._types.get(key, ()) or any(
             rows % row_step == 0 and columns % column_step == 0 and needed in (0, invocations)
             for row_step, column_step, needed in self._flexible_types.get(key, ())
         )
@@ -74,11 +74,11 @@ class PropertyIndex:
         return size <= self._largest and any(size % step == 0 for step in self._steps.get(name, ()))
 
     def has_muladd(self, key: MulAddKey, m: int, n: int, k: int, invocations: int) -> bool:
-        """Return whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
-        VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10166)."""
-        if (m, n, k) in self._muladds.get(key, ()):
-            return True
-        return max(m, n, k) <= self._largest and any(
+        """Return whether one row of any list allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
+        VUID-RuntimeSpirv-cooperativeMatrixProperties2-13383, VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10166)."""
+        if max(m, n, k) > self._largest:
+            return False
+        return (m, n, k) in self._muladds.get(key, ()) or any(
             m % m_step == 0 and n % n_step == 0 and k % k_step == 0 and needed in (0, invocations)
             for m_step, n_step, k_step, needed in self._flexible_muladds.get(key, ())
         )

@@ -227,16 +227,17 @@ _REQUIRED = (
 _LEAST_COMPONENTS = 128
 
 
-_REQUIRED_MATRICES = ("f16.f16.f16.f16", "f16.f16.f32.f32", "u8.u8.u32.u32", "u8.u8.s32.s32", "s8.s8.s32.s32")
-"""Types of A, B, C and Result that each list must have (Vulkan, vkGetPhysicalDeviceCooperativeMatrixProperties2EXT)."""
+_REQUIRED_MATRICES = (("f16.f16.f16.f16", "f16.f16.f32.f32"), ("u8.u8.u32.u32", "u8.u8.s32.s32"), ("s8.s8.s32.s32",))
+"""Types of A, B, C and Result of which each list must have at least one of each tuple (Vulkan,
+vkGetPhysicalDeviceCooperativeMatrixProperties2EXT)."""
 
 
 def _matrix_required(asked: Commanded) -> Iterator[str]:
     fields = ("AType", "BType", "CType", "ResultType")
     listed = {tuple(int(structure[field]) for field in fields) for structure in asked.all()}
-    for types in _REQUIRED_MATRICES:
-        if tuple(COMPONENT_TYPES[name].vk for name in types.split(".")) not in listed:
-            yield f"the types {types} are not listed"
+    for alternatives in _REQUIRED_MATRICES:
+        if listed.isdisjoint(tuple(COMPONENT_TYPES[name].vk for name in types.split(".")) for types in alternatives):
+            yield f"{' or '.join(alternatives)} must be listed"
 
 
 def _vector_values(asked: Commanded) -> Iterator[str]:
@@ -359,7 +360,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             ),
             "cooperativeMatrixWorkgroupScope",
         ),
-        "matrix_required": PropertyRule("the five combinations of types that every device must support are listed", _ALL, _matrix_required),
+        "matrix_required": PropertyRule("the combinations of types that every device must support are listed", _ALL, _matrix_required),
         "vector_values": PropertyRule("every member has a valid value, and only inputInterpretation is packed", _ALL, _vector_values),
         "vector_required": PropertyRule(
             "the six combinations that every device must support are listed",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.devices.device import DeviceDescription
-from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, PropertyCommand
+from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, PropertyCommand, workgroup_invocations
 from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
@@ -29,7 +29,6 @@ from generators.types import Scope
 _RULES: Mapping[Rule, PropertyRule] = MappingProxyType({**RULES, **REQUIRED_SUPPORT})
 
 _WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
-_LARGEST_WORKGROUP = "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize"
 
 
 def judge(
@@ -63,15 +62,6 @@ def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) ->
         for invocations in workgroup_invocations(description)
         for line in rule.broken(Commanded(device, description, query.command, info, invocations))
     ]
-
-
-def workgroup_invocations(description: DeviceDescription) -> Iterator[int]:
-    """Yield the workgroup sizes for which vkGetPhysicalDeviceCooperativeMatrixProperties2EXT must list something: the powers
-    of two from the subgroup size to cooperativeMatrixWorkgroupScopeMaxWorkgroupSize."""
-    count = description.subgroup_size
-    while count <= description.limits.get(_LARGEST_WORKGROUP, description.subgroup_size):
-        yield count
-        count *= 2
 
 
 def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule, info: MatrixInfo | None) -> Reason | None:

@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
+"""OpCooperativeMatrixConvertNV (OpCooperativeMatrixConvertUseEXT) and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
 
 Neither is on Vulkan's list of bit-preserving operations, so a denormal may be flushed to zero, and a zero may lose its sign.
 """
@@ -19,27 +19,43 @@ from generators.program.values import MatrixType
 from generators.types import Use
 
 CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
-EXTENDED, BACK = Authority("M1-USE-01"), Authority("M1-USE-02", position="F-CM2-13")
+EXTENDED, BACK, SIGN = Authority("M1-USE-01"), Authority("M1-USE-02"), Authority("M1-USE-06", position="F-M1-1")
 
 
 def use_convert(state: State, operation: UseConvert) -> None:
-    """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02).
+    """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02). SPV_EXT_cooperative_matrix_maintenance1
+    also changes the signedness of integers (M1-USE-06).
 
     Raises:
-        GeneratorError: the types differ in more than the use, or the program's extension does not have this change.
+        GeneratorError: the types differ in something else, or the program's extension does not have this change.
     """
+    rule = _broken_rule(operation, state.program.maintenance1)
+    if rule is not None:
+        raise GeneratorError(rule, f"{operation.result.name}: no change of use makes this type from the type of the matrix ({rule})")
     source, target = operation.matrix.type, operation.result.type
-    same = replace(source, use=target.use) == target
+    from_accumulator = source.use_value is Use.ACCUMULATOR
+    authority = (EXTENDED if from_accumulator else BACK) if state.program.maintenance1 else CONVERTED
+    if source.component is not target.component:
+        authority = SIGN
+    value = _with_flushed(state.matrices[operation.matrix.name], authority)
+    state.matrices[operation.result.name] = replace(value, component=target.component)
+
+
+def _broken_rule(operation: UseConvert, maintenance1: bool) -> str | None:
+    """Return the requirement that a change of use breaks; None if it breaks none."""
+    source, target = operation.matrix.type, operation.result.type
     uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
-    if uses == (False, True):
-        if not same or not state.program.maintenance1:
-            what = "only SPV_EXT_cooperative_matrix_maintenance1 can convert the use of A or B, to an accumulator of the same type"
-            raise GeneratorError("M1-USE-02", f"{operation.result.name}: {what} (M1-USE-02)")
-    elif not same or uses != (True, False):
-        what = "only the use of an accumulator may change, to A or B"
-        raise GeneratorError("CM2-CVT-03", f"{operation.result.name}: {what} (CM2-CVT-03)")
-    authority = (EXTENDED if uses[0] else BACK) if state.program.maintenance1 else CONVERTED
-    state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], authority)
+    if not maintenance1:
+        if uses == (False, True):
+            return "M1-USE-02"
+        return None if uses == (True, False) and replace(source, use=target.use) == target else "CM2-CVT-03"
+    one, other = source.component, target.component
+    integers = not one.is_float and not other.is_float and one.bits == other.bits
+    if (one is not other and not integers) or source.scope != target.scope:
+        return "M1-USE-04"
+    if source.shape != target.shape:
+        return "M1-USE-05"
+    return None if uses in ((True, False), (False, True)) else "M1-USE-03"
 
 
 def transpose(state: State, operation: Transpose) -> None:

@@ -13,7 +13,7 @@ from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, load_family
 from generators.casebook.ids import parse_labels
 from generators.casebook.positions import Position, load_positions
-from generators.casebook.requirements import Requirement, cases_folder, load_provisional, load_requirements, load_unfinished
+from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError
 
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
@@ -29,7 +29,6 @@ class Casebook:
         requirements: the requirements by id.
         positions: the positions by id.
         unfinished: specification -> why its requirements may be open.
-        provisional: specification -> why its requirements may differ from its own text.
     """
 
     root: Path
@@ -37,7 +36,6 @@ class Casebook:
     requirements: Mapping[str, Requirement]
     positions: Mapping[str, Position]
     unfinished: Mapping[str, str]
-    provisional: Mapping[str, str]
 
     def resting_on(self, position: str) -> tuple[str, ...]:
         """Return the names of the families whose verdicts depend on that position."""
@@ -84,7 +82,7 @@ def load_casebook(root: Path) -> Casebook:
         if family.name in families:
             raise CasebookError(f"{path}:1: family: '{family.name}' is already the family of {families[family.name].path}")
         families[family.name] = family
-    return Casebook(folder, MappingProxyType(families), requirements, positions, load_unfinished(folder), load_provisional(folder))
+    return Casebook(folder, MappingProxyType(families), requirements, positions, load_unfinished(folder))
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:

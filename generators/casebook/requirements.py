@@ -113,7 +113,7 @@ def _files(root: Path) -> Iterator[tuple[str, Mapping[str, Element]]]:
     if not paths:
         raise CasebookError(f"{folder}: no requirements found; expected one YAML file per specification")
     for path in paths:
-        fields = read_document(path).fields(("specification", "requirements"), ("unfinished", "provisional"))
+        fields = read_document(path).fields(("specification", "requirements"), ("unfinished",))
         specification = fields["specification"].text()
         if path.stem != folder_name(specification):
             raise fields["specification"].error(f"the file of '{specification}' must be named {folder_name(specification)}.yaml")
@@ -130,24 +130,8 @@ def load_unfinished(root: Path) -> Mapping[str, str]:
     Raises:
         CasebookError: a file is malformed.
     """
-    return _reasons(root, "unfinished")
-
-
-def load_provisional(root: Path) -> Mapping[str, str]:
-    """Return specification -> why its requirements may differ from its own text.
-
-    Args:
-        root: the checkout, or its folder ``cases``.
-
-    Raises:
-        CasebookError: a file is malformed.
-    """
-    return _reasons(root, "provisional")
-
-
-def _reasons(root: Path, key: str) -> Mapping[str, str]:
-    """Return specification -> the reason in its file under a key."""
-    return MappingProxyType({name: fields[key].text("a reason") for name, fields in _files(root) if key in fields})
+    reasons = {name: fields["unfinished"].text("a reason") for name, fields in _files(root) if "unfinished" in fields}
+    return MappingProxyType(reasons)
 
 
 def load_requirements(root: Path) -> Mapping[str, Requirement]:

@@ -241,7 +241,7 @@ def _after_change(type_: MatrixType, numbers: Numbers, step: Changed) -> tuple[M
     if source is target:
         return (result, numbers) if step.use is not type_.use else None
     conversion = _conversion(source, target)
-    if conversion is None or (conversion is Conversion.BITCAST and step.use is not type_.use):
+    if conversion is None:
         return None
     if target.is_float and numbers.low < 1:
         return None
@@ -292,6 +292,9 @@ def _done(builder: ProgramBuilder, matrix: Matrix, step: Step, result: Matrix) -
     match step:
         case Changed():
             conversion = _conversion(component, result.type.component)
+            # A bitcast does not change the use, but the instruction that does may also change the sign (M1-CVT-03, M1-USE-06).
+            if conversion is Conversion.BITCAST and result.type.use is not matrix.type.use:
+                conversion = None
             builder.add(UseConvert(result, matrix) if conversion is None else MatrixConvert(result, matrix, conversion))
         case Reduced(mode, combination):
             builder.add(Reduce(result, matrix, mode, combining(f"combine_{result.name}", component, combination)))

@@ -60,7 +60,7 @@ from generators.glsl.selections import emit_branch, emit_exit, emit_return_both,
 from generators.glsl.shader import Shader
 from generators.glsl.tensor import emit_create, emit_layout_set, emit_view_set
 from generators.glsl.tensor_access import emit_tensor_load, emit_tensor_store
-from generators.glsl.use_conversion import emit_transpose, emit_use_convert
+from generators.glsl.use_conversion import check_transpositions, emit_transpose, emit_use_convert
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
@@ -310,6 +310,7 @@ def emit(program: Program) -> str:
         shader.line("gl_PointSize = 1.0;")
     declare_variables(shader)
     shader.emit(program.operations)
+    check_transpositions(shader)
     modes = execution_modes(shader)
     declarations = declare(shader)
     return _frame().render(

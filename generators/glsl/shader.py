@@ -45,6 +45,7 @@ class Shader:
         globals: declarations of variables before ``main``.
         references: the lines of each buffer reference that is not an array, by its name.
         constant_parameters: whether the parameters of functions are ``const in``.
+        transposes: whether it has a transposition of SPV_NV_cooperative_matrix2.
         pointers: by name of a pointer, the expression for the elements that it points into, and the index of its element.
         loaded_into: by name of a loaded matrix, the store to a part of a variable that the load does itself, through its argument.
         shared_blocks: arrays in explicitly laid out blocks of shared memory that accesses have named, by name.
@@ -64,6 +65,7 @@ class Shader:
         self.pointers: dict[str, tuple[str, ScalarValue]] = {}
         self.shared_blocks: dict[str, Array] = {}
         self.constant_parameters = False
+        self.transposes = False
         self.loaded_into = parts_loaded_into(program)
         self._emit_operation = emit_operation
         self._depth = 1

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from generators.parameters.declaration import parameter
+from generators.program.shape import Version
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, Scope, StorageClass, Use
 
 SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
@@ -55,6 +56,9 @@ class OfEitherExtension:
         labels={"no": False, "yes": True},
     )
 
+
+VERSIONS: Mapping[str, Version] = MappingProxyType({f"1.{minor}": (1, minor) for minor in (3, 4, 5, 6)})
+"""The versions of SPIR-V that modules with matrices may have."""
 
 FULL_SUBGROUPS: Mapping[str, bool | None] = MappingProxyType({"if_possible": None, "required": True, "not_required": False})
 """Whether a pipeline requires full subgroups; ``if_possible`` requires them if the device has the feature."""

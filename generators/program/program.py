@@ -72,7 +72,7 @@ class Program:
         entry_point: name of the entry point.
         further: the other entry points of the module.
         maintenance1: whether instructions that exist in both come from SPV_EXT_cooperative_matrix_maintenance1 instead of
-            SPV_NV_cooperative_matrix2. Only these change the use of a matrix from A or B to accumulator (F-CM2-13).
+            SPV_NV_cooperative_matrix2. Only these change the use of a matrix from A or B to accumulator (M1-USE-02).
         wide_indexing: whether the entry point has 64-bit indexing (execution mode Shader64BitIndexingEXT; Vulkan, "64-Bit Indexing").
     """
 

@@ -10,8 +10,8 @@ from generators.program.values import Matrix
 
 @dataclass(frozen=True)
 class UseConvert(Operation):
-    """``result`` has the elements of ``matrix``, an accumulator, and use A or B (CM2-CVT-03); in a program with
-    ``maintenance1`` it may be an accumulator with the elements of an A or B (M1-USE-02)."""
+    """``result`` has the elements of ``matrix``, an accumulator, and use A or B (CM2-CVT-03). In a program with ``maintenance1`` it may be
+    an accumulator with the elements of an A or B (M1-USE-02), and have integers of the other signedness with the same bits (M1-USE-06)."""
 
     result: Matrix
     matrix: Matrix

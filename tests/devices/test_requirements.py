@@ -101,7 +101,9 @@ def test_saturation_is_part_of_a_row(muladd, describe):
 
 
 def test_flexible_rows_take_multiples_up_to_the_limit(muladd, describe):
-    device = describe(FLEXIBLE, limits={"cooperativeMatrixFlexibleDimensionsMaxDimension": 64})
+    device = describe(
+        FLEXIBLE, features="cooperativeMatrixFlexibleDimensions", limits={"cooperativeMatrixFlexibleDimensionsMaxDimension": 64}
+    )
     assert missing(muladd(48, 8, 64), device) is None
     assert code(missing(muladd(24, 8, 64), device)) == "missing.row.type"
     assert code(missing(muladd(16, 8, 96), device)) == "missing.row.type"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices.capabilities import enabled_features
 from cts.devices.device import DeviceDescription, MatrixRow
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.property_commands import ask
@@ -104,11 +103,59 @@ def test_a_device_without_the_feature_is_not_asked():
     assert rows_by_subgroup_size(lambda _: pytest.fail("asked"), without) == ()
 
 
-def test_with_flexible_dimensions_the_feature_is_not_enabled_and_its_rows_are_not_used():
-    both = {"cooperativeMatrixFlexibleDimensions": True, "cooperativeMatrixProperties2": True}
-    assert "cooperativeMatrixProperties2" not in enabled_features(both)
-    assert "cooperativeMatrixProperties2" in enabled_features({"cooperativeMatrixProperties2": True})
-    assert rows_by_subgroup_size(lambda _: pytest.fail("asked"), replace(DESCRIPTION, features=both)) == ()
+FLEXIBLE = {"cooperativeMatrixFlexibleDimensions": True, "cooperativeMatrixWorkgroupScope": True}
+
+
+def with_flexible(*rows: MatrixRow, **limits: int) -> DeviceDescription:
+    """Return the description of a device with flexible dimensions, and the features of both extensions."""
+    given = with_row(32, cooperativeMatrixFlexibleDimensionsMaxDimension=64, cooperativeMatrixWorkgroupScopeMaxWorkgroupSize=128, **limits)
+    return replace(given, features={**given.features, **FLEXIBLE}, rows=rows)
+
+
+def test_with_flexible_dimensions_the_list_by_subgroup_size_has_granularities():
+    """VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165 and 10166: a match in any of the three lists is enough."""
+    granular = replace(LISTED, m=8, n=8, k=8, flexible=True, subgroup_size=0)
+    description = with_flexible(granular)
+    assert lacks(description) is None
+    assert lacks(replace(description, rows=(replace(granular, k=32),))) is not None
+    assert rows_by_subgroup_size(lambda call: ask(description, call), replace(description, rows=())) == (granular,)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [LISTED, replace(LISTED, subgroup_size=0, flexible=True), replace(LISTED, m=16, flexible=True)],
+    ids=["exact sizes", "by subgroup size", "granularities"],
+)
+def test_with_flexible_dimensions_a_match_in_any_of_three_lists_is_enough(row):
+    assert lacks(with_flexible(row)) is None
+
+
+def test_rows_of_workgroups_are_asked_for_with_each_number_of_invocations():
+    shared = replace(LISTED, scope=Scope.WORKGROUP, flexible=True, invocations=64, subgroup_size=0)
+    description, asked = with_flexible(shared), set()
+
+    def seen(call):
+        asked.add((call.info.scope, call.info.invocations, call.info.subgroup_size))
+        return ask(description, call)
+
+    assert rows_by_subgroup_size(seen, description) == (shared,)
+    assert asked == {(Scope.SUBGROUP, 0, size) for size in (0, 32)} | {
+        (Scope.WORKGROUP, count, size) for count in (32, 64, 128) for size in (0, 32)
+    }
+
+
+def test_rows_of_workgroups_are_not_asked_for_without_that_scope():
+    asked = []
+    rows_by_subgroup_size(lambda call: asked.append(call.info.scope) or ask(DESCRIPTION, call), DESCRIPTION)
+    assert set(asked) == {Scope.SUBGROUP}
+
+
+def test_the_largest_dimension_binds_every_type_where_dimensions_are_flexible_and_none_elsewhere():
+    """VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensionsMaxDimension-10167."""
+    large = replace(with_flexible(LISTED), limits=with_flexible(LISTED).limits | {"cooperativeMatrixFlexibleDimensionsMaxDimension": 16})
+    assert lacks(large).code == Code.MISSING_ROW.of("type")
+    fixed = replace(large, features=large.features | {"cooperativeMatrixFlexibleDimensions": False})
+    assert lacks(fixed) is None
 
 
 @pytest.mark.parametrize(("listed_for", "limits", "taken"), [(0, {}, True), (32, {}, False), (32, {"maxSubgroupSize": 64}, True)])

@@ -7,7 +7,7 @@ import pytest
 
 from cts.devices.embedded.elements import MAPPINGS
 from tests.embedded.assembly import shader
-from tests.embedded.matrices import NUMBERS, SQUARE, load, matrix, store
+from tests.embedded.matrices import NUMBERS, SQUARE, divergent, load, matrix, store
 from tests.embedded.test_matrices import POINTERS, VARIABLE, element_loop
 
 CAPABILITIES = ("CooperativeMatrixKHR", "CooperativeMatrixGetCoordinateEXT")
@@ -37,7 +37,21 @@ def test_each_component_has_the_place_of_its_element(result, mapping, rows, colu
         ("%at = OpCooperativeMatrixGetCoordinateEXT %u32 %m %u32_0", CAPABILITIES, "M1-COORD-02"),
         ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %f32_4.0", CAPABILITIES, "M1-COORD-02"),
         ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_16", CAPABILITIES, "M1-COORD-03"),
+        ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %s32_-1", CAPABILITIES, "M1-COORD-03"),
+        (divergent("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_0"), CAPABILITIES, "KHR-UNI-01"),
     ],
 )
 def test_forbidden_actions_stop_the_kernel(forbidden, lines, capabilities, says) -> None:
     assert says in str(forbidden(shader(load("square") + lines + "\n", SQUARE + PAIR, capabilities=capabilities), NUMBERS))
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_the_last_component_has_a_place_and_the_next_one_stops_the_kernel(result, forbidden, mapping) -> None:
+    """A 4x4 matrix of a subgroup of 4 invocations has 4 components in each (M1-COORD-03)."""
+    for index, allowed in ((3, True), (4, False)):
+        lines = f"%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_{index}\n"
+        module = shader(load("square", stride="%u32_4") + lines + store("m", stride="%u32_4"), SQUARE + PAIR, capabilities=CAPABILITIES)
+        if allowed:
+            result(module, NUMBERS, 64, subgroups=1, mapping=mapping)
+        else:
+            assert forbidden(module, NUMBERS, 64, subgroups=1, mapping=mapping).rule == "M1-COORD-03"

@@ -9,6 +9,7 @@ from tests.embedded.assembly import shader, words
 from tests.embedded.matrices import divergent, load, matrix, store
 
 CAPABILITIES = ("CooperativeMatrixConversionsNV",)
+EXTENDED = "CooperativeMatrixConversionsEXT"
 FROM = matrix("from", "u32", 4, 8, 2)
 NUMBERS = words(*range(100, 132))
 GIVEN = np.arange(100, 132).reshape(4, 8)
@@ -32,6 +33,16 @@ def test_a_or_b_becomes_an_accumulator_where_the_later_extension_is_declared(res
     module = moved("CooperativeMatrixConvertUseEXT", to, from_, capabilities=("CooperativeMatrixConversionsEXT",))
     assert result(module, NUMBERS, 128).reshape(4, 8).tolist() == GIVEN.tolist()
     assert forbidden(moved("CooperativeMatrixConvertUseEXT", to, from_), NUMBERS, 128).rule == "CM2-CVT-03"
+
+
+@pytest.mark.parametrize(("from_use", "use"), [(2, 0), (2, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize(("source", "target"), [("u32", "s32"), ("s32", "u32")])
+def test_with_the_later_extension_the_sign_of_the_components_may_change_too(result, from_use, use, source, target) -> None:
+    from_, to = matrix("from", source, 4, 8, from_use), matrix("to", target, 4, 8, use)
+    options = {"buffer_type": target, "input_type": source, "capabilities": (EXTENDED,)}
+    given = np.array([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, *range(27)], np.uint32)
+    got = result(moved("CooperativeMatrixConvertUseEXT", to, from_, **options), given.view(np.uint8), 128)
+    assert got.tolist() == given.tolist()
 
 
 def test_a_transposition_swaps_rows_and_columns_of_each_subgroup(result) -> None:
@@ -103,6 +114,23 @@ WRONG = {
     "other rows": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 8, 4, 0), FROM, CAPABILITIES, "CM2-CVT-03"),
     "another scope": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 4, 8, 0, 2), FROM, CAPABILITIES, "CM2-CVT-03"),
     "A to B": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 4, 8, 1), matrix("from", "u32", 4, 8, 0), CAPABILITIES, "CM2-CVT-03"),
+    "A to B with the later extension": (
+        "CooperativeMatrixConvertUseEXT",
+        matrix("to", "u32", 4, 8, 1),
+        matrix("from", "u32", 4, 8, 0),
+        (EXTENDED,),
+        "M1-USE-03",
+    ),
+    "other rows with the later extension": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 8, 4, 0), FROM, (EXTENDED,), "M1-USE-05"),
+    "another width": ("CooperativeMatrixConvertUseEXT", matrix("to", "s16", 4, 8, 0), FROM, (EXTENDED,), "M1-USE-04"),
+    "a float": ("CooperativeMatrixConvertUseEXT", matrix("to", "f32", 4, 8, 0), FROM, (EXTENDED,), "M1-USE-04"),
+    "another scope with the later extension": (
+        "CooperativeMatrixConvertUseEXT",
+        matrix("to", "u32", 4, 8, 0, 2),
+        FROM,
+        (EXTENDED,),
+        "M1-USE-04",
+    ),
     "transposed without a capability": (
         "CooperativeMatrixTransposeNV",
         matrix("to", "u32", 8, 4, 1),

@@ -283,10 +283,21 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-PE-06": has(PerElement),
     "CM2-PE-07": has(PerElement, lambda part: any(isinstance(one, ArrayStore | AtomicOr) for one in flattened(part.function.body))),
     "M1-EXT-01": by_maintenance1((MatrixCoordinate, Reduce, PerElement, UseConvert, MatrixConvert)),
-    "M1-RED-01": by_maintenance1(Reduce),
+    **dict.fromkeys(("M1-RED-01", "M1-RED-02"), by_maintenance1(Reduce)),
+    "M1-RED-10": by_maintenance1(Reduce, lambda part: part.mode is not ReduceMode.TWO_BY_TWO),
+    "M1-RED-04": by_maintenance1(Reduce, lambda part: part.mode is ReduceMode.TWO_BY_TWO),
+    "M1-RED-05": by_maintenance1(Reduce, lambda part: part.mode is ReduceMode.ROW),
+    "M1-RED-06": by_maintenance1(Reduce, lambda part: part.mode is ReduceMode.COLUMN),
+    "M1-RED-07": by_maintenance1(Reduce, lambda part: part.mode is ReduceMode.ROW_AND_COLUMN),
     "M1-PE-01": by_maintenance1(PerElement),
+    "M1-PE-04": by_maintenance1(PerElement, lambda part: any(not is_matrix(extra) for extra in part.extra)),
+    "M1-PE-06": by_maintenance1(PerElement, lambda part: any(is_matrix(extra) for extra in part.extra)),
+    "M1-PE-07": by_maintenance1(
+        PerElement, lambda part: any(isinstance(one, ArrayStore | AtomicOr) for one in flattened(part.function.body))
+    ),
     "M1-USE-01": by_maintenance1(UseConvert, lambda part: is_accumulator(part.matrix)),
     "M1-USE-02": by_maintenance1(UseConvert, lambda part: is_accumulator(part.result)),
+    "M1-USE-06": by_maintenance1(UseConvert, lambda part: part.matrix.type.component is not part.result.type.component),
     "M1-CVT-01": by_maintenance1(MatrixConvert, lambda part: is_accumulator(part.matrix) is not is_accumulator(part.result)),
     "M1-COORD-01": by_maintenance1(MatrixCoordinate),
     "TA-CLV-01": sets(LayoutSet, "clamp_value"),
@@ -302,7 +313,9 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
 
 SUFFICIENT = (
     "M1-RED",
-    "M1-PE",
+    "M1-PE-01",
+    "M1-PE-04",
+    "M1-PE-07",
     "M1-USE",
     "M1-CVT",
     "M1-COORD",

@@ -47,3 +47,11 @@ def test_elements_at_other_places_of_an_accumulator_are_seen(case_id):
     found = seen(case_id, defects=use_defects)
     assert len(found) >= 6
     assert not unseen([one for one in found if one.defect.id != "use.lower_half_kept"])
+
+
+@pytest.mark.parametrize("action", ["use", "back", "there_and_back"])
+@pytest.mark.parametrize("component", ["s8", "u32"])
+def test_numbers_that_saturate_when_only_the_signedness_changes_are_seen(component, action):
+    found = seen(f"maintenance1[action:{action}/component:{component}/sign:other]", "use.saturated", defects=use_defects)
+    assert found
+    assert not unseen(found)

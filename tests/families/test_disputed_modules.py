@@ -15,6 +15,7 @@ MAY_DISPUTE = {
     "elementwise": {SCALED_INTEGERS},
     "elementwise_muladd": {SCALED_INTEGERS},
     "load_store": {"F-KHR-30"},
+    "reduce": {"F-CM2-17"},
 }
 """Family -> the positions without which the text may forbid some of its modules."""
 

@@ -8,10 +8,12 @@ from generators.errors import Lack
 from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.elements import COORDINATE, MatrixCoordinate
 from generators.program.float_controls import FloatControl, FloatMode
 from generators.program.load_store import MatrixStore, MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.shape import WorkgroupShape
+from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import ArrayType, CooperativeVectorType, MatrixType, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
@@ -123,6 +125,28 @@ def test_a_saturating_conversion_that_changes_the_use():
     result = Value("result", dataclasses.replace(accumulator, component=COMPONENT_TYPES["e4m3"], use=Use.A))
     builder.add(MatrixConvert(result, matrix, Conversion.F_TO_F, saturating=True))
     refused(builder.build(), Lack.SATURATION_USE)
+
+
+def transposed(with_extension):
+    """Return a program that transposes a matrix, and ``with_extension`` has an instruction of the other extension with transpositions."""
+    builder = ProgramBuilder(Scope.SUBGROUP, maintenance1=with_extension == "use")
+    accumulator = MatrixType(U32, Scope.SUBGROUP, 16, 8, Use.ACCUMULATOR)
+    matrix = builder.splat("matrix", accumulator, builder.literal(1))
+    builder.add(Transpose(Value("result", MatrixType(U32, Scope.SUBGROUP, 8, 16, Use.B)), matrix))
+    if with_extension == "use":
+        builder.add(UseConvert(Value("moved", dataclasses.replace(accumulator, use=Use.A)), matrix))
+    if with_extension == "coordinate":
+        builder.add(MatrixCoordinate(Value("at", COORDINATE), matrix, builder.literal(0)))
+    return builder.build()
+
+
+@pytest.mark.parametrize("with_extension", ["use", "coordinate"])
+def test_a_transposition_beside_the_extension_that_would_make_a_conversion_of_it(with_extension):
+    refused(transposed(with_extension), Lack.TRANSPOSITION)
+
+
+def test_a_transposition_does_not_enable_the_other_extension():
+    assert "GL_EXT_cooperative_matrix_maintenance1" not in emit(transposed(None))
 
 
 def test_an_execution_mode_of_two_widths():

@@ -13,9 +13,8 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.holder import DeviceHolder
-from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall
+from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall, workgroup_invocations
 from cts.kinds.property_rules import RULES, Commanded
-from cts.kinds.query import workgroup_invocations
 from cts.kinds.required_support import REQUIRED_SUPPORT
 from cts.run.runner import judge
 from cts.verdict.codes import Code
@@ -158,17 +157,29 @@ def test_a_device_with_the_extension_and_without_its_command_is_wrong():
         assert judge(case, DeviceHolder(lambda one=one: EmbeddedDevice(one)), "spirv", "nightly").verdict is verdict
 
 
-@pytest.mark.parametrize("types", ["f16.f16.f16.f16", "u8.u8.s32.s32"])
-def test_types_that_every_device_has_are_listed(types):
-    wanted = [COMPONENT_TYPES[name].vk for name in types.split(".")]
+def lines_without(*types: str) -> list[str]:
+    """Return the broken lines of a device that lists none of these types."""
+    unwanted = [[COMPONENT_TYPES[name].vk for name in each.split(".")] for each in types]
 
     def without(structures):
         for structure in structures:
-            if [structure[field] for field in ("AType", "BType", "CType", "ResultType")] == wanted:
+            if [structure[field] for field in ("AType", "BType", "CType", "ResultType")] in unwanted:
                 structure["AType"] = COMPONENT_TYPES["f64"].vk
 
-    broken_lines = of_maintenance1("matrix_required", MatrixInfo(), lambda _, answer: edit(answer, without, BY_SUBGROUP_SIZE))
-    assert broken_lines == [f"the types {types} are not listed"]
+    return of_maintenance1("matrix_required", MatrixInfo(), lambda _, answer: edit(answer, without, BY_SUBGROUP_SIZE))
+
+
+@pytest.mark.parametrize(
+    "types", [("f16.f16.f16.f16", "f16.f16.f32.f32"), ("u8.u8.u32.u32", "u8.u8.s32.s32"), ("s8.s8.s32.s32",)], ids=lambda one: one[0]
+)
+def test_of_types_that_every_device_has_one_at_least_is_listed(types):
+    assert lines_without(*types) == [f"{' or '.join(types)} must be listed"]
+
+
+@pytest.mark.parametrize("types", ["f16.f16.f16.f16", "f16.f16.f32.f32", "u8.u8.u32.u32", "u8.u8.s32.s32"])
+def test_either_type_of_the_accumulator_is_enough(types):
+    """Vulkan: CType and ResultType are either both FLOAT16 or both FLOAT32, and either both UINT32 or both SINT32."""
+    assert lines_without(types) == []
 
 
 def with_features(**features: bool) -> DeviceDescription:

@@ -71,7 +71,7 @@ def use_change(vector: Vector) -> tuple[Program, Subcase]:
     before, after = (Use[name] for name in vector["uses"])
     matrix, subcase = loaded(builder, source, as_bits(vector["rows"], source), before)
     result = Value("r", matrix_type(target, *matrix.type.shape, after))
-    if source is target:
+    if source is target or (not source.is_float and not target.is_float and source.bits == target.bits):
         builder.add(UseConvert(result, matrix))
     else:
         (conversion,) = (one for one in conversions(source, target) if agrees(one, source, target))

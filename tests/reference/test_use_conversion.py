@@ -17,7 +17,7 @@ from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Scope, Use
 from tests.broken_rules import breaks
 
-F16, F32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "u32"))
+F16, F32, S32, U8, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s32", "u8", "u32"))
 SMALL = MatrixType(U32, Scope.SUBGROUP, 2, 3, Use.ACCUMULATOR)
 
 
@@ -49,6 +49,32 @@ def test_only_one_extension_makes_an_accumulator_of_another_use(use):
     assert allowed.bits[0].tolist() == elements
     with breaks("M1-USE-02"):
         changed(source, SMALL, UseConvert, elements)
+
+
+@pytest.mark.parametrize(("before", "after"), [(Use.ACCUMULATOR, Use.A), (Use.ACCUMULATOR, Use.B), (Use.A, Use.ACCUMULATOR)])
+def test_only_one_extension_changes_the_sign_of_the_type_too_and_keeps_the_bits(before, after):
+    source, target = replace(SMALL, use=before), replace(SMALL, component=S32, use=after)
+    elements = [[0, 1, 0x7FFFFFFF], [0x80000000, 0xFFFFFFFF, 5]]
+    allowed = changed(source, target, UseConvert, elements, maintenance1=True)
+    assert allowed.KIND == "exact"
+    assert allowed.bits[0].tolist() == elements
+    with breaks("CM2-CVT-03" if before is Use.ACCUMULATOR else "M1-USE-02"):
+        changed(source, target, UseConvert, elements)
+
+
+@pytest.mark.parametrize(
+    ("target", "rule"),
+    [
+        (replace(SMALL, use=Use.A, component=F32), "M1-USE-04"),
+        (replace(SMALL, use=Use.A, component=U8), "M1-USE-04"),
+        (replace(SMALL, use=Use.A, rows=3, columns=2), "M1-USE-05"),
+        (SMALL, "M1-USE-03"),
+    ],
+    ids=["a float", "another width", "another shape", "the same use"],
+)
+def test_no_other_type_is_made_under_this_extension_either(target, rule):
+    with breaks(rule):
+        changed(SMALL, target, UseConvert, np.arange(6).reshape(2, 3), maintenance1=True)
 
 
 def test_a_transposition_gives_element_c_r():

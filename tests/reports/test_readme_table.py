@@ -28,7 +28,7 @@ def test_a_specification_has_what_each_run_judged_of_it(tmp_path):
     requirements = {"KHR-MAD-01": {"pass": 7}, "KHR-MAD-02": {"not_supported": 2}, "CV-MM-01": {"not_supported": 3}}
     publish(tmp_path, "one", {"pass": 7}, families=families, requirements=requirements)
     text = updated("<!-- published specifications -->\n<!-- end of published specifications -->\n", tmp_path)
-    assert "| SPV_KHR_cooperative_matrix | 94 | 1 requirements; 7 pass, 2 not_supported |" in text
+    assert "| SPV_KHR_cooperative_matrix | 95 | 1 requirements; 7 pass, 2 not_supported |" in text
     assert "| SPV_NV_cooperative_vector | 97 | 0 requirements; 3 not_supported |" in text
     assert "| SPV_NV_cooperative_matrix2 | 90 | none |" in text
 

@@ -215,6 +215,8 @@ def _coordinate(translation: Translation, words: Words) -> Run:
     lanes, number = np.tile(np.arange(table.shape[1]), instances), translation.number_of(index_type)
 
     def run() -> Value:
+        # The instruction is not tangled, but the type binds every instruction with a matrix as its operand (F-M1-2).
+        machine.active_instances(matrix.scope)
         at = np.broadcast_to(np.asarray(signed_index(values[index], number)), lanes.shape)
         inside = (at >= 0) & (at < table.shape[0])
         found = table[np.where(inside, at, 0), lanes]

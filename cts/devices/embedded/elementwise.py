@@ -106,10 +106,8 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
 
 
 def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:
-    """Return whether a capability allows conversion ``op`` to change the use, if the types are otherwise alike (CM2-CVT-01).
-
-    F-CM2-13 is about the capability of SPV_EXT_cooperative_matrix_maintenance1.
-    """
+    """Return whether a capability allows conversion ``op`` to change the use, if the types are otherwise alike (CM2-CVT-01,
+    M1-CVT-01)."""
     if op is Op.Bitcast or (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
         return False
     if from_.use is Use.ACCUMULATOR and to.use is not Use.ACCUMULATOR:

@@ -29,7 +29,8 @@ def _rows(description: DeviceDescription, command: str) -> list[dict[str, int]]:
 
 
 def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str, int]]:
-    """Return the members of each VkCooperativeMatrixProperties2EXT: exact sizes as granularities, and flexible sizes if supported.
+    """Return the members of each VkCooperativeMatrixProperties2EXT: exact sizes, or granularities if flexible dimensions are supported,
+    for then any multiple of a listed size is.
 
     Rows of the other commands are listed for every subgroup size, other rows only for their own."""
     if not description.features.get("cooperativeMatrixProperties2"):
@@ -39,7 +40,7 @@ def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str,
     for row in description.rows:
         fits = row.scope == info.scope and row.invocations in (0, info.invocations) and row.saturating is bool(info.flags & SATURATING)
         fits = fits and row.subgroup_size in (None, info.subgroup_size)
-        if fits and (flexible or not row.flexible):
+        if fits and row.flexible is flexible:
             types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
             sizes = {"MGranularity": row.m, "NGranularity": row.n, "KGranularity": row.k}
             found.append(sizes | {field: COMPONENT_TYPES[name].vk for field, name in types.items()})

@@ -1,4 +1,5 @@
-"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11) move elements unchanged."""
+"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11), and
+OpCooperativeMatrixConvertUseEXT (SPV_EXT_cooperative_matrix_maintenance1, 3.49.11), move elements without changing their bits (F-M1-1)."""
 
 from __future__ import annotations
 
@@ -26,19 +27,21 @@ def _types(translation: Translation, words: Words, rule: str) -> tuple[MatrixTyp
 
 
 def _convert(translation: Translation, words: Words) -> Run:
-    what = "OpCooperativeMatrixConvertNV"
     if translation.capabilities.isdisjoint(USE_CONVERSIONS):
-        raise Violation("CM2-CAP-02", f"{what} without the capability CooperativeMatrixConversionsNV")
-    from_, to = _types(translation, words, "CM2-CVT-03")
-    if from_.number != to.number:
-        raise Violation("CM2-CVT-03", f"a {from_} to a {to}; the component type must be the same")
-    if (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
-        raise Violation("CM2-CVT-03", f"a {from_} to a {to}; scope, rows and columns must be the same")
+        raise Violation("CM2-CAP-02", "a change of use without CooperativeMatrixConversionsNV or CooperativeMatrixConversionsEXT")
+    extended = Capability.CooperativeMatrixConversionsEXT in translation.capabilities
+    of_types, of_sizes, of_uses = ("M1-USE-04", "M1-USE-05", "M1-USE-03") if extended else ("CM2-CVT-03",) * 3
+    from_, to = _types(translation, words, of_types)
+    if from_.number != to.number and not (extended and _are_integers_of_one_width(from_, to)):
+        and_sign = ", or integer types that differ only in Signedness" if extended else ""
+        raise Violation(of_types, f"a {from_} to a {to}; the component types must be the same{and_sign}")
+    if from_.scope != to.scope:
+        raise Violation(of_types, f"a {from_} to a {to}; the scope must be the same")
+    if (from_.rows, from_.columns) != (to.rows, to.columns):
+        raise Violation(of_sizes, f"a {from_} to a {to}; rows and columns must be the same")
     if not use_may_change(translation, Op.CooperativeMatrixConvertUseEXT, from_, to):
-        raise Violation(
-            "CM2-CVT-03",
-            f"a {from_} to a {to}; it must go from an accumulator to A or B, or back with CooperativeMatrixConversionsEXT",
-        )
+        back = ", or from A or B to an accumulator" if extended else ""
+        raise Violation(of_uses, f"a {from_} to a {to}; it must go from an accumulator to A or B{back}")
     machine, values, operand = translation.machine, translation.values, words[2]
 
     def run() -> Value:
@@ -46,6 +49,10 @@ def _convert(translation: Translation, words: Words) -> Run:
         return values[operand]
 
     return run
+
+
+def _are_integers_of_one_width(one: MatrixType, other: MatrixType) -> bool:
+    return not one.number.is_float and not other.number.is_float and one.number.bits == other.number.bits
 
 
 def _transpose(translation: Translation, words: Words) -> Run:

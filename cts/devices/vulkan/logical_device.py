@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.devices.capabilities import enabled_features
+from cts.devices.capabilities import ENABLED_FEATURES
 from cts.devices.device import DeviceError, DriverRefused
 from cts.devices.vulkan.api import CData, load, made
 from cts.devices.vulkan.query import PhysicalDevice
@@ -33,11 +33,10 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
         raise DeviceError(f"{physical.description.name} has no compute queue: choose another --device")
     family = physical.queue_family.index
     chain = Chain(physical.features.nodes)
-    enabled = enabled_features(physical.description.features)
-    chain.enable(enabled, physical.features)
+    chain.enable(ENABLED_FEATURES, physical.features)
     features = ffi.new("VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": chain.head})
     for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields:
-        if name in enabled and getattr(physical.core_features, name):
+        if name in ENABLED_FEATURES and getattr(physical.core_features, name):
             setattr(features.features, name, 1)
     extensions = [ffi.new("char[]", structure.extension.encode()) for structure in chain.nodes if structure.extension]
     extension_names = ffi.new("char*[]", extensions)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from cts.devices.capabilities import enabled_features
 from cts.devices.device import DeviceDescription, DriverRefused, MatrixRow
-from cts.devices.property_commands import INCOMPLETE, SATURATING, AskedFor, PropertyAnswer, PropertyCall
+from cts.devices.property_commands import INCOMPLETE, SATURATING, AskedFor, PropertyAnswer, PropertyCall, workgroup_invocations
 from cts.devices.vulkan.api import check
 from generators.types import COMPONENT_TYPES, Scope
 
 _COMMAND = "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"
-_FEATURE = "cooperativeMatrixProperties2"
 _NAMES = {component.vk: name for name, component in COMPONENT_TYPES.items()}
 
 Ask = Callable[[PropertyCall], PropertyAnswer]
 
 
 def rows_by_subgroup_size(ask: Ask, description: DeviceDescription) -> tuple[MatrixRow, ...]:
-    """Return the rows at subgroup scope that the command lists for each subgroup size but the description lacks.
+    """Return the rows that the command lists for each subgroup size but the description lacks.
 
-    Query each size that a pipeline may require, and 0. Query nothing if the suite does not enable the feature on the device.
+    Query each size that a pipeline may require, and 0; for matrices of a workgroup, each with every number of invocations. Query nothing if
+    the device lacks the feature. With flexible dimensions the sizes of the rows are granularities
+    (VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165).
 
     Args:
         ask: calls a property command.
@@ -29,17 +30,29 @@ def rows_by_subgroup_size(ask: Ask, description: DeviceDescription) -> tuple[Mat
     Raises:
         DeviceFailure: a call fails, or returns an impossible answer.
     """
-    if not description.features.get(_FEATURE) or _FEATURE not in enabled_features(description.features):
+    if not description.features.get("cooperativeMatrixProperties2"):
         return ()
+    flexible = description.features.get("cooperativeMatrixFlexibleDimensions", False)
     found: dict[MatrixRow, None] = {}
-    for subgroup_size in (0, *_sizes(description)):
+    for scope, invocations, subgroup_size in _questions(description):
         for saturating in (False, True):
-            info = AskedFor(int(Scope.SUBGROUP), 0, subgroup_size, SATURATING if saturating else 0)
+            info = AskedFor(int(scope), invocations, subgroup_size, SATURATING if saturating else 0)
             for m, n, k, a, b, c, result in _listed(ask, info):
-                row = MatrixRow(m, n, k, a, b, c, result, saturating, int(Scope.SUBGROUP))
+                row = MatrixRow(m, n, k, a, b, c, result, saturating, int(scope), flexible, invocations)
                 if row not in description.rows:
-                    found[MatrixRow(m, n, k, a, b, c, result, saturating, int(Scope.SUBGROUP), subgroup_size=subgroup_size)] = None
+                    found[replace(row, subgroup_size=subgroup_size)] = None
     return tuple(found)
+
+
+def _questions(description: DeviceDescription) -> Iterator[tuple[Scope, int, int]]:
+    """Yield scope, invocations and subgroup size of each query."""
+    for subgroup_size in (0, *_sizes(description)):
+        yield Scope.SUBGROUP, 0, subgroup_size
+        if description.features.get("cooperativeMatrixWorkgroupScope"):
+            for invocations in workgroup_invocations(description):
+                # VUID-VkPhysicalDeviceCooperativeMatrixInfo2EXT-subgroupSize-13379
+                if invocations >= subgroup_size:
+                    yield Scope.WORKGROUP, invocations, subgroup_size
 
 
 def _sizes(description: DeviceDescription) -> Iterator[int]:

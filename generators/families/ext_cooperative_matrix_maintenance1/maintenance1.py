@@ -15,7 +15,7 @@ from generators.inputs.reductions import elements_for
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
 from generators.numerics.formats import encode, values
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, parse_shape
+from generators.parameters.vocabulary import VERSIONS, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees
@@ -24,6 +24,7 @@ from generators.program.expressions import Binary, Converted, constant, element_
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
+from generators.program.shape import LATEST, PLAIN, Version, WorkgroupShape
 from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode, Use
@@ -34,6 +35,11 @@ _MODES: Mapping[str, ReduceMode] = MappingProxyType(
     {"row": ReduceMode.ROW, "column": ReduceMode.COLUMN, "both": ReduceMode.ROW_AND_COLUMN, "2x2": ReduceMode.TWO_BY_TWO}
 )
 _BACK = ("back", "back_converted")
+_UNCONVERTED = ("use", "back", "there_and_back")
+_OTHER_SIGN: Mapping[ComponentType, ComponentType] = MappingProxyType(
+    {COMPONENT_TYPES[f"{one}{bits}"]: COMPONENT_TYPES[f"{other}{bits}"] for bits in (8, 16, 32, 64) for one, other in ("su", "us")}
+)
+"""Integer type -> the type that differs from it only in signedness."""
 _LARGEST = 100
 """The largest magnitude of elements to which the number of their position is added."""
 
@@ -63,6 +69,12 @@ class Parameters(Scoped):
         applies=lambda parameters: parameters.action not in ("reduce", "per_element"),
     )
     shape: tuple[int, int] = parameter("rows and columns of the source", default="16x16", decode=parse_shape)
+    sign: Literal["same", "other"] = parameter(
+        "the signedness of the components that a change of use gives, compared with the source's",
+        default="same",
+        applies=lambda parameters: parameters.action in _UNCONVERTED and parameters.component in _OTHER_SIGN,
+    )
+    version: Version = parameter("the version of SPIR-V that the module has", default="1.6", labels=VERSIONS)
 
     @property
     def type(self) -> MatrixType:
@@ -111,7 +123,10 @@ class _Writer:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=True)
+        # Before 1.6 a compiler of GLSL states the local size by a constant decorated with WorkgroupSize.
+        earlier = WorkgroupShape(local_size="built_in", full_subgroups=True, version=parameters.version)
+        shape = PLAIN if parameters.version == LATEST else earlier
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, shape=shape, maintenance1=True)
         self.source = matrix_in(self.builder, "source", parameters.type)
 
     def _reduced(self) -> Matrix:
@@ -135,7 +150,10 @@ class _Writer:
         return result
 
     def _moved(self, name: str, matrix: Matrix, use: Use) -> Matrix:
-        result = Value(name, replace(matrix.type, use=use))
+        type_ = replace(matrix.type, use=use)
+        if self.parameters.sign == "other":
+            type_ = replace(type_, component=_OTHER_SIGN[matrix.type.component])
+        result = Value(name, type_)
         self.builder.add(UseConvert(result, matrix))
         return result
 

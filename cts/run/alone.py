@@ -31,9 +31,9 @@ TOLD = 5
 
 
 def told_of(ids: Sequence[str]) -> str:
-    """Return the finding about cases that had wrong values and are not to blame."""
+    """Return the finding about cases that failed and are not to blame."""
     more = f" and {len(ids) - TOLD} more" if len(ids) > TOLD else ""
-    return f"wrong values after other cases in one process, and none in fresh processes: {', '.join(ids[:TOLD])}{more}"
+    return f"{len(ids)} failed after other cases in one process, and not in fresh processes: {', '.join(ids[:TOLD])}{more}"
 
 
 class Alone:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from cts.journal.schema import WrongField, convert
 from cts.verdict.sizes import Count, Ordinal, Seconds
@@ -13,7 +13,14 @@ MOST_LEVELS = 20
 
 
 class DeviceRecord(TypedDict, total=False):
-    """The part of a device's description (cts.devices.device.DeviceDescription) that reports and resumed runs use."""
+    """The part of a device's description (cts.devices.device.DeviceDescription) that reports and resumed runs use.
+
+    Attributes:
+        property_rows: how many property rows it lists.
+        rows: the rows, in words.
+        digest: the digest of the whole description (cts.devices.identity).
+        number: its number on its machine, if another device there has the same UUID.
+    """
 
     name: str
     driver: str
@@ -22,13 +29,21 @@ class DeviceRecord(TypedDict, total=False):
     api_version: str
     subgroup_size: Count
     property_rows: Count
+    rows: tuple[str, ...]
+    digest: str
+    number: Count
 
 
 class FindingRecord(TypedDict):
-    """Something that went wrong outside of any case, for example while the device was closed."""
+    """Something that went wrong outside of any case, for example while the device was closed.
+
+    Attributes:
+        outside: whether something else than the driver caused it (cts.devices.device.Finding).
+    """
 
     step: str
     what: str
+    outside: NotRequired[bool]
 
 
 class Resumption(TypedDict, total=False):

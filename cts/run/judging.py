@@ -13,12 +13,14 @@ from typing import Literal
 import msgspec
 import pytest
 
-from cts.devices.device import DeviceError
+from cts.devices.device import DeviceError, Finding, Step
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
+from cts.journal.run_record import FindingRecord
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
-from cts.run.control import ControlCase, Proven, plain_case, verdict_of_control
+from cts.run.confirmation import BATCH, Bench, confirmed
+from cts.run.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
 from cts.run.neighbours import Neighbours
@@ -33,6 +35,12 @@ from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, find_case
 from generators.errors import CasebookError
 
+CONFIRMED_AT_ONCE = 3
+"""How many failures each process judges again at once, so they are announced early. The others wait until there are several."""
+
+CONFIRMED = "cts_confirmed"
+"""Attribute of a report: the journal's lines of failures that were set aside before and that a fresh process has repeated."""
+
 DIGEST = "cts_digest"
 """Attribute of a report: the Digest of the result, in values that can be sent between processes."""
 
@@ -43,7 +51,7 @@ ASIDE = "cts_set_aside"
 """Attribute of a report without a verdict: the SetAside of each judgement that must be made alone, in values that can be sent."""
 
 FINDINGS = "cts_findings"
-"""Key of the findings that a worker of pytest-xdist sends at its end: step and words of each Finding."""
+"""Key of the findings that a worker of pytest-xdist sends at its end: the record of each."""
 
 
 class Judging:
@@ -84,7 +92,10 @@ class Judging:
         self._send_records = send_records
         self._parent = os.getppid()
         self._budget = Budget()
-        self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=partial(plain_case, selection.casebook))
+        self._at_once = CONFIRMED_AT_ONCE
+        self._held: list[SetAside] = []
+        plain = partial(plain_case, selection.casebook)
+        self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=plain, renew=holder.discard)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if is_package(path, self._root):
@@ -122,7 +133,7 @@ class Judging:
         self._holder.close()
         output = getattr(config, "workeroutput", None)
         if output is not None:
-            output[FINDINGS] = [[finding.step.value if finding.step else "", finding.what] for finding in self._holder.findings]
+            output[FINDINGS] = [finding_record(finding) for finding in self._holder.findings]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Literal[True] | None:
@@ -180,12 +191,30 @@ class Judging:
         losses = 0 if self._neighbours is None else self._neighbours.losses()
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
         is_lost = result.verdict in SET_ASIDE and not settings.known.settles(result, item.case)
+        aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
         if is_lost or (result.verdict in WRONG and not self._is_blamed(result, item.case, losses)):
-            aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             if is_lost:
-                self._control.lost(item.case.id)
+                self._control.require(item.case.id)
             return
+        if result.verdict in LOST:
+            self._control.require(item.case.id)
+        if settings.renewable and result.verdict is Verdict.QUALITY_WARNING and not self._control.works(item.case.id):
+            # A damaged device may give values that are permitted.
+            self._holder.discard()
+            item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+            return
+        if settings.renewable and settings.known.judged(result, item.case).verdict is Verdict.FAIL:
+            aside = replace(aside, line=encode(replace(result, unit=settings.unit)).decode())
+            if not item.config.getoption("maxfail") and not self._at_once:
+                self._hold(item, aside)
+                return
+            self._at_once = max(0, self._at_once - 1)
+            confirmation = self._confirm([aside])
+            if not confirmation:
+                item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+                return
+            ((_, result),) = confirmation
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
         result = settings.known.judged(replace(result, unit=settings.unit), item.case)
@@ -196,6 +225,36 @@ class Judging:
         if self._send_records:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
+
+    def _hold(self, item: CaseItem, aside: SetAside) -> None:
+        """Set a failure aside. When there are enough for a fresh process, judge them again; their verdicts come with this report."""
+        self._held.append(aside)
+        report = unjudged_report(item.nodeid, [aside])
+        if len(self._held) < BATCH:
+            item.ihook.pytest_runtest_logreport(report=report)
+            self._control.failed(item.case.id)
+            return
+        held, self._held = self._held, []
+        setattr(report, CONFIRMED, [encode(result).decode() for _, result in self._confirm(held)])
+        item.ihook.pytest_runtest_logreport(report=report)
+
+    def _confirm(self, asides: Sequence[SetAside]) -> list[tuple[SetAside, CaseResult]]:
+        """Return the failures that are the same in a fresh process. The others are judged at the end."""
+        losses = 0 if self._neighbours is None else self._neighbours.losses()
+        control = self._control
+        bench = Bench(self._holder.discard, control.require, control.works, self._judge_again, alone=False)
+        found = [(aside, result) for aside, result in confirmed(asides, bench) if result is not None]
+        if len(found) < len(asides):
+            # A control may have failed, so the next case gets another process.
+            self._holder.discard()
+        lost = self._neighbours is not None and self._neighbours.lost_since(losses)
+        return [] if lost else found
+
+    def _judge_again(self, aside: SetAside, code: str) -> CaseResult:
+        settings, case = self._settings, find_case(self._selection.casebook, aside.id)
+        effort = settings.effort(case, self._budget)
+        effort = replace(effort, decided=(*effort.decided, code))
+        return judge(case, self._holder, settings.front_end, settings.tier, aside.attempt, effort)
 
     def _is_blamed(self, result: CaseResult, case: Case, losses: int) -> bool:
         """Tell whether wrong values count against the case.
@@ -300,6 +359,19 @@ def digest_of(report: pytest.TestReport) -> Digest | None:
 def asides_of(report: pytest.TestReport) -> list[SetAside]:
     """Return the judgements of a report that must be made alone."""
     return msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
+
+
+def finding_record(finding: Finding) -> FindingRecord:
+    """Return the record of a finding, in values that can be sent between processes."""
+    record: FindingRecord = {"step": finding.step.value if finding.step else "", "what": finding.what}
+    return {**record, "outside": True} if finding.outside else record
+
+
+def finding_of(record: FindingRecord) -> Finding:
+    """Return the finding that a record holds."""
+    # A later version of the suite may know more steps.
+    step = next((step for step in Step if step == record["step"]), None)
+    return Finding(step, record["what"], record.get("outside", False))
 
 
 def failure_text(result: CaseResult) -> str:

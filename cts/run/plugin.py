@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -101,8 +101,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("resume", "continue the run in DIR of --report-dir: judge only the cases that it has not judged", action="store_true")
     add(
         "retry",
-        "with --resume: judge again the cases that ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
-        "resource_error, error",
+        "with --resume: judge again the cases that ended as one of VERDICTS, separated by commas, of fail, crash, timeout, device_lost, "
+        "flaky, resource_error, error",
         metavar="VERDICTS",
     )
     add("repeat", "judge each case N times (default: 1)", metavar="N")
@@ -253,6 +253,7 @@ def _configure(config: pytest.Config) -> None:
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
     """Set up the only process, or the controller of pytest-xdist."""
     from cts.checkout import suite_version
+    from cts.devices.identity import record_of
     from cts.journal import journal
     from cts.journal.run_record import DeviceRecord, RunRecord
     from cts.kinds.foretelling import Foreteller
@@ -313,7 +314,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         claim = journal.claim(reports)
         path = journal.prepare(reports, bool(options["resume"]))
         before = Digest.by_attempt(journal.read(path))
-        device = asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)}
+        device = record_of(settings.description, getattr(settings.spec, "number", -1))
         meta: RunRecord = {
             "suite_version": version,
             "device": cast("DeviceRecord", device),
@@ -363,7 +364,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (github := from_environment(reports, settings.passing)) is not None:
         config.pluginmanager.register(github, "cts-github")
     holders = [(group, open_holder(group, findings)) for group in groups]
-    alone = Alone(casebook, holders, overview.journal, proven)
+    alone = Alone(casebook, holders, overview.journal, findings, proven)
     config.pluginmanager.register(alone, "cts-alone")
     if reasons is not None:
         config.pluginmanager.register(Foretold(casebook.root.parent, settings, selected, reasons, overview.journal), "cts-foretold")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cts.devices.device import Device, DeviceDescription, Finding
+from cts.devices.device import Device, DeviceDescription, Finding, Judge
 from cts.devices.holder import ONCE, DeviceHolder, Retries
+from cts.devices.identity import check_same
 from cts.devices.isolation import IsolatedDevice, Watcher
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FrontEnd
@@ -64,6 +65,11 @@ class Settings:
         return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds, foretold=foretold)
 
     @property
+    def renewable(self) -> bool:
+        """Whether the device can be lost or damaged, and opened again: a failure counts only on a fresh one."""
+        return self.isolated or self.description.kind == "vulkan"
+
+    @property
     def passing(self) -> frozenset[Verdict]:
         """Return the verdicts that do not make the run fail."""
         return STRICTLY_PASSING if self.fail_on_quality else PASSING
@@ -85,5 +91,11 @@ def open_holder(settings: Settings, findings: list[Finding] | None = None, watch
             return device
 
         return DeviceHolder(isolated, retries, findings=findings)
+
+    def opened() -> Judge:
+        judge = open_judge(spec)
+        check_same(settings.description, judge.description)
+        return judge
+
     # Without a driver, a second attempt fails like the first.
-    return DeviceHolder(lambda: open_judge(spec), retries if spec.kind == "vulkan" else ONCE, findings=findings)
+    return DeviceHolder(opened, retries if spec.kind == "vulkan" else ONCE, findings=findings)

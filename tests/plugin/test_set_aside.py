@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -127,6 +128,27 @@ def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(check
     assert headline(checkout).endswith("did not finish")
 
 
+@WORKERS
+def test_a_device_that_lacks_a_feature_when_it_is_opened_again_ends_the_run(checkout, workers):
+    options = ("-n", workers, "--report-dir", "out")
+    done = checkout.run("cts", *options, behaviours={"copying[number:n3]": "lost"}, DOUBLES_CHANGED=str(max(1, int(workers))))
+    assert done.returncode == 2, done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert "features.cooperativeMatrix: true → false" in done.stdout.splitlines()[-1]
+    again = checkout.run("cts", *options, "--resume")
+    assert again.returncode == 0, again.stdout
+
+
+def test_a_run_is_not_resumed_on_a_device_that_says_something_else(checkout):
+    checkout.run("cts", "-k", "n0", "--report-dir", "out")
+    meta = checkout.root / "out" / "meta.json"
+    text = meta.read_text(encoding="utf-8").replace('"cooperativeMatrix": true', '"cooperativeMatrix": false')
+    meta.write_text(re.sub('"digest": "[0-9a-f]*"', '"digest": "0"', text), encoding="utf-8")
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 2
+    assert "features.cooperativeMatrix: false → true" in done.stdout + done.stderr
+
+
 def headline(checkout) -> str:
     return json.loads((checkout.root / "out" / "summary.json").read_text(encoding="utf-8"))["headline"]["title"]
 
@@ -141,6 +163,14 @@ def test_resume_judges_again_the_verdicts_that_it_is_told_to(checkout):
     assert set(runs(checkout)) == {"copying[number:n1]", "copying[number:n2]"}
     last = {id_: record["verdict"] for id_, record in records(checkout).items()}
     assert last == {f"copying[number:n{number}]": "pass" for number in range(8)} | {"copying[number:n3]": "fail"}
+
+
+def test_resume_judges_failures_again_if_it_is_told_to(checkout):
+    checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n3]": "fail", "copying[number:n4]": "crash"})
+    done = checkout.run("cts", "--report-dir", "out", "--resume", "--retry", "fail")
+    assert done.returncode == 1, done.stdout
+    last = {id_: record["verdict"] for id_, record in records(checkout).items()}
+    assert last == {f"copying[number:n{number}]": "pass" for number in range(8)} | {"copying[number:n4]": "crash"}
 
 
 @WORKERS

@@ -175,6 +175,11 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
     wanted = selector.casefold()
     identifier = wanted.replace("-", "")
     by_uuid = [listing for listing in vulkan.devices if listing.description.uuid == identifier]
+    if len(by_uuid) > 1:
+        raise AmbiguousDevice(
+            f"--device {selector}: several devices have that UUID; choose one by its number: {_numbered(by_uuid)}",
+            tuple(one.number for one in by_uuid),
+        )
     if by_uuid:
         return by_uuid[0]
     named = [listing for listing in vulkan.devices if wanted and wanted in listing.description.name.casefold()]

@@ -101,6 +101,9 @@ class DeviceHolder:
         for _ in self._retries.begin(self._sleep):
             try:
                 return self._open()
+            except DeviceUnavailable:
+                # Another attempt would not help, or would hide the problem.
+                raise
             except DeviceError as error:
                 last = error
         times = self._retries.attempts

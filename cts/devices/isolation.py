@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding
+from cts.devices.identity import DeviceChanged, check_same
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
@@ -99,17 +100,24 @@ class IsolatedDevice:
 
         Raises:
             DeviceError: the device refuses, crashes or hangs; the message says what happened.
+            DeviceChanged: it does not describe itself as it did first.
         """
         if self._child is not None and not self._child.ended:
             return
         begin = time.perf_counter()
         child = ChildProcess({"VK_DRIVER_FILES": self._spec.driver_files} if self._spec.driver_files else {})
         try:
-            self._description = child.ask(("open", self._spec), self._open_timeout, "open")
+            description: DeviceDescription = child.ask(("open", self._spec), self._open_timeout, "open")
+            if self._description is None:
+                self._description = description
+            check_same(self._description, description)
         except DeviceFailure as failure:
             child.kill()
             self._watcher.lost()
             raise CannotOpen(failure) from failure
+        except DeviceChanged:
+            child.close(self._open_timeout)
+            raise
         except BaseException:
             child.kill()
             self._watcher.lost()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -70,6 +71,17 @@ def _start(environment: Mapping[str, str]) -> ChildProcess:
     return ChildProcess(environment)
 
 
+def told_apart(found: VulkanDevices) -> VulkanDevices:
+    """Return the devices with a number in the spec of each that shares its UUID with another."""
+    uuids = Counter(one.spec.name for one in found.devices)
+    return replace(
+        found,
+        devices=tuple(
+            replace(one, spec=replace(one.spec, number=one.number)) if uuids[one.spec.name] > 1 else one for one in found.devices
+        ),
+    )
+
+
 def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> VulkanDevices:
     """List the loader's devices and query each one, in child processes.
 
@@ -85,10 +97,10 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
     except NoVulkan as none:
         return VulkanDevices(absent=str(none))
     if not any(one.number < 0 for one in together.broken):
-        return together
+        return told_apart(together)
     manifests = driver_files.find(os.environ)
     if len(manifests) < 2:
-        return together
+        return told_apart(together)
     devices: list[DeviceListing] = []
     broken: list[BrokenDevice] = []
     for manifest in manifests:
@@ -99,7 +111,7 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
         devices += found.devices
         broken += found.broken
     # If each driver works alone but they fail together, keep the failure: the user must repair the machine or choose a device.
-    return VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices))
+    return told_apart(VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices)))
 
 
 def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> VulkanDevices:

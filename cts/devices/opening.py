@@ -25,7 +25,8 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
         from cts.devices.vulkan.device import VulkanDevice
 
         fence_seconds = None if watched else spec.submission_seconds
-        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=fence_seconds)
+        exactly = spec.number >= 0
+        return VulkanDevice(spec.name, spec.index, exactly=exactly, validation=spec.validation, fence_seconds=fence_seconds)
     if spec.kind == "embedded":
         return _open_embedded(spec)
     module, _, function = spec.name.partition(":")

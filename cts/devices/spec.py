@@ -20,6 +20,7 @@ class DeviceSpec:
         kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).
         name: UUID of a Vulkan device; name or path of the embedded device's profile; ``module:function`` of a factory.
         index: the index of a Vulkan device in the loader's order, in case several have the same UUID.
+        number: its number in ``cts devices``, if another device has the same UUID, so only ``index`` tells them apart; else -1.
         mapping: the embedded device's mapping, ``NAME:SEED``; empty for the default.
         validation: whether to load the validation layer.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
@@ -33,10 +34,13 @@ class DeviceSpec:
     validation: bool = False
     submission_seconds: float = 60.0
     driver_files: str = ""
+    number: int = -1
 
     @property
     def selector(self) -> str:
         """The value of ``--device`` for this device."""
+        if self.number >= 0:
+            return str(self.number)
         if self.kind != "embedded":
             return self.name
         return EMBEDDED if self.name == DEFAULT_PROFILE else f"{EMBEDDED}:{self.name}"

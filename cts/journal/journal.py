@@ -26,6 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NoReturn, Self, TypeVar, cast
 
+from cts.devices.identity import differences, in_words
 from cts.journal.atomic import write_text
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
 from cts.journal.run_record import PartRecord, Resumption, RunRecord, meta_of
@@ -445,10 +446,11 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     earlier = read_meta(directory)
     if not earlier:
         raise JournalError(f"{directory / META}, which says where the results come from, is missing or damaged: name another --report-dir")
-    devices = {_device(earlier), *(_device(part) for part in earlier.get("merged", ()))}
+    devices: dict[str, RunRecord | PartRecord] = {_device(one): one for one in (*earlier.get("merged", ()), earlier)}
     for name, key in _SAME:
         was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))
         if key == "device" and now in devices:
+            _check_described(directory, devices[now], meta)
             continue
         if was != now:
             raise JournalError(
@@ -464,4 +466,19 @@ def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
 
 def _device(meta: RunRecord | PartRecord) -> str:
     description = meta.get("device") or {}
-    return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid")).strip()
+    return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid", "number")).strip()
+
+
+def _check_described(directory: Path, earlier: RunRecord | PartRecord, meta: RunRecord) -> None:
+    """Check that a device still describes itself as in the journal.
+
+    Raises:
+        JournalError: it does not.
+    """
+    was, now = earlier.get("device") or {}, meta.get("device") or {}
+    # Journals of older versions of the suite have no digest.
+    if was.get("digest") and was.get("digest") != now.get("digest"):
+        raise JournalError(
+            f"{directory}: the device no longer describes itself as when its cases were judged: {in_words(differences(was, now))}; "
+            "name another --report-dir, or run as before"
+        )

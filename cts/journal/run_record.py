@@ -13,7 +13,14 @@ MOST_LEVELS = 20
 
 
 class DeviceRecord(TypedDict, total=False):
-    """The part of a device's description (cts.devices.device.DeviceDescription) that reports and resumed runs use."""
+    """The part of a device's description (cts.devices.device.DeviceDescription) that reports and resumed runs use.
+
+    Attributes:
+        property_rows: how many property rows it lists.
+        rows: the rows, in words.
+        digest: the digest of the whole description (cts.devices.identity).
+        number: its number on its machine, if another device there has the same UUID.
+    """
 
     name: str
     driver: str
@@ -22,6 +29,9 @@ class DeviceRecord(TypedDict, total=False):
     api_version: str
     subgroup_size: Count
     property_rows: Count
+    rows: tuple[str, ...]
+    digest: str
+    number: Count
 
 
 class FindingRecord(TypedDict):

@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -253,6 +253,7 @@ def _configure(config: pytest.Config) -> None:
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
     """Set up the only process, or the controller of pytest-xdist."""
     from cts.checkout import suite_version
+    from cts.devices.identity import record_of
     from cts.journal import journal
     from cts.journal.run_record import DeviceRecord, RunRecord
     from cts.kinds.foretelling import Foreteller
@@ -313,7 +314,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         claim = journal.claim(reports)
         path = journal.prepare(reports, bool(options["resume"]))
         before = Digest.by_attempt(journal.read(path))
-        device = asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)}
+        device = record_of(settings.description, getattr(settings.spec, "number", -1))
         meta: RunRecord = {
             "suite_version": version,
             "device": cast("DeviceRecord", device),

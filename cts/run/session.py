@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cts.devices.device import Device, DeviceDescription, Finding
+from cts.devices.device import Device, DeviceDescription, Finding, Judge
 from cts.devices.holder import ONCE, DeviceHolder, Retries
+from cts.devices.identity import check_same
 from cts.devices.isolation import IsolatedDevice, Watcher
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FrontEnd
@@ -85,5 +86,11 @@ def open_holder(settings: Settings, findings: list[Finding] | None = None, watch
             return device
 
         return DeviceHolder(isolated, retries, findings=findings)
+
+    def opened() -> Judge:
+        judge = open_judge(spec)
+        check_same(settings.description, judge.description)
+        return judge
+
     # Without a driver, a second attempt fails like the first.
-    return DeviceHolder(lambda: open_judge(spec), retries if spec.kind == "vulkan" else ONCE, findings=findings)
+    return DeviceHolder(opened, retries if spec.kind == "vulkan" else ONCE, findings=findings)

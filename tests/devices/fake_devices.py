@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -212,6 +213,14 @@ def dies_when_opened() -> Obedient:
     """Open a device that dies as soon as its description has been sent."""
     _after_answer(lambda: os.kill(os.getpid(), signal.SIGKILL))
     return Obedient()
+
+
+def lacks_a_feature() -> Obedient:
+    """Open a device that lacks the feature that the others have."""
+    device = Obedient()
+    described = replace(device.description, features={"cooperativeMatrix": False})
+    type(device).description = property(lambda self: described)  # type: ignore[assignment]
+    return device
 
 
 def says_its_driver_files() -> Obedient:

@@ -54,6 +54,15 @@ def test_a_submission_may_take_as_long_as_a_step(offer, step_timeout, seconds):
     assert checked_settings(options).spec.submission_seconds == seconds
 
 
+def test_a_uuid_of_several_devices_must_be_replaced_by_a_number(offer, describe, monkeypatch):
+    twins = tuple(DeviceListing(DeviceSpec("vulkan", "aa", number, number=number), describe(uuid="aa"), number) for number in range(2))
+    monkeypatch.setattr(module, "list_vulkan", lambda seconds: VulkanDevices(twins))
+    with pytest.raises(AmbiguousDevice) as raised:
+        choose("aa")
+    assert raised.value.numbers == (0, 1)
+    assert choose("1").spec.index == 1
+
+
 def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):
     offer(reason="no Vulkan loader (libvulkan.so.1)")
     choice = choose(None)

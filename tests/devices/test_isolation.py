@@ -28,6 +28,7 @@ from cts.devices.device import (
     Step,
     ValidationMessage,
 )
+from cts.devices.identity import DeviceChanged
 from cts.devices.isolation import CannotOpen, DoesNotStayOpen, IsolatedDevice
 from cts.devices.isolation_child import CUT_OFF
 from cts.devices.messages import Decoder
@@ -231,6 +232,15 @@ def test_bytes_that_a_driver_writes_to_the_channel_are_a_crash_of_that_run_only(
         device.run(_kernel("write_on_every_descriptor"), DISPATCHES)
     assert _who(device)[0] != before[0]
     assert device.close() == ()
+
+
+def test_a_device_that_describes_itself_differently_than_before_is_not_used(device):
+    described = device.description
+    changed = IsolatedDevice(_spec("lacks_a_feature"), 20.0, described)
+    with pytest.raises(DeviceChanged) as raised:
+        changed.run(_kernel("work"), DISPATCHES)
+    assert [one.name for one in raised.value.differences] == ["features.cooperativeMatrix"]
+    assert changed.description == described
 
 
 def test_bytes_that_a_driver_writes_between_runs_are_a_finding_and_not_a_crash(device):

@@ -75,6 +75,12 @@ def test_devices_are_numbered_in_the_loaders_order_by_one_child(ask, describe):
     assert (machine.started, machine.closed) == (1, 1)
 
 
+def test_only_devices_that_share_a_uuid_are_told_apart_by_their_numbers(ask, describe):
+    found, _ = ask({"a": [describe(uuid="aa"), describe(uuid="bb"), describe(uuid="aa")]})
+    assert [one.spec.number for one in found.devices] == [0, -1, 2]
+    assert [one.spec.selector for one in found.devices] == ["0", "bb", "2"]
+
+
 def test_a_device_that_crashes_when_asked_hides_no_other(ask, describe):
     found, machine = ask({"a": [describe(name="one"), DeviceCrash("ended by SIGSEGV\nlast words"), describe(name="three")]})
     assert named(found) == [(0, "one", 0), (2, "three", 2)]

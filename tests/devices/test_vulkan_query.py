@@ -122,6 +122,12 @@ def test_a_broken_driver_does_not_hide_another_device_that_is_opened(machine, uu
     assert machine.asked == [1]
 
 
+def test_a_device_that_shares_its_uuid_is_found_by_its_index_only(machine) -> None:
+    assert device._find(machine, "11", 1, exactly=True).index == 1
+    with pytest.raises(NoSuchDevice):
+        device._find(machine, "11", 2, exactly=True)
+
+
 def test_a_broken_driver_does_not_hide_another_device_that_is_described(machine) -> None:
     assert query.describe(machine, 1).name == "sound"
     with pytest.raises(DeviceLost):

@@ -3,7 +3,8 @@
 DOUBLES is JSON: id of a case -> behaviour (see ``Double.run``). A case that it does not name passes, because the device returns the
 expected outputs; a case that it holds does not end before the run is interrupted. DOUBLES_LOG names a file that gets a line for each event.
 DOUBLES_OPEN is "refuse", or the number of times that the device can be opened; DOUBLES_GONE is the number of runs after which the device
-is lost for good. DOUBLES_FALLBACK is the text of the choice of the device.
+is lost for good. DOUBLES_CHANGED is the number of times that the device can be opened before
+it lacks a feature. DOUBLES_FALLBACK is the text of the choice of the device.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class Double:
 
     def __init__(self) -> None:
         log("open")
+        if logged("open") > int(os.environ.get("DOUBLES_CHANGED", "1000")):
+            self.description = replace(DESCRIPTION, features={**DESCRIPTION.features, "cooperativeMatrix": False})
         limit = os.environ.get("DOUBLES_OPEN", "")
         if limit == "refuse" or (limit and logged("open") > int(limit)):
             raise DeviceError("the double cannot be opened: fix it")

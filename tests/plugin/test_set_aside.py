@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -125,6 +126,27 @@ def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(check
     assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
     assert "the double cannot be opened: fix it" in done.stdout.splitlines()[-1]
     assert headline(checkout).endswith("did not finish")
+
+
+@WORKERS
+def test_a_device_that_lacks_a_feature_when_it_is_opened_again_ends_the_run(checkout, workers):
+    options = ("-n", workers, "--report-dir", "out")
+    done = checkout.run("cts", *options, behaviours={"copying[number:n3]": "lost"}, DOUBLES_CHANGED=str(max(1, int(workers))))
+    assert done.returncode == 2, done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert "features.cooperativeMatrix: true → false" in done.stdout.splitlines()[-1]
+    again = checkout.run("cts", *options, "--resume")
+    assert again.returncode == 0, again.stdout
+
+
+def test_a_run_is_not_resumed_on_a_device_that_says_something_else(checkout):
+    checkout.run("cts", "-k", "n0", "--report-dir", "out")
+    meta = checkout.root / "out" / "meta.json"
+    text = meta.read_text(encoding="utf-8").replace('"cooperativeMatrix": true', '"cooperativeMatrix": false')
+    meta.write_text(re.sub('"digest": "[0-9a-f]*"', '"digest": "0"', text), encoding="utf-8")
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 2
+    assert "features.cooperativeMatrix: false → true" in done.stdout + done.stderr
 
 
 def headline(checkout) -> str:

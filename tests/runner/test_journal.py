@@ -4,12 +4,15 @@ import json
 import math
 import multiprocessing
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cts.devices.device import DeviceDescription
+from cts.devices.identity import record_of
 from cts.journal.journal import (
     META,
     Fault,
@@ -180,6 +183,33 @@ def test_results_of_different_runs_do_not_mix(tmp_path, changed, words):
     write_meta(tmp_path, meta())
     with pytest.raises(JournalError, match=words):
         resumed_meta(tmp_path, meta(**changed))
+
+
+def described(**values: object) -> dict[str, object]:
+    one = DeviceDescription("GPU", "1.0", "00", "vulkan", "1.4.0", 32, 1024, 32768, {"cooperativeMatrix": True})
+    return meta(device=record_of(replace(one, **values)))
+
+
+def test_a_device_that_now_says_something_else_is_not_gone_on_with(tmp_path):
+    write_meta(tmp_path, described())
+    resumed_meta(tmp_path, described())
+    with pytest.raises(JournalError, match=r"features\.cooperativeMatrix: true → false"):
+        resumed_meta(tmp_path, described(features={"cooperativeMatrix": False}))
+
+
+def test_a_merged_run_compares_the_device_of_the_part_that_it_goes_on_with(tmp_path):
+    other = described(uuid="ff")
+    write_meta(tmp_path, described() | {"merged": [described(), other]})
+    resumed_meta(tmp_path, other)
+    with pytest.raises(JournalError, match=r"subgroup_size: 32 → 16"):
+        resumed_meta(tmp_path, described(uuid="ff", subgroup_size=16))
+
+
+def test_a_device_is_told_from_another_with_its_uuid_by_its_number(tmp_path):
+    first, second = (meta(device={"name": "GPU", "driver": "1.0", "uuid": "00", "number": number}) for number in range(2))
+    write_meta(tmp_path, first)
+    with pytest.raises(JournalError, match="another device"):
+        resumed_meta(tmp_path, second)
 
 
 def test_results_that_do_not_say_what_they_are_of_are_not_gone_on_with(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from cts.devices.device import DeviceError, DeviceUnavailable
 from cts.devices.holder import LONGEST_PAUSE, DeviceHolder, Retries
+from cts.devices.identity import DeviceChanged, Difference
 
 from .conftest import Scripted
 
@@ -25,6 +26,15 @@ def test_a_device_that_opens_at_a_later_attempt_is_taken_after_growing_pauses():
     held, waited = holder("busy", "busy", retries=Retries(attempts=4, pause=0.5))
     assert held.device.description.name == "Scripted"
     assert waited == [0.5, 1.0]
+
+
+def test_a_device_that_has_changed_is_not_opened_again():
+    def opens_another() -> Scripted:
+        raise DeviceChanged((Difference("driver", "1", "2"),))
+
+    held = DeviceHolder(opens_another, Retries(attempts=3), sleep=lambda seconds: pytest.fail("it must not wait"))
+    with pytest.raises(DeviceChanged):
+        _ = held.device
 
 
 def test_a_device_that_never_opens_is_unavailable_and_says_how_often_that_was_tried():

@@ -52,6 +52,7 @@ class VulkanDevice:
     Args:
         uuid: the device's UUID, hexadecimal; empty to choose the device by ``index`` alone.
         index: its index in the loader's order, in case several devices have the UUID.
+        exactly: whether no other index will do, because several devices have the UUID.
         validation: whether to load the validation layer. Any message from it is raised as an exception.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
 
@@ -63,7 +64,15 @@ class VulkanDevice:
         DeviceError: there is no such device, or it cannot be opened.
     """
 
-    def __init__(self, uuid: str = "", index: int = 0, *, validation: bool = False, fence_seconds: float | None = FENCE_SECONDS) -> None:
+    def __init__(
+        self,
+        uuid: str = "",
+        index: int = 0,
+        *,
+        exactly: bool = False,
+        validation: bool = False,
+        fence_seconds: float | None = FENCE_SECONDS,
+    ) -> None:
         self.last_steps: dict[str, float] = {}
         self.announce: Callable[[Step | None], None] = lambda _: None
         self._watched = fence_seconds is None
@@ -73,7 +82,7 @@ class VulkanDevice:
             try:
                 self._instance = Instance(validation)
                 opened.callback(self._instance.close)
-                physical = _find(self._instance, uuid, index)
+                physical = _find(self._instance, uuid, index, exactly)
                 self._description = physical.description
                 self._physical = physical.handle
                 self._device = create(physical)
@@ -294,13 +303,13 @@ class VulkanDevice:
         return ()
 
 
-def _find(instance: Instance, uuid: str, index: int) -> PhysicalDevice:
-    """Return the device with the index if it has the UUID, otherwise the first device with the UUID.
+def _find(instance: Instance, uuid: str, index: int, exactly: bool = False) -> PhysicalDevice:
+    """Return the device with the index if it has the UUID; otherwise the first device with the UUID, unless only the index will do.
 
     Query no device without need: its driver may crash.
     """
     handles = instance.physical_devices()
-    others = [number for number in range(len(handles)) if number != index]
+    others = [number for number in range(len(handles)) if number != index and not exactly]
     known = []
     for number in [index, *others] if index < len(handles) else others:
         found = query(instance, handles[number], number)

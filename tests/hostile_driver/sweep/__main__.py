@@ -21,7 +21,7 @@ from typing import Any
 from tests.hostile_driver.building import build, obstacle
 from tests.hostile_driver.sweep.invariants import Clean, judge
 from tests.hostile_driver.sweep.plan import Fault, faults, sampled
-from tests.hostile_driver.sweep.running import Outcome, run_all, run_one, selected
+from tests.hostile_driver.sweep.running import Outcome, prepare, run_all, run_one, selected
 
 _CONTROL = "plain_shaders[stage:compute]"
 
@@ -74,8 +74,8 @@ def clean_run(layer: Path) -> Clean:
     Raises:
         RuntimeError: not every case passes.
     """
-    # The first run compiles every shader, and the second one learns the calls.
-    run_one(layer)
+    # Its run also compiles every shader.
+    prepare(layer)
     clean = Clean(run_one(layer), run_one(layer, cases=[_CONTROL]))
     if clean.run.seen.exit or clean.verdicts != dict.fromkeys(selected(), "pass"):
         raise RuntimeError(clean.run.seen.output.decode(errors="replace"))
@@ -139,7 +139,7 @@ def _print(rows: Iterable[Row], every: bool) -> None:
             struck = "; ".join(f"{what} {', '.join(when)}" for what, when in whens.items())
             print(f"| {call} | {struck} | {outcome} |")
     kinds = Counter(text.partition(":")[0] for row in rows for text in row["wrong"])
-    print(f"\n| {'what is wrong'} | runs |\n|---|---|")
+    print("\n| what is wrong | runs |\n|---|---|")
     for kind, count in kinds.most_common():
         print(f"| {kind} | {count} |")
     for row in rows:

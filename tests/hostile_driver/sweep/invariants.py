@@ -14,7 +14,7 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import CaseKind, build, find_case, load_casebook
 from generators.dispatch import kernel
 from tests.hostile_driver.scenario import FOLDER
-from tests.hostile_driver.sweep.plan import LATE, LATE_WRITES, NOTHING, Fault
+from tests.hostile_driver.sweep.plan import LATE, NOTHING, Fault
 from tests.hostile_driver.sweep.running import Outcome
 
 BLAME = frozenset(Verdict) - {Verdict.PASS, Verdict.NOT_SUPPORTED}
@@ -126,7 +126,7 @@ def _reacted(outcome: Outcome, clean: Clean) -> bool:
 
 
 def _of_process(outcome: Outcome) -> Iterator[str]:
-    """The run ends by itself, with an exit code that it documents and without a traceback, and leaves no process."""
+    """Demand that the run ends by itself, with an exit code that is documented and without a traceback, and leaves no process."""
     seen = outcome.seen
     if seen.exit is None:
         yield f"hang: the run had to be ended after {seen.seconds:.0f} s"
@@ -139,7 +139,7 @@ def _of_process(outcome: Outcome) -> Iterator[str]:
 
 
 def _of_lines(outcome: Outcome, clean: Clean) -> Iterator[str]:
-    """Every case has one line, or the run ended early and says so."""
+    """Demand that every case has one line, or that the run ended early and says so."""
     seen = outcome.seen
     ids = [line["id"] for line in seen.lines if line is not None]
     if None in seen.lines:
@@ -154,7 +154,7 @@ def _of_lines(outcome: Outcome, clean: Clean) -> Iterator[str]:
 
 
 def _of_green(fault: Fault, outcome: Outcome, clean: Clean) -> Iterator[str]:
-    """A device is not excused from a case that it supports.
+    """Demand that the device is not excused from a case that it supports.
 
     A query that does nothing from its first call on says the same each time, so the suite must believe it.
     """
@@ -167,7 +167,10 @@ def _of_green(fault: Fault, outcome: Outcome, clean: Clean) -> Iterator[str]:
 
 
 def _of_blame(fault: Fault, outcome: Outcome, clean: Clean) -> Iterator[str]:
-    """Only a case that the fault strikes is blamed, and only if the fault persists. If every shader is struck, the device is at fault."""
+    """Demand that only a case that the fault strikes is blamed, and only if the fault persists.
+
+    If the fault strikes every shader, the device is at fault, so at most one case is blamed.
+    """
     verdicts = _verdicts(outcome)
     hit = {clean.requests.get(request) for request in _struck(outcome)}
     blamed = [id_ for id_, verdict in verdicts.items() if verdict in BLAME and verdict != clean.verdicts.get(id_)]
@@ -183,7 +186,7 @@ def _of_blame(fault: Fault, outcome: Outcome, clean: Clean) -> Iterator[str]:
 
 
 def _of_effect(fault: Fault, outcome: Outcome, clean: Clean, reacted: bool) -> Iterator[str]:
-    """A fault strikes, and is seen unless it cannot be."""
+    """Demand that the fault strikes, and is seen unless it cannot be."""
     if not any(call.struck for call in outcome.calls):
         yield "not struck: the call was not made"
     elif not reacted and not unobservable(fault):

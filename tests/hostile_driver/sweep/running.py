@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import select
 import shutil
@@ -13,15 +14,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-import cts.run.judging
-import cts.run.overview
-import cts.run.plugin
-import cts.run.report_writer  # noqa: F401 - imported here so that no run has to
+import generators.casebook
+from cts.journal.journal import RESULTS
 from cts.run.case_list import read_case_list
+from cts.run.report_writer import report_writer
 from tests.hostile_driver.running import ROOT, Observed, command, environment, observed
 from tests.hostile_driver.scenario import Run
 from tests.hostile_driver.sweep.plan import Call, Fault, read_trace
@@ -52,6 +53,17 @@ class _Running:
 def selected() -> tuple[str, ...]:
     """Return the ids of the cases of the sweep."""
     return tuple(read_case_list(CASES))
+
+
+def prepare(layer: Path) -> None:
+    """Let this process do what every run would do again: read the casebook, and load the modules and templates of a run and its reports."""
+    generators.casebook.load_casebook = cache(generators.casebook.load_casebook)
+    casebook = generators.casebook.load_casebook(ROOT)
+    one = _begun(layer, None, selected())
+    _wait(one)
+    report_writer()(one.folder / "report" / RESULTS, one.folder / "report", casebook=casebook)
+    for name in ("judging", "overview", "alone", "runner"):
+        importlib.import_module(f"cts.run.{name}")
 
 
 def run_one(layer: Path, fault: Fault | None = None, cases: Sequence[str] = ()) -> Outcome:
@@ -125,19 +137,23 @@ def _become(run: Run, folder: Path, layer: Path) -> None:
 
 def _ended(one: _Running) -> Outcome:
     """Wait for a run until its time is over, and return its outcome."""
-    poll = select.poll()
-    poll.register(one.descriptor, select.POLLIN)
-    status: int | None = None
-    if poll.poll(max(0.0, one.began + LONGEST - time.monotonic()) * 1000):
-        status = os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1])
-    else:
-        with suppress(ProcessLookupError):
-            os.killpg(one.pid, signal.SIGKILL)
-        os.waitpid(one.pid, 0)
-    os.close(one.descriptor)
+    status = _wait(one)
     trace = one.folder / "trace"
     calls = read_trace(trace.read_text(encoding="utf-8")) if trace.exists() else ()
     try:
         return Outcome(observed(one.folder, one.folder / "report", 0, (status, (one.folder / "output").read_bytes()), one.began), calls)
     finally:
         shutil.rmtree(one.folder)
+
+
+def _wait(one: _Running) -> int | None:
+    """Wait for a run until its time is over; return its exit code, or None if it had to be killed."""
+    poll = select.poll()
+    poll.register(one.descriptor, select.POLLIN)
+    ended = poll.poll(max(0.0, one.began + LONGEST - time.monotonic()) * 1000)
+    if not ended:
+        with suppress(ProcessLookupError):
+            os.killpg(one.pid, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1])
+    os.close(one.descriptor)
+    return status if ended else None

@@ -149,6 +149,10 @@ class NoSuchDevice(DeviceError):
     """This machine does not have the device that was named."""
 
 
+class Disturbed(DeviceError):
+    """Earlier work still writes to the memory of a device, so the next case needs a fresh one. The case is not the cause."""
+
+
 class DeviceUnavailable(DeviceError):
     """A device that existed cannot be opened, even after further attempts. Nothing can be judged until someone repairs it.
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Disturbed, Finding
 from cts.devices.identity import DeviceChanged, check_same
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
@@ -196,6 +196,9 @@ class IsolatedDevice:
         except DiedIdle as death:
             # This request is not the cause, so try it with a new child.
             self._findings.append(Finding(None, f"after its last answer: {death.how}"))
+        except Disturbed as late:
+            self._findings.append(Finding(None, str(late)))
+            self._discard()
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:

@@ -10,8 +10,8 @@ from pathlib import Path
 Measure = Callable[[], Callable[[], float]]
 """Begins to measure. The returned function returns the seconds since then that a process was ready to run but had no CPU."""
 
-MOST_TIMES = 20
-"""The most time that a step may take, as a multiple of its limit, however loaded the machine is."""
+MOST_GRANTED = 60.0
+"""The most extra seconds that a step may get, however loaded the machine is; a step with a longer limit may get its limit once more."""
 
 _UNMEASURED = 0.1
 """Fraction of the limit after which measuring begins. Most steps are over by then and cost nothing."""
@@ -27,7 +27,7 @@ class Late(Exception):
 class Patience:
     """Decides when a step has taken too long.
 
-    Only the time that the process runs or sleeps counts. The time that it waits for a CPU does not, up to MOST_TIMES the limit.
+    Only the time that the process runs or sleeps counts. The time that it waits for a CPU does not, up to MOST_GRANTED.
 
     Args:
         seconds: the limit of each step.
@@ -67,7 +67,7 @@ class Patience:
             self._waited = self._measure()
         if passed < self._seconds:
             return self._seconds - passed
-        self.granted = min(self._overslept + self._waited(), (MOST_TIMES - 1) * self._seconds)
+        self.granted = min(self._overslept + self._waited(), max(MOST_GRANTED, self._seconds))
         left = self._seconds + self.granted - passed
         if left <= 0:
             raise Late

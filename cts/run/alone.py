@@ -1,4 +1,4 @@
-"""The part of the plugin that judges cases set aside: in the main process, after every other process has closed its device."""
+"""The part of the plugin that judges cases set aside: by the main process, after every other process has closed its device."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import partial
 
 import pytest
 
-from cts.devices.device import DeviceUnavailable
+from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
+from cts.run.confirmation import Bench, batches, confirmed
 from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case, verdict_of_control
 from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
@@ -25,12 +26,23 @@ BRIEFLY = 1.0
 """First time limit, in seconds, for each step of a case that is known not to finish."""
 
 
+TOLD = 5
+"""How many cases a finding names."""
+
+
+def told_of(ids: Sequence[str]) -> str:
+    """Return the finding about cases that failed and are not to blame."""
+    more = f" and {len(ids) - TOLD} more" if len(ids) > TOLD else ""
+    return f"{len(ids)} failed after other cases in one process, and not in fresh processes: {', '.join(ids[:TOLD])}{more}"
+
+
 class Alone:
     """Registered in the main process only.
 
     Args:
         groups: the settings of each group of processes, with an unopened holder of its device for this process.
         journal: the journal that this process writes, or None.
+        findings: the list that the findings of the run are added to.
         proven: cases that passed before this run, with their seconds.
     """
 
@@ -39,17 +51,21 @@ class Alone:
         casebook: Casebook,
         groups: Sequence[tuple[Settings, DeviceHolder]],
         journal: Journal | None,
+        findings: list[Finding],
         proven: Iterable[Proven] = (),
     ) -> None:
         self._casebook = casebook
         self._groups = groups
         self._settings = groups[0][0]
         self._journal = journal
+        self._findings = findings
         self._waiting: list[SetAside] = []
         self._budget = Budget()
         self._controls = [
-            ControlCase(partial(self._rerun, group), settings.retries, proven=proven, plain=partial(plain_case, casebook))
-            for group, (settings, _) in enumerate(groups)
+            ControlCase(
+                partial(self._rerun, group), settings.retries, proven=proven, plain=partial(plain_case, casebook), renew=holder.discard
+            )
+            for group, (settings, holder) in enumerate(groups)
         ]
 
     @pytest.hookimpl(tryfirst=True)
@@ -90,9 +106,13 @@ class Alone:
         if kept_back:
             self._say(session, f"{kept_back} kept for the end: according to the driver's known failures, they lose the device")
         wrong_beside_others = 0
+        wrong_later: list[str] = []
         limit = self._settings.limit
         gone: dict[tuple[int, str], StageUnavailable] = {}
-        for aside in sorted(self._waiting, key=lambda aside: aside.kept_back):
+        left = [aside for aside in self._waiting if not aside.line]
+        for batch in batches([aside for aside in self._waiting if aside.line]):
+            left += self._judge_together(session, batch)
+        for aside in sorted(left, key=lambda aside: aside.kept_back):
             # A time limit must not hide wrong values that have been seen.
             if limit is not None and limit.over and not aside.was_wrong:
                 continue
@@ -104,16 +124,40 @@ class Alone:
             except StageUnavailable as error:
                 gone[aside.group, error.plain] = error
                 continue
-            wrong_beside_others += aside.was_wrong and result.verdict not in (*WRONG, Verdict.KNOWN_FAIL)
-            if self._journal is not None:
-                self._journal.append(result)
-            session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
-            if session.shouldfail:
-                raise session.Failed(session.shouldfail)
+            if aside.was_wrong and result.verdict not in (*WRONG, Verdict.KNOWN_FAIL, Verdict.FLAKY):
+                wrong_beside_others += not aside.line
+                wrong_later += [result.id] if aside.line else []
+            self._report(session, aside, result, start)
         if wrong_beside_others:
             self._say(session, f"{wrong_beside_others} had wrong values beside others and not alone: `tries` in the record says more")
+        if wrong_later:
+            self._findings.append(Finding(None, told_of(wrong_later)))
         if gone:
             raise next(iter(gone.values()))
+
+    def _judge_together(self, session: pytest.Session, batch: Sequence[SetAside]) -> Iterator[SetAside]:
+        """Judge failures again in one fresh process, and yield those that must be judged by themselves; see ``_judge_all``."""
+        group = batch[0].group
+        control, holder = self._controls[group], self._groups[group][1]
+        start = time.time()
+        for aside, result in confirmed(batch, Bench(holder.discard, control.require, control.works, self._judge_again, alone=True)):
+            if result is None:
+                yield aside
+            else:
+                self._report(session, aside, result, start)
+            start = time.time()
+
+    def _report(self, session: pytest.Session, aside: SetAside, result: CaseResult, start: float) -> None:
+        """Give the verdict of a case.
+
+        Raises:
+            JournalError: it cannot be written.
+        """
+        if self._journal is not None:
+            self._journal.append(result)
+        session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
 
     @staticmethod
     def _say(session: pytest.Session, line: str) -> None:
@@ -125,7 +169,7 @@ class Alone:
     def _settle(self, aside: SetAside) -> CaseResult:
         """Judge a waiting case; see ``_judge_all``."""
         known = partial(self._settings.known.judged, case=find_case(self._casebook, aside.id))
-        run = partial(self._judge, aside.id, aside.attempt, aside.group)
+        run = partial(self._judge_afresh, aside.id, aside.attempt, aside.group)
         result = settle(
             aside,
             run,
@@ -142,9 +186,23 @@ class Alone:
     def _rerun(self, group: int, id_: str) -> Verdict:
         return verdict_of_control(self._judge(id_, 1, group), self._groups[group][0].known, find_case(self._casebook, id_))
 
-    def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
+    def _judge_afresh(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
+        """Judge a case in a process that has run nothing but a control.
+
+        Raises:
+            DeviceUnavailable: the control does not work.
+        """
+        self._groups[group][1].discard()
+        self._controls[group].require(id_)
+        return self._judge(id_, attempt, group, limit)
+
+    def _judge_again(self, aside: SetAside, code: str) -> CaseResult:
+        return self._judge(aside.id, aside.attempt, aside.group, decided=(code,))
+
+    def _judge(self, id_: str, attempt: int, group: int, limit: float | None = None, decided: tuple[str, ...] = ()) -> CaseResult:
         settings, holder = self._groups[group]
         case = find_case(self._casebook, id_)
+        effort = settings.effort(case, self._budget)
         # This result is the verdict, so the run's limit applies instead of a known failure's.
-        effort = replace(settings.effort(case, self._budget), limit=limit)
+        effort = replace(effort, limit=limit, decided=(*effort.decided, *decided))
         return replace(judge(case, holder, settings.front_end, settings.tier, attempt, effort), unit=settings.unit)

@@ -20,10 +20,10 @@ from generators.casebook.ids import family_of
 from generators.errors import CasebookError
 
 IN_A_ROW = 3
-"""How many cases in a row lose their device before the control case runs."""
+"""How many cases in a row fail before a control runs."""
 
 RUNS = 4
-"""Number of consecutive runs in which a control must work: a broken device may still work occasionally."""
+"""In how many consecutive runs a control must work before a case is blamed alone: a broken device may still work occasionally."""
 
 LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 """The verdicts of a case that lost its device."""
@@ -99,17 +99,19 @@ class StageUnavailable(DeviceUnavailable):
 
 
 class ControlCase:
-    """Runs controls after a case lost its device.
+    """Runs controls after a case lost its device or failed.
 
     A device may be lost in part: for fragment shaders and not for others, for example. So a shader without cooperative types in the stage
-    of the case must finish. And the quickest case of its family that has passed so far must pass; if none has, the quickest of all.
+    of the case must finish. And the quickest case of its family that has passed so far must pass; if none has, the quickest of all; if none
+    has at all, a dispatch without cooperative types.
 
     Args:
         rerun: runs a case again.
-        retries: how often a failed control runs again.
+        retries: how often a failed control runs again, each time in a fresh process.
         sleep: waits for some seconds.
         proven: cases that passed in the run that this one resumes.
         plain: returns the case without cooperative types for the stage of a case, if there is one (``plain_case``).
+        renew: ends the process that holds the device; the next run begins another one.
     """
 
     def __init__(
@@ -119,7 +121,9 @@ class ControlCase:
         sleep: Callable[[float], None] = time.sleep,
         proven: Iterable[Proven] = (),
         plain: Callable[[str], Plain | None] = lambda _: None,
+        renew: Callable[[], None] = lambda: None,
     ) -> None:
+        self._renew = renew
         self._rerun = rerun
         self._retries = retries
         self._sleep = sleep
@@ -136,19 +140,31 @@ class ControlCase:
         if family not in self._quickest or seconds < self._quickest[family][1]:
             self._quickest[family] = id_, seconds
 
-    def lost(self, id_: str) -> None:
-        """Record a case that lost its device; after some in a row, check that the quickest passed case still passes.
-
-        No case is blamed yet, and a device that can no longer draw still judges dispatches, so this runs no shader without cooperative
-        types.
+    def failed(self, id_: str) -> None:
+        """Record a case that failed; after some in a row, check that the device still works (``require``).
 
         Raises:
-            DeviceUnavailable: that case no longer passes, in any of the tries.
+            DeviceUnavailable: it does not.
         """
         self._row += 1
-        if self._row == IN_A_ROW:
-            self._row = 0
-            self._check(id_, self._own(id_) or self._any())
+        if self._row >= IN_A_ROW:
+            self.require(id_)
+
+    def require(self, id_: str) -> None:
+        """Check that a control works, if not at once then in a fresh process.
+
+        A device that can no longer draw still judges dispatches, so this draws nothing.
+
+        Raises:
+            DeviceUnavailable: it does not work, in any of the tries.
+        """
+        self._row = 0
+        self._check(id_, self._usual(id_), runs=1)
+
+    def works(self, id_: str) -> bool:
+        """Tell whether a control works after the case ``id_``; see also ``draws``."""
+        control = self._usual(id_)
+        return (control is None or self._rerun(control.id) in control.working) and self.draws(id_)
 
     def confirm(self, id_: str) -> None:
         """Check ``RUNS`` times that the controls of the case ``id_``, which lost its device, still work. Without controls, check nothing.
@@ -160,7 +176,7 @@ class ControlCase:
         self._row = 0
         if plain := self._plain(id_):
             self._check_stage(id_, _Control(plain.id, _PLAINLY, frozenset(Verdict) - LOST))
-        self._check(id_, self._own(id_) or self._any())
+        self._check(id_, self._usual(id_))
 
     def draws(self, id_: str) -> bool:
         """Tell whether the stage of the case ``id_``, whose values are wrong, gives right values without cooperative types, ``RUNS`` times.
@@ -185,6 +201,15 @@ class ControlCase:
             what, verdict = wrong
             raise StageUnavailable(what, plain.id, self._retries.attempts, verdict)
 
+    def _usual(self, id_: str) -> _Control | None:
+        return self._own(id_) or self._any() or self._dispatched(id_)
+
+    def _dispatched(self, id_: str) -> _Control | None:
+        plain = self._plain(id_)
+        if plain is None or plain.drawn:
+            return None
+        return _Control(plain.id, _PLAINLY, frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED}))
+
     def _own(self, id_: str) -> _Control | None:
         own = self._quickest.get(family_of(id_))
         return None if own is None else _proven(own)
@@ -192,27 +217,28 @@ class ControlCase:
     def _any(self) -> _Control | None:
         return _proven(min(self._quickest.values(), key=lambda proven: proven[1])) if self._quickest else None
 
-    def _check(self, id_: str, control: _Control | None) -> None:
-        if control is not None and (wrong := self._wrong(id_, control)):
+    def _check(self, id_: str, control: _Control | None, runs: int = RUNS) -> None:
+        if control is not None and (wrong := self._wrong(id_, control, runs)):
             what, verdict = wrong
             raise DeviceUnavailable(what, attempts=self._retries.attempts, control=control.id, verdict=verdict)
 
-    def _wrong(self, id_: str, control: _Control) -> tuple[str, Verdict] | None:
+    def _wrong(self, id_: str, control: _Control, runs: int = RUNS) -> tuple[str, Verdict] | None:
         """Return the device's problem after the case ``id_``, and the verdict of the control; None if the control works in some try."""
         verdict = Verdict.PASS
         for _ in self._retries.begin(self._sleep):
-            verdict = self._repeated(control)
+            verdict = self._repeated(control, runs)
             if verdict in control.working:
                 return None
+            self._renew()
         what = (
             f"the device no longer works: {control.id}, which {control.what}, now ends as {verdict} "
             f"(tried {self._retries.attempts} times, the last case before that was {id_})"
         )
         return what, verdict
 
-    def _repeated(self, control: _Control) -> Verdict:
-        """Run the control until it does not work, at most ``RUNS`` times; return how the last run ended."""
-        for _ in range(RUNS - 1):
+    def _repeated(self, control: _Control, runs: int = RUNS) -> Verdict:
+        """Run the control until it does not work, at most ``runs`` times; return how the last run ended."""
+        for _ in range(runs - 1):
             verdict = self._rerun(control.id)
             if verdict not in control.working:
                 return verdict

@@ -18,7 +18,8 @@ from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
-from cts.run.control import ControlCase, Proven, plain_case, verdict_of_control
+from cts.run.confirmation import Bench, confirmed
+from cts.run.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
 from cts.run.neighbours import Neighbours
@@ -32,6 +33,9 @@ from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, find_case
 from generators.errors import CasebookError
+
+CONFIRMED_AT_ONCE = 3
+"""How many failures each process judges again at once, so that they are told early. The others wait for the end of the run."""
 
 DIGEST = "cts_digest"
 """Attribute of a report: the Digest of the result, in values that can be sent between processes."""
@@ -84,7 +88,9 @@ class Judging:
         self._send_records = send_records
         self._parent = os.getppid()
         self._budget = Budget()
-        self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=partial(plain_case, selection.casebook))
+        self._at_once = CONFIRMED_AT_ONCE
+        plain = partial(plain_case, selection.casebook)
+        self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=plain, renew=holder.discard)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if is_package(path, self._root):
@@ -180,12 +186,22 @@ class Judging:
         losses = 0 if self._neighbours is None else self._neighbours.losses()
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
         is_lost = result.verdict in SET_ASIDE and not settings.known.settles(result, item.case)
+        aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
         if is_lost or (result.verdict in WRONG and not self._is_blamed(result, item.case, losses)):
-            aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             if is_lost:
-                self._control.lost(item.case.id)
+                self._control.require(item.case.id)
             return
+        if result.verdict in LOST:
+            self._control.require(item.case.id)
+        if settings.renewable and settings.known.judged(result, item.case).verdict is Verdict.FAIL:
+            aside = replace(aside, line=encode(result).decode())
+            confirmation = self._confirmed(aside, losses, bool(item.config.getoption("maxfail")))
+            if confirmation is None:
+                item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+                self._control.failed(item.case.id)
+                return
+            result = confirmation
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
         result = settings.known.judged(replace(result, unit=settings.unit), item.case)
@@ -196,6 +212,29 @@ class Judging:
         if self._send_records:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
+
+    def _confirmed(self, aside: SetAside, losses: int, is_awaited: bool) -> CaseResult | None:
+        """Return a failure that was the same in a fresh process; None if it is to be judged at the end.
+
+        Only the first failures of a process are judged again at once, or all of them if the run ends at one of them.
+        """
+        if not is_awaited and not self._at_once:
+            return None
+        self._at_once -= not is_awaited
+        control = self._control
+        bench = Bench(self._holder.discard, control.require, control.works, self._judge_again, alone=False)
+        ((_, result),) = confirmed([aside], bench)
+        if result is None:
+            # The control may have failed, so the next case gets another process.
+            self._holder.discard()
+        lost = self._neighbours is not None and self._neighbours.lost_since(losses)
+        return None if lost else result
+
+    def _judge_again(self, aside: SetAside, code: str) -> CaseResult:
+        settings, case = self._settings, find_case(self._selection.casebook, aside.id)
+        effort = settings.effort(case, self._budget)
+        effort = replace(effort, decided=(*effort.decided, code))
+        return judge(case, self._holder, settings.front_end, settings.tier, aside.attempt, effort)
 
     def _is_blamed(self, result: CaseResult, case: Case, losses: int) -> bool:
         """Tell whether wrong values count against the case.

@@ -40,7 +40,15 @@ MOST_COUNT = 10**12
 _MOST_DIGITS = 20
 ISOLATION = ("auto", "on", "off")
 
-RETRIED = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR)
+RETRIED = (
+    Verdict.FAIL,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.DEVICE_LOST,
+    Verdict.FLAKY,
+    Verdict.RESOURCE_ERROR,
+    Verdict.ERROR,
+)
 """The verdicts that may differ in another run of the same driver and suite, and that ``--retry`` may name."""
 
 

@@ -101,8 +101,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("resume", "continue the run in DIR of --report-dir: judge only the cases that it has not judged", action="store_true")
     add(
         "retry",
-        "with --resume: judge again the cases that ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
-        "resource_error, error",
+        "with --resume: judge again the cases that ended as one of VERDICTS, separated by commas, of fail, crash, timeout, device_lost, "
+        "flaky, resource_error, error",
         metavar="VERDICTS",
     )
     add("repeat", "judge each case N times (default: 1)", metavar="N")
@@ -364,7 +364,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     if (github := from_environment(reports, settings.passing)) is not None:
         config.pluginmanager.register(github, "cts-github")
     holders = [(group, open_holder(group, findings)) for group in groups]
-    alone = Alone(casebook, holders, overview.journal, proven)
+    alone = Alone(casebook, holders, overview.journal, findings, proven)
     config.pluginmanager.register(alone, "cts-alone")
     if reasons is not None:
         config.pluginmanager.register(Foretold(casebook.root.parent, settings, selected, reasons, overview.journal), "cts-foretold")

@@ -65,6 +65,11 @@ class Settings:
         return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds, foretold=foretold)
 
     @property
+    def renewable(self) -> bool:
+        """Whether the device can be lost or damaged, and opened again: a failure counts only on a fresh one."""
+        return self.isolated or self.description.kind == "vulkan"
+
+    @property
     def passing(self) -> frozenset[Verdict]:
         """Return the verdicts that do not make the run fail."""
         return STRICTLY_PASSING if self.fail_on_quality else PASSING

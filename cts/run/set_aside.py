@@ -1,8 +1,7 @@
-"""Judges cases again whose first failure another process may have caused, when no other process has the device open.
+"""Judges cases again that did not pass: in fresh processes, when no other process has the device open.
 
-On a shared GPU one case can lose the device of another. So the first try decides nothing if the case lost its device, crashed, timed out or
-ran out of memory, or if its values are wrong and another process lost the device meanwhile. Cases that are known to lose the device are not
-tried beside others, and come last.
+On a shared GPU one case can lose the device of another, and a driver that leaks fails cases that come later in the same process. So the
+first try blames no case. Cases that are known to lose the device are not tried beside others, and come last.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from cts.journal.record import SEVERAL_LINES, result_of
+from cts.journal.strict_json import parse
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
@@ -29,6 +30,7 @@ class SetAside:
         first: what happened beside others, or None if that is unknown.
         kept_back: whether it was not tried beside others, because a known failure of the driver loses the device.
         group: the number of the group of processes on whose device it is judged.
+        line: the journal's line of what happened, if wrong values must only be confirmed; else empty.
     """
 
     nodeid: str
@@ -36,6 +38,12 @@ class SetAside:
     first: Try | None
     kept_back: bool = False
     group: int = 0
+    line: str = ""
+
+    @property
+    def result(self) -> CaseResult | None:
+        """The result to be confirmed; None if there is none."""
+        return result_of(parse(self.line.encode(), SEVERAL_LINES)) if self.line else None
 
     @property
     def was_wrong(self) -> bool:
@@ -48,9 +56,9 @@ class SetAside:
         return self.nodeid.partition("::")[2]
 
 
-def tried(result: CaseResult, alone: bool) -> Try:
+def tried(result: CaseResult, alone: bool, fresh: bool = False) -> Try:
     """Return the record of the one run that gave a result."""
-    return Try(alone, result.verdict, result.reason, result.step, result.seconds, result.code)
+    return Try(alone, result.verdict, result.reason, result.step, result.seconds, result.code, fresh)
 
 
 def settle(
@@ -65,7 +73,7 @@ def settle(
     its device. Otherwise it runs once more, and the two runs must agree.
 
     Args:
-        run: judges the case alone.
+        run: judges the case alone, in a fresh process.
         foreseen: tells whether a result is a known failure of the driver.
         run_briefly: like ``run``, with a shorter limit for each step. If a case that was kept back does not end as its known failure,
             this result does not count.
@@ -73,17 +81,17 @@ def settle(
     tries = () if aside.first is None else (aside.first,)
     if aside.kept_back and run_briefly is not None:
         brief = run_briefly()
-        tries = (*tries, tried(brief, alone=True))
+        tries = (*tries, tried(brief, alone=True, fresh=True))
         if brief.verdict not in SET_ASIDE or foreseen(brief):
             return replace(brief, tries=tries)
     one = run()
-    tries = (*tries, tried(one, alone=True))
+    tries = (*tries, tried(one, alone=True, fresh=True))
     if aside.first is not None and one.verdict is aside.first.verdict:
         return replace(one, tries=tries)
     if aside.kept_back and (one.verdict not in SET_ASIDE or foreseen(one)):
         return replace(one, tries=tries)
     two = run()
-    tries = (*tries, tried(two, alone=True))
+    tries = (*tries, tried(two, alone=True, fresh=True))
     if two.verdict is one.verdict:
         return replace(two, tries=tries)
     ends = [f"{each.verdict}" + (f" ({each.reason})" if each.reason else "") for each in (one, two)]

@@ -41,6 +41,7 @@ class Try:
         alone: whether no other process of the run had the device open.
         verdict, reason, step, code: as in CaseResult.
         seconds: wall time.
+        fresh: whether the process that held the device had run no other case except controls and other failures.
     """
 
     alone: bool
@@ -49,6 +50,7 @@ class Try:
     step: str
     seconds: Seconds
     code: str = ""
+    fresh: bool = False
 
 
 @dataclass(frozen=True)

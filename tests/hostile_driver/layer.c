@@ -13,6 +13,8 @@
  *   every=N         only every N-th such call in a process
  *   skip=N          not the first N of these, whichever process makes them
  *   times=N         at most N of these, whichever process makes them
+ *   from=N          only from the N-th such call in a process on
+ *   since=I         only after the I-th fault has struck, in any process
  *   beside=I        only when the call that the I-th fault may strike has also begun, in any process; it waits for that call
  *
  * HOSTILE_STATE is a folder in which all processes count: 'met-I' has a byte for each call that the I-th fault may strike, 'struck-I' has
@@ -47,7 +49,7 @@ struct fault {
     char arguments[4][4096];
     bool has_shader, waits;
     uint32_t shader;
-    long physical, nth, every, skip, times, beside, met;
+    long physical, nth, every, skip, times, from, since, beside, met;
     int index;
 };
 
@@ -86,7 +88,8 @@ static void read_field(struct fault *fault, char *field) {
     if (!value) complain("'%s' is no field", field);
     *value++ = 0;
     const struct { const char *name; long *number; } numbers[] = {{"physical", &fault->physical}, {"nth", &fault->nth},
-        {"every", &fault->every}, {"skip", &fault->skip}, {"times", &fault->times}, {"beside", &fault->beside}};
+        {"every", &fault->every}, {"skip", &fault->skip}, {"times", &fault->times}, {"from", &fault->from}, {"since", &fault->since},
+        {"beside", &fault->beside}};
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (!strcmp(field, numbers[i].name)) {
             *numbers[i].number = strtol(value, NULL, 10);
@@ -114,7 +117,7 @@ static void read_faults(void) {
     char *left = strdup(text ? text : ""), *beginning = left;
     for (char *one; (one = strsep(&left, ";"));) {
         struct fault *fault = &faults[fault_count];
-        *fault = (struct fault){.physical = -1, .beside = -1, .index = fault_count};
+        *fault = (struct fault){.physical = -1, .since = -1, .beside = -1, .index = fault_count};
         for (char *field; (field = strsep(&one, " "));)
             if (*field) read_field(fault, field);
         const char *drivers = getenv("VK_DRIVER_FILES");
@@ -149,6 +152,7 @@ static bool is_due(struct fault *fault) {
     fault->met++;
     if (fault->nth && fault->met != fault->nth) return false;
     if (fault->every && fault->met % fault->every) return false;
+    if (fault->met < fault->from || (fault->since >= 0 && !count_together("struck", (int)fault->since, 0))) return false;
     if (!fault->skip && !fault->times) return true;
     long met = count_together("met", fault->index, 1);
     return met > fault->skip && (!fault->times || met <= fault->skip + fault->times);
@@ -264,6 +268,8 @@ static void close_descriptors(const struct fault *fault) {
     for (int file = atoi(fault->arguments[0]); file < end; file++) close(file);
 }
 
+static void change_memory(const struct fault *fault);
+
 static void perform(const struct fault *fault) {
     const char *action = fault->action, *argument = fault->arguments[0];
     if (!strcmp(action, "crash")) crash();
@@ -358,6 +364,7 @@ static struct call *calls;
         const struct fault *fault = due(#name, -1);                                                                                        \
         VkResult result;                                                                                                                   \
         if (fault) perform(fault);                                                                                                         \
+        if (fault) change_memory(fault);                                                                                                   \
         if (fault && answer_of(fault, &result)) {                                                                                          \
             if (result == VK_ERROR_DEVICE_LOST) end_submitted_work();                                                                      \
             clear;                                                                                                                         \
@@ -372,6 +379,7 @@ static struct call *calls;
     static VKAPI_ATTR void VKAPI_CALL our_##name parameters {                                                                              \
         const struct fault *fault = due(#name, -1);                                                                                        \
         if (fault) perform(fault);                                                                                                         \
+        if (fault) change_memory(fault);                                                                                                   \
         NEXT(name) arguments;                                                                                                              \
     }
 
@@ -411,7 +419,9 @@ RESULT_CALL(vkResetFences, (VkDevice device, uint32_t count, const VkFence *fenc
 RESULT_CALL(vkGetFenceStatus, (VkDevice device, VkFence fence), (device, fence), )
 RESULT_CALL(vkDeviceWaitIdle, (VkDevice device), (device), )
 RESULT_CALL(vkQueueWaitIdle, (VkQueue queue), (queue), )
-RESULT_CALL(vkQueueSubmit, (VkQueue queue, uint32_t count, const VkSubmitInfo *submits, VkFence fence), (queue, count, submits, fence), )
+/* 'nothing' signals the fence and runs nothing. */
+RESULT_CALL(vkQueueSubmit, (VkQueue queue, uint32_t count, const VkSubmitInfo *submits, VkFence fence),
+            (queue, fault && !strcmp(fault->action, "nothing") ? 0 : count, submits, fence), )
 RESULT_CALL(vkCreateComputePipelines,
             (VkDevice device, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo *infos,
              const VkAllocationCallbacks *allocator, VkPipeline *pipelines),

@@ -171,6 +171,14 @@ class Commands:
             raise DeviceTimeout(text, limit=seconds)
         check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences), spent=True)
 
+    def wait_idle(self) -> None:
+        """Wait until nothing that was submitted runs any more.
+
+        Raises:
+            DeviceFailure: the call fails.
+        """
+        check("vkQueueWaitIdle", self._vulkan.lib.vkQueueWaitIdle(self._device.queue), spent=True)
+
     def convert(self, record: Record) -> None:
         """Run conversions as ``execute`` does. The host sees their writes.
 

@@ -15,6 +15,8 @@ from cts.devices.device import (
     DeviceFailure,
     DeviceLost,
     DeviceTimeout,
+    Disturbed,
+    DriverRefused,
     Finding,
     FloatingPointChanged,
     NoSuchDevice,
@@ -35,12 +37,15 @@ from cts.devices.vulkan.matrix_conversion import MatrixConversions
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.opaque import OpaqueBuffers
 from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
+from cts.devices.vulkan.poisoned import PoisonedMemory
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 
 FENCE_SECONDS = 60.0
+
+LATE_WRITES = "the memory of a case was written after its dispatches had ended and the queue was idle"
 
 _SUBMISSION_BYTES = 1 << 28
 """The most bytes of memory for the dispatches of one submission, unless a single dispatch needs more."""
@@ -78,6 +83,7 @@ class VulkanDevice:
         self._watched = fence_seconds is None
         self._unusable = ""
         self._pending = False
+        self._findings: tuple[Finding, ...] = ()
         with ExitStack() as opened:
             try:
                 self._instance = Instance(validation)
@@ -168,6 +174,7 @@ class VulkanDevice:
             raise DeviceLost(f"the device is unusable after: {self._unusable}")
         self.last_steps = {}
         try:
+            self._check_left_alone()
             if call.command == "host":
                 with self._step(Step.QUERY):
                     answers = [self._conversions.host(info) for info in call.infos]
@@ -225,6 +232,7 @@ class VulkanDevice:
         # Dispatches share the large buffers, so each needs its own submission.
         at_once = 1 if large is not None else max(1, _SUBMISSION_BYTES // layout.pitch)
         outcomes: list[Outcome] = []
+        self._check_left_alone()
         for first in range(0, len(dispatches), at_once):
             given = dispatches[first : first + at_once]
             part = given if opaque is None else [opaque.prepared(dispatch) for dispatch in given]
@@ -237,14 +245,45 @@ class VulkanDevice:
                 mapped = memory.place(before)
                 with self._step(Step.DISPATCH):
                     self._submit(executable, layouts, layout, part, opaque, large)
+                    after = memory.keep().reshape(mapped.shape)
+                    self._await_idle(memory)
                 around = memory.around()
-                if not left or around != left[0].around or not np.array_equal(mapped, left[0].after):
-                    left.append(Round(number, mapped.copy(), around))
+                if not left or around != left[0].around or not np.array_equal(after, left[0].after):
+                    left.append(Round(number, after, around))
             found = judged_rounds(layout, before, left)
             if opaque is not None:
                 found = [opaque.with_repeats(dispatch, outcome) for dispatch, outcome in zip(given, found, strict=True)]
             outcomes += found
         return outcomes
+
+    def _await_idle(self, memory: PoisonedMemory) -> None:
+        """Wait until the queue is idle, and check that the dispatches had ended when their fence was signaled.
+
+        Raises:
+            DriverRefused: they had not.
+            DeviceFailure: the call fails.
+        """
+        try:
+            self._commands.wait_idle()
+        except DeviceLost:
+            raise
+        except DeviceFailure as failure:
+            self._pending = failure.spent
+            raise
+        if late := memory.late():
+            text = f"vkWaitForFences returned VK_SUCCESS before the work had ended: {late} bytes changed until the queue was idle"
+            raise DriverRefused(text, call="vkWaitForFences", spent=True)
+
+    def _check_left_alone(self) -> None:
+        """Check that nothing has written to memory since the last dispatches ended.
+
+        Raises:
+            Disturbed: something has. The next case must not be blamed for it, so it needs a fresh device.
+        """
+        if self._arena.memory is not None and not self._arena.memory.is_left_alone():
+            self._unusable = LATE_WRITES
+            self._findings = (Finding(None, LATE_WRITES),)
+            raise Disturbed(LATE_WRITES)
 
     def _submit(
         self,
@@ -294,13 +333,14 @@ class VulkanDevice:
 
     def close(self) -> tuple[Finding, ...]:
         """Destroy the device. If a dispatch may still run on it, destroy nothing: the device then ends with the process."""
+        found, self._findings = self._findings, ()
         opened, self._opened = self._opened, ExitStack()
         self._unusable = self._unusable or "close()"
         if not self._pending:
             opened.close()
         else:
             opened.pop_all()
-        return ()
+        return found
 
 
 def _find(instance: Instance, uuid: str, index: int, exactly: bool = False) -> PhysicalDevice:

@@ -63,6 +63,7 @@ class PoisonedMemory:
     def __init__(self, memory: np.ndarray) -> None:
         self._memory = memory
         self._end = MARGIN
+        self._kept: np.ndarray | None = None
         self._refill(0, memory.size)
 
     def place(self, image: np.ndarray) -> np.ndarray:
@@ -71,9 +72,23 @@ class PoisonedMemory:
         assert end + MARGIN <= self._memory.size, "reserve comes first"
         ranges = self._memory[MARGIN:end].reshape(image.shape)
         ranges[:] = image
+        self._kept = None
         self._refill(end, self._end)
         self._end = end
         return ranges
+
+    def keep(self) -> np.ndarray:
+        """Return a copy of the ranges, flat: the results of the dispatches. Later writes are late."""
+        self._kept = self._memory[MARGIN : self._end].copy()
+        return self._kept
+
+    def late(self) -> int:
+        """Return how many bytes of the ranges were written since ``keep``; 0 if nothing was kept."""
+        return 0 if self._kept is None else int((self._memory[MARGIN : self._end] != self._kept).sum())
+
+    def is_left_alone(self) -> bool:
+        """Tell whether neither the ranges nor the poison around them were written since ``keep`` and ``around``."""
+        return self._kept is None or (self.late() == 0 and self.around() == Around())
 
     def around(self) -> Around:
         """Return the writes around the ranges, and restore the poison."""

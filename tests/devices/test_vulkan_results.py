@@ -8,7 +8,7 @@ import cffi
 import pytest
 
 from cts.devices.device import DeviceFailure, DeviceLost, DriverRefused, OutOfMemory
-from cts.devices.vulkan import api, lists
+from cts.devices.vulkan import api, buffers, lists, memory
 
 FFI = cffi.FFI()
 FFI.cdef(
@@ -134,3 +134,14 @@ def test_entries_outlive_the_list():
     later = [FFI.new("Entry[]", 50) for _ in range(100)]
     assert [entry.value for entry in found] == list(range(50))
     assert later
+
+
+def test_a_driver_without_memory_for_the_host_is_not_opened(monkeypatch):
+    """Otherwise every case would be blamed for it."""
+    package = SimpleNamespace(ffi=FFI, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT=2, VK_MEMORY_PROPERTY_HOST_COHERENT_BIT=4)
+    for module in (buffers, memory):
+        monkeypatch.setattr(module, "load", lambda: package)
+    monkeypatch.setattr(memory, "memory_types", lambda _: (buffers.MemoryType(2, 0), buffers.MemoryType(4, 0)))
+    with pytest.raises(DriverRefused) as failure:
+        memory.Arena(None, None, addressable=False)
+    assert failure.value.call == "vkGetPhysicalDeviceMemoryProperties"

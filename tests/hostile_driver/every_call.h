@@ -5,7 +5,7 @@
  * everything that it writes still missing, and writes it after so many milliseconds. */
 
 static bool sweeps;
-static struct fault swept = {.physical = -1, .beside = -1};
+static struct fault swept = {.physical = -1, .since = -1, .beside = -1};
 static int trace_file = -1;
 
 static void begin_sweep(void) {

@@ -45,7 +45,7 @@
 /* ---- faults ---- */
 
 struct fault {
-    char call[64], after[64], drivers[64], action[32];
+    char call[96], after[96], drivers[64], action[32];
     char arguments[4][4096];
     bool has_shader, waits;
     uint32_t shader;

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.hostile_driver.building import build, obstacle
-from tests.hostile_driver.sweep.invariants import Clean, judge
-from tests.hostile_driver.sweep.plan import Fault, faults, sampled
+from tests.hostile_driver.sweep.invariants import Clean, judge, requests_of
+from tests.hostile_driver.sweep.plan import REGISTRY, Fault, faults, sampled
 from tests.hostile_driver.sweep.running import Outcome, prepare, run_all, run_one, selected
 
 _CONTROL = "plain_shaders[stage:compute]"
@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FILE", help="append each result to FILE, and take from it the results that it has")
     parser.add_argument("--all", action="store_true", help="print every result, not only a summary")
     options = parser.parse_args()
-    if why := obstacle():
+    if why := obstacle() or ("" if REGISTRY.exists() else f"no registry of Vulkan ({REGISTRY}): libvulkan-dev has it"):
         print(f"this machine lacks what the hostile driver needs: {why}")
         return 2
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +76,7 @@ def clean_run(layer: Path) -> Clean:
     """
     # Its run also compiles every shader.
     prepare(layer)
-    clean = Clean(run_one(layer), run_one(layer, cases=[_CONTROL]))
+    clean = Clean(run_one(layer), run_one(layer, cases=[_CONTROL]), requests_of(selected()))
     if clean.run.seen.exit or clean.verdicts != dict.fromkeys(selected(), "pass"):
         raise RuntimeError(clean.run.seen.output.decode(errors="replace"))
     return clean

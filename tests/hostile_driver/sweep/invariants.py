@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,10 +51,12 @@ class Clean:
     Attributes:
         run: the run of all cases.
         control: a run of a shader without cooperative types alone. A fault that strikes its calls hits every shader.
+        requests: request, as marks.py describes it -> the case that it serves.
     """
 
     run: Outcome
     control: Outcome
+    requests: Mapping[str, str]
 
     @cached_property
     def verdicts(self) -> Mapping[str, str]:
@@ -62,23 +64,23 @@ class Clean:
         return {line["id"]: line["verdict"] for line in self.run.seen.lines if line is not None}
 
     @cached_property
-    def requests(self) -> Mapping[str, str]:
-        """Request, as marks.py describes it -> the case that it serves."""
-        casebook = load_casebook(find_root(FOLDER))
-        found = {}
-        for id_ in self.verdicts:
-            case = find_case(casebook, id_)
-            if case.definition.kind is CaseKind.KERNEL:
-                program = build(case).program
-                found[f"run {zlib.crc32(kernel(program, compile_module(program, 'spirv')).spirv):08x}"] = id_
-            else:
-                found["ask"] = id_
-        return found
-
-    @cached_property
     def universal(self) -> frozenset[str]:
         """The commands that every shader needs."""
         return frozenset(call.name for call in self.control.calls)
+
+
+def requests_of(ids: Iterable[str]) -> dict[str, str]:
+    """Return request, as marks.py describes it -> the case that it serves. At most one of the cases may run no shader."""
+    casebook = load_casebook(find_root(FOLDER))
+    found = {}
+    for id_ in ids:
+        case = find_case(casebook, id_)
+        if case.definition.kind is CaseKind.KERNEL:
+            program = build(case).program
+            found[f"run {zlib.crc32(kernel(program, compile_module(program, 'spirv')).spirv):08x}"] = id_
+        else:
+            found["ask"] = id_
+    return found
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,10 @@ def context(run: Run) -> Context:
         )
     if left_out := ", ".join(_texts(run.metas, "left_out_by")):
         notes.append(f"Cases that {left_out} names were not judged.")
-    findings = tuple(f"{finding['step']}: {finding['what']}" for meta in run.metas for finding in meta.get("findings", ()))
+    found = [finding for meta in run.metas for finding in meta.get("findings", ())]
+    findings = tuple(f"{finding['step']}: {finding['what']}" for finding in found if not finding.get("outside"))
+    foreign = [finding["what"].partition("\n")[0] for finding in found if finding.get("outside")]
+    notes += [f"Something outside of the driver interfered: {_sentence(what)}" for what in foreign]
     if findings:
         notes.append(f"{count(len(findings), 'thing')} went wrong outside of any case: see the findings of the run.")
     if any(result.attempt > 1 for result in run.results):

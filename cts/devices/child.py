@@ -65,9 +65,14 @@ class DiedIdle(DeviceCrash):
         how: what happened to the child, in words.
     """
 
-    def __init__(self, what: str, how: str) -> None:
-        super().__init__(f"{what}: {how}")
+    def __init__(self, what: str, how: str, status: int | None = None) -> None:
+        super().__init__(f"{what}: {how}", status=status)
         self.how = how
+
+    @property
+    def finding(self) -> Finding:
+        """Return the finding. A driver does not kill its own process with SIGKILL, but the system does if it has no memory."""
+        return Finding(None, f"after its last answer: {self.how}", outside=self.status == -signal.SIGKILL)
 
 
 class ChildProcess:
@@ -189,7 +194,8 @@ class ChildProcess:
             raise DeviceTimeout(text, step=step, limit=seconds, granted=patience.granted if told else 0) from None
         except Disconnected:
             how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
-            raise (DeviceCrash(f"{what}: {how}", step=step, status=self._process.returncode) if begun else DiedIdle(what, how)) from None
+            status = self._process.returncode
+            raise (DeviceCrash(f"{what}: {how}", step=step, status=status) if begun else DiedIdle(what, how, status)) from None
         except NotAMessage as why:
             how = f"the process that held the device sent an invalid message{doing}: {why}{self._quoted()}"
             raise (Garbled(f"{what}: {how}", step=step) if begun else DiedIdle(what, how)) from None
@@ -323,7 +329,7 @@ class ChildProcess:
                 return ()
             return (Finding(Step.CLOSE, f"exit: the process that held the device {ending}{self._quoted()}"),)
         except DiedIdle as death:
-            return (Finding(None, f"after its last answer: {death.how}"),)
+            return (death.finding,)
         except (DeviceFailure, CtsError) as failure:
             return (Finding(Step.CLOSE, str(failure)),)
         finally:

@@ -197,10 +197,12 @@ class Finding:
     Attributes:
         step: the step during which the problem occurred; None between two steps.
         what: describes the problem.
+        outside: whether something else than the driver caused it: an idle process was killed with SIGKILL.
     """
 
     step: Step | None
     what: str
+    outside: bool = False
 
 
 class DeviceFailure(Exception):

@@ -195,7 +195,7 @@ class IsolatedDevice:
             return self._ask_child(request, what)
         except DiedIdle as death:
             # This request is not the cause, so try it with a new child.
-            self._findings.append(Finding(None, f"after its last answer: {death.how}"))
+            self._findings.append(death.finding)
         except Disturbed as late:
             self._findings.append(Finding(None, str(late)))
             self._discard()

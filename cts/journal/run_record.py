@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from cts.journal.schema import WrongField, convert
 from cts.verdict.sizes import Count, Ordinal, Seconds
@@ -35,10 +35,15 @@ class DeviceRecord(TypedDict, total=False):
 
 
 class FindingRecord(TypedDict):
-    """Something that went wrong outside of any case, for example while the device was closed."""
+    """Something that went wrong outside of any case, for example while the device was closed.
+
+    Attributes:
+        outside: whether something else than the driver caused it (cts.devices.device.Finding).
+    """
 
     step: str
     what: str
+    outside: NotRequired[bool]
 
 
 class Resumption(TypedDict, total=False):

@@ -13,10 +13,11 @@ from typing import Literal
 import msgspec
 import pytest
 
-from cts.devices.device import DeviceError
+from cts.devices.device import DeviceError, Finding, Step
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
+from cts.journal.run_record import FindingRecord
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
 from cts.run.confirmation import Bench, confirmed
 from cts.run.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
@@ -47,7 +48,7 @@ ASIDE = "cts_set_aside"
 """Attribute of a report without a verdict: the SetAside of each judgement that must be made alone, in values that can be sent."""
 
 FINDINGS = "cts_findings"
-"""Key of the findings that a worker of pytest-xdist sends at its end: step and words of each Finding."""
+"""Key of the findings that a worker of pytest-xdist sends at its end: the record of each."""
 
 
 class Judging:
@@ -128,7 +129,7 @@ class Judging:
         self._holder.close()
         output = getattr(config, "workeroutput", None)
         if output is not None:
-            output[FINDINGS] = [[finding.step.value if finding.step else "", finding.what] for finding in self._holder.findings]
+            output[FINDINGS] = [finding_record(finding) for finding in self._holder.findings]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Literal[True] | None:
@@ -194,6 +195,11 @@ class Judging:
             return
         if result.verdict in LOST:
             self._control.require(item.case.id)
+        if settings.renewable and result.verdict is Verdict.QUALITY_WARNING and not self._control.works(item.case.id):
+            # A damaged device may give values that are permitted.
+            self._holder.discard()
+            item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+            return
         if settings.renewable and settings.known.judged(result, item.case).verdict is Verdict.FAIL:
             aside = replace(aside, line=encode(result).decode())
             confirmation = self._confirmed(aside, losses, bool(item.config.getoption("maxfail")))
@@ -339,6 +345,19 @@ def digest_of(report: pytest.TestReport) -> Digest | None:
 def asides_of(report: pytest.TestReport) -> list[SetAside]:
     """Return the judgements of a report that must be made alone."""
     return msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
+
+
+def finding_record(finding: Finding) -> FindingRecord:
+    """Return the record of a finding, in values that can be sent between processes."""
+    record: FindingRecord = {"step": finding.step.value if finding.step else "", "what": finding.what}
+    return {**record, "outside": True} if finding.outside else record
+
+
+def finding_of(record: FindingRecord) -> Finding:
+    """Return the finding that a record holds."""
+    # A later version of the suite may know more steps.
+    step = next((step for step in Step if step == record["step"]), None)
+    return Finding(step, record["what"], record.get("outside", False))
 
 
 def failure_text(result: CaseResult) -> str:

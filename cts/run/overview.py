@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from cts.devices.device import Finding, Step
+from cts.devices.device import Finding
 from cts.journal.journal import RESULTS, Journal, JournalError, read, read_meta, write_meta
 from cts.journal.record import encode
-from cts.journal.run_record import FindingRecord
+from cts.journal.run_record import RunRecord
 from cts.printable import printable_line, printable_path
 from cts.run.groups import group_of
-from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, unjudged_report
+from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, finding_of, finding_record, unjudged_report
 from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
 from cts.run.selected import Key, Selected
@@ -101,6 +101,8 @@ class Overview:
         self._reporter: pytest.TerminalReporter | None = None
         self.journal = None if directory is None else Journal(directory / RESULTS)
         self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
+        earlier: RunRecord = {} if directory is None else read_meta(directory)
+        self._found_before = tuple(map(finding_of, earlier.get("findings", ())))
         self._reports = ""
         self._kept = "the reports that --report-dir DIR writes" if directory is None else printable_path(directory / "index.html")
         self._selected = 0
@@ -175,7 +177,7 @@ class Overview:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         found = getattr(node, "workeroutput", None) or {}
-        self._findings += [Finding(Step(step) if step else None, what) for step, what in found.get(FINDINGS, ())]
+        self._findings += map(finding_of, found.get(FINDINGS, ()))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # Ctrl-C has no message; if pytest or the suite stops the run, there is one.
@@ -342,17 +344,13 @@ class Overview:
             exitstatus = pytest.ExitCode.OK
         if exitstatus != pytest.ExitCode.OK:
             return exitstatus
-        if before.bad(passing) or now.bad(passing) or self._findings or self._found_before():
+        if before.bad(passing) or now.bad(passing) or not all(finding.outside for finding in (*self._findings, *self._found_before)):
             return pytest.ExitCode.TESTS_FAILED
         if now.total < self._selected and not self._out_of_time:
             return INCOMPLETE
         if not now.tested and not before.tested:
             return pytest.ExitCode.NO_TESTS_COLLECTED
         return pytest.ExitCode.OK
-
-    def _found_before(self) -> bool:
-        """Tell whether the run that this one resumed had findings, which stay in the reports."""
-        return self._directory is not None and bool(read_meta(self._directory).get("findings"))
 
     @property
     def _out_of_time(self) -> bool:
@@ -385,7 +383,7 @@ class Overview:
             selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
             # A resumed run with fewer selected cases does not complete the original run.
             ended = whole and self._before.total + self._tally.total >= selected
-            found: list[FindingRecord] = [{"step": one.step or "", "what": one.what} for one in self._findings]
+            found = list(map(finding_record, self._findings))
             meta |= {"selected": selected, "seconds": self._elapsed, "stopped": self._stop_line()}
             meta["not_judged"] = self._not_judged()
             meta["findings"] = (*meta.get("findings", ()), *found)
@@ -422,6 +420,7 @@ class Overview:
             stopped=bool(self._stopped),
             is_empty=exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED,
             findings=tuple(self._findings),
+            found_before=self._found_before,
             explained=self._explained,
             shown=self._shown,
             directory=self._directory,

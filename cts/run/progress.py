@@ -18,7 +18,8 @@ class Progress:
     """Prints while cases are judged, unless pytest itself prints a line per case (``-v``) or is asked to be quiet (``-q``).
 
     Args:
-        most: how many failures are announced as they occur, in a line each. Their messages are printed at the end.
+        most: how many failures are announced as they occur, in a line each, and how many cases that are set aside. Messages of failures are
+            printed at the end.
     """
 
     def __init__(self, reporter: pytest.TerminalReporter, most: int) -> None:
@@ -29,7 +30,7 @@ class Progress:
         self._every = TERMINAL_SECONDS if self._terminal else LOG_SECONDS
         self._start = time.monotonic()
         self._printed = self._start
-        self._announced = 0
+        self._announced = self._set_aside = 0
         self._rewriting = False
         self.total = 0
 
@@ -60,8 +61,12 @@ class Progress:
 
     def set_aside(self, aside: SetAside) -> None:
         """Show a case that has no verdict yet."""
-        if not self._silent and aside.first is not None:
+        if not self._silent and aside.first is not None and self._set_aside <= self._most:
+            self._set_aside += 1
             self._end_line()
+            if self._set_aside > self._most:
+                self._reporter.write_line("further cases that are set aside are not announced", yellow=True)
+                return
             first = aside.first
             self._reporter.write_line(f"SET ASIDE {aside.nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
 

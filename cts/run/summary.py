@@ -41,6 +41,7 @@ class RunEnd:
         stopped: whether something stopped it.
         is_empty: whether no case was selected.
         findings: what the device did wrong while it ran no case.
+        found_before: the findings that the run had when it was resumed.
         explained: how many failures there are.
         shown: how many of them are shown in full, at most.
         directory: the report directory, or None.
@@ -56,6 +57,7 @@ class RunEnd:
     stopped: bool
     is_empty: bool
     findings: tuple[Finding, ...]
+    found_before: tuple[Finding, ...]
     explained: int
     shown: int
     directory: Path | None
@@ -105,8 +107,10 @@ def _write_findings(out: pytest.TerminalReporter, end: RunEnd) -> None:
     tally = end.tally
     if tally.compiling:
         out.line(f"{tally.compiling} of the timeouts happened during the creation of a pipeline, which breaks no rule", yellow=True)
-    for finding in end.findings:
-        out.line(f"finding, outside of any case: {finding.what}", red=True)
+    for part, findings in (("", end.findings), (" of an earlier part of this run", end.found_before)):
+        for finding in findings:
+            fault = " (not the driver's: it does not count)" if finding.outside else ""
+            out.line(f"finding{part}, outside of any case{fault}: {finding.what}", red=not finding.outside, yellow=finding.outside)
     if tally.verdicts[Verdict.ERROR]:
         out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing about the device", red=True)
 

@@ -93,3 +93,20 @@ def test_writes_of_a_kernel_without_buffers_are_reported(bare, memory):
     bare[[10, MARGIN + 3]] ^= 0xFF
     (outcome,) = judge(layout, before, ranges.copy(), memory.around())
     assert {(stray.where, stray.offset) for stray in outcome.stray} == {("before", 10 - MARGIN), ("after", 3)}
+
+
+@pytest.mark.parametrize("place", [0, MARGIN, MARGIN + 255, MARGIN + 256, SIZE - 1])
+def test_memory_that_is_written_after_its_results_were_kept_is_not_left_alone(bare, memory, place):
+    memory.place(np.zeros((1, 256), np.uint8))
+    memory.keep()
+    assert memory.is_left_alone()
+    bare[place] ^= 1
+    assert not memory.is_left_alone()
+    assert memory.late() == (MARGIN <= place < MARGIN + 256)
+
+
+def test_the_next_ranges_are_no_late_writes(memory):
+    memory.place(np.zeros((1, 256), np.uint8))
+    memory.keep()
+    memory.place(np.ones((1, 512), np.uint8))
+    assert memory.is_left_alone()

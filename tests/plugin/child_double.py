@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -38,6 +39,10 @@ class ChildDouble:
         match json.loads(os.environ.get("CHILD", "{}")).get(f"n{number}", "pass"):
             case "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
+            case "killed_idle":
+                _after_answer(lambda: os.kill(os.getpid(), signal.SIGKILL))
+            case "dies_idle":
+                _after_answer(lambda: os.kill(os.getpid(), signal.SIGSEGV))
             case "hang":
                 time.sleep(600)
             case "lost":
@@ -74,6 +79,19 @@ class ChildDouble:
 
     def close(self) -> tuple[()]:
         return ()
+
+
+def _after_answer(do: Callable[[], None]) -> None:
+    """Make the child do something after it has answered the current request."""
+    serving = sys.modules["__main__"]
+    send = serving.send
+
+    def sending(channel: object, number: int, message: tuple[str, object]) -> None:
+        send(channel, number, message)
+        if message[0] == "answer":
+            do()
+
+    serving.send = sending
 
 
 def _marker(event: str) -> Path:

@@ -25,6 +25,38 @@ def test_a_child_that_dies_hangs_or_loses_its_device_costs_exactly_that_case(che
     assert "held by a child process, 10 s for each step" in done.stdout
 
 
+def judged_by_one(checkout, *options: str, **behaviours: str):
+    return checkout.run(
+        *("cts", "--isolation", "on", "--report-dir", "out", *options),
+        DOUBLES_FACTORY="child_double:ChildDouble",
+        CHILD=json.dumps(behaviours),
+        CHILD_LOST=str(checkout.root / "lost"),
+    )
+
+
+@pytest.mark.parametrize(("behaviour", "signal", "code"), [("killed_idle", "SIGKILL", 0), ("dies_idle", "SIGSEGV", 1)])
+def test_only_a_process_that_died_idle_by_its_own_fault_makes_runs_fail_and_each_says_why(checkout, behaviour, signal, code):
+    for options in ((), ("--resume",)):
+        done = judged_by_one(checkout, *options, n3=behaviour)
+        assert done.returncode == code, done.stdout
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("finding")]
+        assert signal in line
+    assert set(checkout.results().values()) == {"pass"}
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_failures_are_the_same_whether_they_are_confirmed_at_once_or_at_the_end(checkout, options):
+    done = judged_by_one(checkout, *options, **{f"n{number}": "wrong" for number in (0, 2, 3, 4, 5, 6, 7)})
+    assert done.returncode == 1
+    verdicts = {f"copying[number:n{number}]": "pass" if number == 1 else "fail" for number in range(8)}
+    assert checkout.results() == verdicts, done.stdout
+
+
+def test_a_run_that_stops_at_a_failure_confirms_it_first(checkout):
+    judged_by_one(checkout, "-x", n2="wrong", n3="wrong")
+    assert [verdict for verdict in checkout.results().values() if verdict != "pass"] == ["fail"]
+
+
 def judged_by_two(checkout, *options: str, **behaviours: str):
     """Judge two cases in two processes; return the run, and the verdicts of the tries of each case."""
     done = checkout.run(
@@ -45,9 +77,18 @@ def test_a_wrong_result_beside_a_process_that_loses_the_device_is_judged_again_a
     assert "1 had wrong values beside others and not alone" in done.stdout
 
 
-def test_a_wrong_result_beside_processes_that_keep_the_device_counts_at_once(checkout):
+def test_a_wrong_result_that_a_fresh_process_does_not_repeat_blames_the_run_and_no_case(checkout):
     done, tries = judged_by_two(checkout, n2="wrong_once")
-    assert tries == {"n1": [], "n2": []}, done.stdout
+    assert tries == {"n1": [], "n2": ["fail", "pass", "pass"]}, done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert done.returncode == 1
+    (finding,) = json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))["findings"]
+    assert "copying[number:n2]" in finding["what"]
+
+
+def test_a_wrong_result_that_a_fresh_process_repeats_is_a_failure(checkout):
+    done, tries = judged_by_two(checkout, n2="wrong")
+    assert tries == {"n1": [], "n2": ["fail", "fail"]}, done.stdout
     assert checkout.results() == {"copying[number:n1]": "pass", "copying[number:n2]": "fail"}
 
 

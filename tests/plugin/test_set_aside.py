@@ -165,6 +165,14 @@ def test_resume_judges_again_the_verdicts_that_it_is_told_to(checkout):
     assert last == {f"copying[number:n{number}]": "pass" for number in range(8)} | {"copying[number:n3]": "fail"}
 
 
+def test_resume_judges_failures_again_if_it_is_told_to(checkout):
+    checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n3]": "fail", "copying[number:n4]": "crash"})
+    done = checkout.run("cts", "--report-dir", "out", "--resume", "--retry", "fail")
+    assert done.returncode == 1, done.stdout
+    last = {id_: record["verdict"] for id_, record in records(checkout).items()}
+    assert last == {f"copying[number:n{number}]": "pass" for number in range(8)} | {"copying[number:n4]": "crash"}
+
+
 @WORKERS
 @pytest.mark.parametrize("more", [("-k", "n0"), ("-k", "n4", "--repeat", "1")])
 def test_a_case_to_be_judged_again_that_is_not_selected_still_counts(checkout, workers, more):

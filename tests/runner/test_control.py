@@ -9,6 +9,7 @@ from cts.verdict.verdict import Verdict
 from tests.suite import casebook
 
 RETRIES = Retries(attempts=3, pause=2.0)
+COMPUTE = Plain("plain[stage:compute]", drawn=False)
 FRAGMENT = Plain("plain[stage:fragment]", drawn=True)
 
 
@@ -19,7 +20,11 @@ class Device:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.asked: list[str] = []
         self.waited: list[float] = []
-        self.control = ControlCase(self.rerun, RETRIES, self.waited.append, plain=lambda _: plain)
+        self.renewed = 0
+        self.control = ControlCase(self.rerun, RETRIES, self.waited.append, plain=lambda _: plain, renew=self.renew)
+
+    def renew(self) -> None:
+        self.renewed += 1
 
     def rerun(self, id_: str) -> Verdict:
         self.asked.append(id_)
@@ -79,14 +84,44 @@ def test_the_quickest_case_must_also_pass_if_such_a_shader_only_ends():
     assert not isinstance(raised.value, StageUnavailable)
 
 
-@pytest.mark.parametrize("passed", [True, False])
-def test_cases_in_a_row_ask_no_shader_without_cooperative_types(passed: bool):
-    device = Device("pass", plain=FRAGMENT)
+@pytest.mark.parametrize(
+    ("plain", "passed", "asked"),
+    [
+        (FRAGMENT, True, ["dispatches[quick]"]),
+        (FRAGMENT, False, []),
+        (COMPUTE, True, ["dispatches[quick]"]),
+        (COMPUTE, False, [COMPUTE.id]),
+    ],
+)
+def test_a_lost_device_needs_a_case_that_passed_or_a_dispatch_without_cooperative_types(plain: Plain, passed: bool, asked: list[str]):
+    device = Device("pass", plain=plain)
     if passed:
         device.control.passed("dispatches[quick]", 0.1)
-    for _ in range(IN_A_ROW):
-        device.control.lost("draws[lost]")
-    assert set(device.asked) == ({"dispatches[quick]"} if passed else set())
+    device.control.require("draws[lost]")
+    assert device.asked == asked
+
+
+def test_a_control_that_fails_runs_again_in_a_fresh_process():
+    device = Device("fail", "pass")
+    device.control.passed("quick", 0.1)
+    device.control.require("lost")
+    assert (device.asked, device.renewed) == (["quick", "quick"], 1)
+
+
+def test_a_device_that_fails_in_fresh_processes_too_is_unavailable():
+    device = Device("fail")
+    device.control.passed("quick", 0.1)
+    with pytest.raises(DeviceUnavailable):
+        device.control.require("lost")
+    assert device.renewed == RETRIES.attempts
+
+
+@pytest.mark.parametrize(("verdict", "works"), [("pass", True), ("fail", False), ("not_supported", False)])
+def test_a_device_works_if_the_quickest_case_passes_at_once(verdict: str, works: bool):
+    device = Device(verdict)
+    device.control.passed("quick", 0.1)
+    assert device.control.works("wrong") is works
+    assert device.asked == ["quick"]
 
 
 @pytest.mark.parametrize("verdict", ["pass", "fail", "not_supported", "known_fail", "resource_error"])
@@ -166,14 +201,14 @@ def test_a_device_that_does_not_come_back_is_unavailable():
     assert (raised.value.control, raised.value.verdict, raised.value.attempts) == ("quick", "device_lost", 3)
 
 
-def test_several_losses_in_a_row_raise_the_question_and_a_pass_between_them_does_not():
+def test_several_failures_in_a_row_raise_the_question_and_a_pass_between_them_does_not():
     device = Device("pass")
     device.control.passed("quick", 0.1)
     for _ in range(IN_A_ROW - 1):
-        device.control.lost("one")
+        device.control.failed("one")
     device.control.passed("other", 1.0)
     for _ in range(IN_A_ROW - 1):
-        device.control.lost("one")
+        device.control.failed("one")
     assert device.asked == []
-    device.control.lost("one")
+    device.control.failed("one")
     assert set(device.asked) == {"quick"}

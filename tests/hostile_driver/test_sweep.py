@@ -91,6 +91,16 @@ def test_a_call_may_do_nothing_only_if_nobody_can_see_it() -> None:
     assert freed.no_effect
 
 
+def test_the_process_that_lists_devices_may_end_in_any_way() -> None:
+    crash = Fault("vkDestroyInstance", "crash", "crash", nth=1, once=True)
+    ends = Call("vkDestroyInstance", "close", True)
+    listing, device = (ends, *CALLS), (*CALLS, ends)
+    usual = replace(CLEAN, run=replace(CLEAN.run, calls=listing))
+    assert judge(crash, replace(outcome(), calls=listing), usual).no_effect
+    usual = replace(CLEAN, run=replace(CLEAN.run, calls=device))
+    assert judge(crash, replace(outcome(), calls=device), usual).wrong
+
+
 def test_a_slow_driver_is_blamed_for_nothing() -> None:
     slow = replace(SUBMIT, what=LATE)
     assert kinds(slow, outcome()) == set()

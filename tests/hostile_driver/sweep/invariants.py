@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,10 +36,16 @@ UNOBSERVABLE = {
 """Commands that may do nothing without any effect -> the reason."""
 
 
-def unobservable(fault: Fault) -> str:
+_LISTED = "the process that lists devices has answered; it holds all drivers, so its end says nothing about this one"
+
+
+def unobservable(fault: Fault, outcome: Outcome) -> str:
     """Return why a fault may have no effect; empty if it must have one."""
     if fault.what == LATE:
         return "a driver may be slow"
+    before_opening = itertools.takewhile(lambda call: call.request != "open", outcome.calls)
+    if _struck(outcome) == ["close"] and any(call.struck for call in before_opening):
+        return _LISTED
     if fault.what != NOTHING:
         return ""
     return next((why for pattern, why in UNOBSERVABLE.items() if re.fullmatch(pattern, fault.call)), "")
@@ -106,7 +113,7 @@ def judge(fault: Fault, outcome: Outcome, clean: Clean) -> Judgement:
         *_of_blame(fault, outcome, clean),
         *_of_effect(fault, outcome, clean, reacted),
     ]
-    return Judgement(tuple(wrong), "" if reacted else unobservable(fault))
+    return Judgement(tuple(wrong), "" if reacted else unobservable(fault, outcome))
 
 
 def _verdicts(outcome: Outcome) -> dict[str, str]:
@@ -195,7 +202,7 @@ def _of_effect(fault: Fault, outcome: Outcome, clean: Clean, reacted: bool) -> I
     """Demand that the fault strikes, and is seen unless it cannot be."""
     if not any(call.struck for call in outcome.calls):
         yield "not struck: the call was not made"
-    elif not reacted and not unobservable(fault):
+    elif not reacted and not unobservable(fault, outcome):
         yield "unseen: nothing differs from a run without the fault"
     if fault.what == LATE and reacted and _verdicts(outcome) != clean.verdicts:
         yield f"late: exit code {outcome.seen.exit}"

@@ -29,11 +29,15 @@ UNOBSERVABLE = {
     r"vkDestroy\w+|vkFree\w+": "an object that is not destroyed is freed with its process",
     r"vk(Begin|End)CommandBuffer": "a driver may record and run commands whatever the state of the command buffer",
     r"vkResetDescriptorPool": "the pool has room for more sets",
-    r"vkWaitForFences|vkResetFences": "the work may have ended before the host reads; 'late writes' of vkQueueSubmit is work that has not",
+    r"vkWaitForFences": "the work may have ended before the host reads; 'late writes' of vkQueueSubmit is work that has not",
     r"vk(Device|Queue)WaitIdle": "nothing runs any more: a fence has been waited for",
+    r"vkGetFenceStatus": "VK_SUCCESS or VK_NOT_READY may be the fence's status",
+    r"vkEnumeratePhysicalDevices": "the loader asks for the devices when the suite only asks for their number",
     r"vkCmdPipelineBarrier": "a driver that runs commands in order, and whose memory is coherent, needs no barrier",
 }
-"""Commands that may do nothing without any effect -> the reason."""
+"""Commands that may do nothing, or return a status, without any effect -> the reason."""
+
+_STATUS = "VK_NOT_READY"
 
 
 _LISTED = "the process that lists devices has answered; it holds all drivers, so its end says nothing about this one"
@@ -46,7 +50,7 @@ def unobservable(fault: Fault, outcome: Outcome) -> str:
     before_opening = itertools.takewhile(lambda call: call.request != "open", outcome.calls)
     if _struck(outcome) == ["close"] and any(call.struck for call in before_opening):
         return _LISTED
-    if fault.what != NOTHING:
+    if fault.what not in (NOTHING, _STATUS):
         return ""
     return next((why for pattern, why in UNOBSERVABLE.items() if re.fullmatch(pattern, fault.call)), "")
 

@@ -12,9 +12,11 @@ import pytest
 from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
+from cts.journal.record import SEVERAL_LINES, result_of
+from cts.journal.strict_json import parse
 from cts.run.confirmation import Bench, batches, confirmed
 from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case, verdict_of_control
-from cts.run.judging import asides_of, digest_of, make_report
+from cts.run.judging import CONFIRMED, asides_of, digest_of, make_report
 from cts.run.runner import judge
 from cts.run.session import Settings
 from cts.run.set_aside import WRONG, SetAside, settle
@@ -60,6 +62,7 @@ class Alone:
         self._journal = journal
         self._findings = findings
         self._waiting: list[SetAside] = []
+        self._session: pytest.Session | None = None
         self._budget = Budget()
         self._controls = [
             ControlCase(
@@ -71,6 +74,8 @@ class Alone:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._waiting += asides_of(report)
+        for line in getattr(report, CONFIRMED, ()):
+            self._take(result_of(parse(line.encode(), SEVERAL_LINES)))
         digest = digest_of(report)
         if digest is None:
             return
@@ -78,8 +83,19 @@ class Alone:
             for control in self._controls:
                 control.passed(report.nodeid.partition("::")[2], digest.seconds)
 
+    def _take(self, result: CaseResult) -> None:
+        """Give the verdict of a waiting case that a worker has judged again."""
+        (aside,) = (one for one in self._waiting if (one.id, one.attempt) == (result.id, result.attempt))
+        self._waiting.remove(aside)
+        assert self._session is not None, "cases are judged in the loop"
+        try:
+            self._report(self._session, aside, result, time.time())
+        except JournalError as error:
+            raise self._session.Interrupted(str(error)) from None
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
+        self._session = session
         result = yield
         if self._waiting and not session.shouldstop and not session.shouldfail:
             try:

@@ -19,7 +19,7 @@ from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.journal.run_record import FindingRecord
 from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
-from cts.run.confirmation import Bench, confirmed
+from cts.run.confirmation import BATCH, Bench, confirmed
 from cts.run.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
 from cts.run.costs import Costs, read_costs
 from cts.run.garbage import all_kept
@@ -36,7 +36,10 @@ from generators.casebook import Case, CaseKind, find_case
 from generators.errors import CasebookError
 
 CONFIRMED_AT_ONCE = 3
-"""How many failures each process judges again at once, so that they are told early. The others wait for the end of the run."""
+"""How many failures each process judges again at once, so they are announced early. The others wait until there are several."""
+
+CONFIRMED = "cts_confirmed"
+"""Attribute of a report: the journal's lines of failures that were set aside before and that a fresh process has repeated."""
 
 DIGEST = "cts_digest"
 """Attribute of a report: the Digest of the result, in values that can be sent between processes."""
@@ -90,6 +93,7 @@ class Judging:
         self._parent = os.getppid()
         self._budget = Budget()
         self._at_once = CONFIRMED_AT_ONCE
+        self._held: list[SetAside] = []
         plain = partial(plain_case, selection.casebook)
         self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=plain, renew=holder.discard)
 
@@ -201,13 +205,16 @@ class Judging:
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
         if settings.renewable and settings.known.judged(result, item.case).verdict is Verdict.FAIL:
-            aside = replace(aside, line=encode(result).decode())
-            confirmation = self._confirmed(aside, losses, bool(item.config.getoption("maxfail")))
-            if confirmation is None:
-                item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
-                self._control.failed(item.case.id)
+            aside = replace(aside, line=encode(replace(result, unit=settings.unit)).decode())
+            if not item.config.getoption("maxfail") and not self._at_once:
+                self._hold(item, aside)
                 return
-            result = confirmation
+            self._at_once = max(0, self._at_once - 1)
+            confirmation = self._confirm([aside])
+            if not confirmation:
+                item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+                return
+            ((_, result),) = confirmation
         if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
         result = settings.known.judged(replace(result, unit=settings.unit), item.case)
@@ -219,22 +226,29 @@ class Judging:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
 
-    def _confirmed(self, aside: SetAside, losses: int, is_awaited: bool) -> CaseResult | None:
-        """Return a failure that was the same in a fresh process; None if it is to be judged at the end.
+    def _hold(self, item: CaseItem, aside: SetAside) -> None:
+        """Set a failure aside. When there are enough for a fresh process, judge them again; their verdicts come with this report."""
+        self._held.append(aside)
+        report = unjudged_report(item.nodeid, [aside])
+        if len(self._held) < BATCH:
+            item.ihook.pytest_runtest_logreport(report=report)
+            self._control.failed(item.case.id)
+            return
+        held, self._held = self._held, []
+        setattr(report, CONFIRMED, [encode(result).decode() for _, result in self._confirm(held)])
+        item.ihook.pytest_runtest_logreport(report=report)
 
-        Only the first failures of a process are judged again at once, or all of them if the run ends at one of them.
-        """
-        if not is_awaited and not self._at_once:
-            return None
-        self._at_once -= not is_awaited
+    def _confirm(self, asides: Sequence[SetAside]) -> list[tuple[SetAside, CaseResult]]:
+        """Return the failures that are the same in a fresh process. The others are judged at the end."""
+        losses = 0 if self._neighbours is None else self._neighbours.losses()
         control = self._control
         bench = Bench(self._holder.discard, control.require, control.works, self._judge_again, alone=False)
-        ((_, result),) = confirmed([aside], bench)
-        if result is None:
-            # The control may have failed, so the next case gets another process.
+        found = [(aside, result) for aside, result in confirmed(asides, bench) if result is not None]
+        if len(found) < len(asides):
+            # A control may have failed, so the next case gets another process.
             self._holder.discard()
         lost = self._neighbours is not None and self._neighbours.lost_since(losses)
-        return None if lost else result
+        return [] if lost else found
 
     def _judge_again(self, aside: SetAside, code: str) -> CaseResult:
         settings, case = self._settings, find_case(self._selection.casebook, aside.id)

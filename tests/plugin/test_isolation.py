@@ -52,6 +52,26 @@ def test_failures_are_the_same_whether_they_are_confirmed_at_once_or_at_the_end(
     assert checkout.results() == verdicts, done.stdout
 
 
+SMALL_BATCHES = """
+from cts.run import judging
+
+judging.BATCH, judging.CONFIRMED_AT_ONCE = 3, 0
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_each_process_judges_its_failures_again_when_there_are_enough_for_a_fresh_process(checkout, options):
+    checkout.add_plugin("small_batches", SMALL_BATCHES)
+    done = judged_by_one(checkout, *options, **{f"n{number}": "wrong" for number in (0, 2, 3, 4, 5, 6, 7)})
+    assert done.returncode == 1
+    verdicts = {f"copying[number:n{number}]": "pass" if number == 1 else "fail" for number in range(8)}
+    assert checkout.results() == verdicts, done.stdout
+    lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    # At most two of each process are left for the end.
+    again = [one["tries"][1]["alone"] for one in lines if one.get("verdict") == "fail"]
+    assert again.count(False) in (3, 6)
+
+
 def test_a_run_that_stops_at_a_failure_confirms_it_first(checkout):
     judged_by_one(checkout, "-x", n2="wrong", n3="wrong")
     assert [verdict for verdict in checkout.results().values() if verdict != "pass"] == ["fail"]

@@ -102,8 +102,8 @@ class ControlCase:
     """Runs controls after a case lost its device or failed.
 
     A device may be lost in part: for fragment shaders and not for others, for example. So a shader without cooperative types in the stage
-    of the case must finish. And the quickest case of its family that has passed so far must pass; if none has, the quickest of all; if none
-    has at all, a dispatch without cooperative types.
+    of the case must finish. A dispatch without cooperative types must pass, since a case that has passed may need less of the driver, for
+    example no descriptors. And the quickest case of its family that has passed so far must pass; if none has, the quickest of all.
 
     Args:
         rerun: runs a case again.
@@ -159,12 +159,12 @@ class ControlCase:
             DeviceUnavailable: it does not work, in any of the tries.
         """
         self._row = 0
-        self._check(id_, self._usual(id_), runs=1)
+        for control in self._usual(id_):
+            self._check(id_, control, runs=1)
 
     def works(self, id_: str) -> bool:
         """Tell whether a control works after the case ``id_``; see also ``draws``."""
-        control = self._usual(id_)
-        return (control is None or self._rerun(control.id) in control.working) and self.draws(id_)
+        return all(self._rerun(control.id) in control.working for control in self._usual(id_)) and self.draws(id_)
 
     def confirm(self, id_: str) -> None:
         """Check ``RUNS`` times that the controls of the case ``id_``, which lost its device, still work. Without controls, check nothing.
@@ -176,7 +176,8 @@ class ControlCase:
         self._row = 0
         if plain := self._plain(id_):
             self._check_stage(id_, _Control(plain.id, _PLAINLY, frozenset(Verdict) - LOST))
-        self._check(id_, self._usual(id_))
+        for control in self._usual(id_):
+            self._check(id_, control)
 
     def draws(self, id_: str) -> bool:
         """Tell whether the stage of the case ``id_``, whose values are wrong, gives right values without cooperative types, ``RUNS`` times.
@@ -201,8 +202,8 @@ class ControlCase:
             what, verdict = wrong
             raise StageUnavailable(what, plain.id, self._retries.attempts, verdict)
 
-    def _usual(self, id_: str) -> _Control | None:
-        return self._own(id_) or self._any() or self._dispatched(id_)
+    def _usual(self, id_: str) -> tuple[_Control, ...]:
+        return tuple(control for control in (self._dispatched(id_), self._own(id_) or self._any()) if control is not None)
 
     def _dispatched(self, id_: str) -> _Control | None:
         plain = self._plain(id_)
@@ -217,8 +218,8 @@ class ControlCase:
     def _any(self) -> _Control | None:
         return _proven(min(self._quickest.values(), key=lambda proven: proven[1])) if self._quickest else None
 
-    def _check(self, id_: str, control: _Control | None, runs: int = RUNS) -> None:
-        if control is not None and (wrong := self._wrong(id_, control, runs)):
+    def _check(self, id_: str, control: _Control, runs: int = RUNS) -> None:
+        if wrong := self._wrong(id_, control, runs):
             what, verdict = wrong
             raise DeviceUnavailable(what, attempts=self._retries.attempts, control=control.id, verdict=verdict)
 

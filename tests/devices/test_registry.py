@@ -42,6 +42,8 @@ SMALL = """
  <commands>
   <command><proto><type>void</type> <name>vkDo</name></proto><param><type>VkDevice</type> <name>device</name></param>
    <param>const <type>VkThing</type>* <name>pIn</name></param><param><type>VkThing</type>* <name>pOut</name></param></command>
+  <command successcodes="VK_SUCCESS,VK_AGAIN" errorcodes="VK_ERROR_X"><proto><type>VkResult</type> <name>vkTry</name></proto></command>
+  <command name="vkTryKHR" alias="vkTry"/>
  </commands>
  <extensions>
   <extension name="VK_X" number="594"><require>
@@ -82,6 +84,11 @@ def test_a_value_is_computed_as_the_registry_says(small, name, value):
 
 def test_a_command_takes_handles_and_arrays_to_fill_as_plain_pointers(small):
     assert small.pointer("Do", "vkDo") == "typedef void (*Do)(void* device, const VkThing* pIn, void* pOut);"
+
+
+def test_a_command_has_the_results_of_its_own_or_of_its_alias(small):
+    assert small.results("vkTryKHR") == small.results("vkTry") == ("VK_SUCCESS", "VK_AGAIN", "VK_ERROR_X")
+    assert small.results("vkDo") == ()
 
 
 @pytest.mark.parametrize("ask", [lambda r: r.structure("VkNone"), lambda r: r.value("VK_NONE"), lambda r: r.pointer("P", "vkNone")])

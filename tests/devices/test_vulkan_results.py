@@ -8,7 +8,7 @@ import cffi
 import pytest
 
 from cts.devices.device import DeviceFailure, DeviceLost, DriverRefused, OutOfMemory
-from cts.devices.vulkan import api, lists
+from cts.devices.vulkan import api, buffers, lists, memory
 
 FFI = cffi.FFI()
 FFI.cdef(
@@ -121,16 +121,39 @@ def test_more_entries_than_there_was_room_for_are_not_read():
     assert (failure.value.call, failure.value.result) == ("vkList", api.SUCCESS)
 
 
+def test_entries_that_were_not_written_are_no_entries():
+    def driver(told, entries):
+        if entries:
+            entries[0].value = 3
+        told[0] = 2
+        return 0
+
+    with pytest.raises(DriverRefused) as failure:
+        _told(driver)
+    assert (failure.value.call, failure.value.result) == ("vkList", api.SUCCESS)
+
+
 def test_entries_outlive_the_list():
     """cffi frees an array while its structures are still held."""
 
     def driver(told, entries):
         for i in range(told[0] if entries else 0):
-            entries[i].value = i
+            entries[i].value = i + 1
         told[0] = 50
         return 0
 
     found = _told(driver)
     later = [FFI.new("Entry[]", 50) for _ in range(100)]
-    assert [entry.value for entry in found] == list(range(50))
+    assert [entry.value for entry in found] == list(range(1, 51))
     assert later
+
+
+def test_a_driver_without_memory_for_the_host_is_not_opened(monkeypatch):
+    """Otherwise every case would be blamed for it."""
+    package = SimpleNamespace(ffi=FFI, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT=2, VK_MEMORY_PROPERTY_HOST_COHERENT_BIT=4)
+    for module in (buffers, memory):
+        monkeypatch.setattr(module, "load", lambda: package)
+    monkeypatch.setattr(memory, "memory_types", lambda _: (buffers.MemoryType(2, 0), buffers.MemoryType(4, 0)))
+    with pytest.raises(DriverRefused) as failure:
+        memory.Arena(None, None, addressable=False)
+    assert failure.value.call == "vkGetPhysicalDeviceMemoryProperties"

@@ -25,7 +25,7 @@ def build(folder: Path) -> None:
     """
     library = folder / "libhostile.so"
     command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-z,nodelete", "-o", str(library)]
-    done = subprocess.run([*command, str(FOLDER / "layer.c"), "-lm"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, str(FOLDER / "layer.c"), "-lm", "-lpthread"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
     manifest = {

@@ -19,10 +19,13 @@
  *
  * HOSTILE_STATE is a folder in which all processes count: 'met-I' has a byte for each call that the I-th fault may strike, 'struck-I' has
  * one for each call that it did strike.
+ *
+ * HOSTILE_SWEEP has one more fault, for any call of Vulkan: see every_call.h.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -42,7 +45,7 @@
 /* ---- faults ---- */
 
 struct fault {
-    char call[64], after[64], drivers[64], action[32];
+    char call[96], after[96], drivers[64], action[32];
     char arguments[4][4096];
     bool has_shader, waits;
     uint32_t shader;
@@ -438,6 +441,7 @@ VOID_CALL(vkDestroyInstance, (VkInstance instance, const VkAllocationCallbacks *
 
 #include "shaders_and_memory.h"
 #include "lies.h"
+#include "every_call.h"
 
 /* ---- the chain of layers ---- */
 
@@ -491,22 +495,22 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_address(VkDevice device, 
     if (!strcmp(name, "vkGetDeviceProcAddr")) return (PFN_vkVoidFunction)device_address;
     struct call *call = find(name);
     PFN_vkVoidFunction next = next_device_address(device, name);
-    if (!call || !next) return next;
+    if (!call || !next) return traced(name, next, true);
     call->next = next;
-    return call->ours;
+    return traced(name, call->ours, true);
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_address(VkInstance instance, const char *name) {
     if (!strcmp(name, "vkGetInstanceProcAddr")) return (PFN_vkVoidFunction)instance_address;
     if (!strcmp(name, "vkGetDeviceProcAddr")) return (PFN_vkVoidFunction)device_address;
-    if (!strcmp(name, "vkCreateInstance")) return (PFN_vkVoidFunction)our_vkCreateInstance;
-    if (!strcmp(name, "vkCreateDevice")) return (PFN_vkVoidFunction)our_vkCreateDevice;
+    if (!strcmp(name, "vkCreateInstance")) return traced(name, (PFN_vkVoidFunction)our_vkCreateInstance, false);
+    if (!strcmp(name, "vkCreateDevice")) return traced(name, (PFN_vkVoidFunction)our_vkCreateDevice, false);
     if (!next_instance_address || !instance) return NULL;
     struct call *call = find(name);
     PFN_vkVoidFunction next = next_instance_address(instance, name);
-    if (!call || !next) return next;
+    if (!call || !next) return traced(name, next, false);
     if (!call->next) call->next = next;
-    return call->ours;
+    return traced(name, call->ours, false);
 }
 
 __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *negotiation) {
@@ -521,6 +525,7 @@ __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL vkNegotiat
 
 __attribute__((constructor)) static void begin(void) {
     read_faults();
+    begin_sweep();
     const struct fault *fault = due("load", -1);
     if (fault) perform(fault);
 }

@@ -19,7 +19,7 @@ from tests.hostile_driver.scenario import FOLDER, Run, case_ids
 from tests.hostile_driver.shaders import filled
 from tests.lavapipe import manifest
 
-_ROOT = FOLDER.parents[1]
+ROOT = FOLDER.parents[1]
 _STATE = "HOSTILE_STATE"
 _LIMITS = ("--step-timeout", "2", "--open-timeout", "2", "--open-attempts", "2", "--open-pause", "0.05")
 
@@ -49,7 +49,8 @@ class Observed:
     seconds: float
 
 
-def _environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> dict[str, str]:
+def environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> dict[str, str]:
+    """Return the environment variables of a run."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "VK_", "HOSTILE"))}
     hostile = {
         "HOSTILE": ";".join(faults),
@@ -77,7 +78,8 @@ def _two_drivers(folder: Path) -> str:
     return os.pathsep.join(map(str, copies))
 
 
-def _command(run: Run, report: Path, cases: Path) -> list[str]:
+def command(run: Run, report: Path, cases: Path) -> list[str]:
+    """Return the command line of a run that judges the cases in the file ``cases``."""
     options = ["--case-list", str(cases), "--report-dir", str(report), *_LIMITS, *run.options]
     options += ["--device", run.device] if run.device else []
     return [sys.executable, "-m", "pytest", "cts", "-q", "-p", "no:cacheprovider", *options]
@@ -110,7 +112,7 @@ def _execute(command: list[str], environment: dict[str, str], folder: Path, seco
     with path.open("wb") as output:
         process = subprocess.Popen(
             command,
-            cwd=_ROOT,
+            cwd=ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -141,7 +143,14 @@ def _results(journal: bytes) -> tuple[dict[str, Any] | None, ...]:
     return tuple(line for line in lines if line is None or "id" in line)
 
 
-def _observed(folder: Path, report: Path, faults: int, ended: tuple[int | None, bytes], began: float) -> Observed:
+def observed(folder: Path, report: Path, faults: int, ended: tuple[int | None, bytes], began: float) -> Observed:
+    """Return the results of a run that has ended, and end the processes that it left.
+
+    Args:
+        faults: the number of its faults.
+        ended: its exit code and output.
+        began: when it began, by time.monotonic.
+    """
     seconds = time.monotonic() - began
     left = _settled(folder)
     for number, _ in left:
@@ -174,10 +183,10 @@ def execute(run: Run, folder: Path, layer: Path) -> tuple[Observed, Observed | N
 def _once(run: Run, folder: Path, layer: Path, faults: list[str], more: tuple[str, ...]) -> Observed:
     cases, report = folder / "cases.txt", folder / "report"
     cases.write_text("\n".join(case_ids(run.cases).values()) + "\n", encoding="utf-8")
-    command = [*_command(run, report, cases), *more]
+    line = [*command(run, report, cases), *more]
     began = time.monotonic()
-    ended = _execute(command, _environment(run, folder, layer, faults), folder, run.seconds)
-    return _observed(folder, report, len(faults), ended, began)
+    ended = _execute(line, environment(run, folder, layer, faults), folder, run.seconds)
+    return observed(folder, report, len(faults), ended, began)
 
 
 def undisturbed(folder: Path, layer: Path) -> Observed:

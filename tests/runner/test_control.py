@@ -89,11 +89,11 @@ def test_the_quickest_case_must_also_pass_if_such_a_shader_only_ends():
     [
         (FRAGMENT, True, ["dispatches[quick]"]),
         (FRAGMENT, False, []),
-        (COMPUTE, True, ["dispatches[quick]"]),
+        (COMPUTE, True, [COMPUTE.id, "dispatches[quick]"]),
         (COMPUTE, False, [COMPUTE.id]),
     ],
 )
-def test_a_lost_device_needs_a_case_that_passed_or_a_dispatch_without_cooperative_types(plain: Plain, passed: bool, asked: list[str]):
+def test_a_lost_device_needs_a_case_that_passed_and_a_dispatch_without_cooperative_types(plain: Plain, passed: bool, asked: list[str]):
     device = Device("pass", plain=plain)
     if passed:
         device.control.passed("dispatches[quick]", 0.1)

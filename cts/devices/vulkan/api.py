@@ -15,6 +15,7 @@ CData = Any
 """A cffi value."""
 
 SUCCESS = 0
+NOT_READY = 1
 TIMEOUT = 2
 INCOMPLETE = 5
 ERROR_DEVICE_LOST = -4

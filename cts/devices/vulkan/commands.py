@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from cts.devices.device import DeviceTimeout, DriverRefused
-from cts.devices.vulkan.api import TIMEOUT, CData, check, load, made
+from cts.devices.vulkan.api import NOT_READY, SUCCESS, TIMEOUT, CData, check, load, made, result_name
 from cts.devices.vulkan.executable import Executable, Record
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.large import LargeBuffer
@@ -169,7 +169,20 @@ class Commands:
             limit = "" if seconds is None else f" (its limit was {seconds:g} s)"
             text = f"vkWaitForFences returned VK_TIMEOUT after {time.perf_counter() - since:.3g} s{limit}"
             raise DeviceTimeout(text, limit=seconds)
+        self._check_fence("vkWaitForFences", SUCCESS)
         check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences), spent=True)
+        self._check_fence("vkResetFences", NOT_READY)
+
+    def _check_fence(self, call: str, expected: int) -> None:
+        """Check the fence's state after a successful call. Otherwise the next results would be read too early.
+
+        Raises:
+            DriverRefused: it is not the expected state.
+        """
+        status = check("vkGetFenceStatus", self._vulkan.lib.vkGetFenceStatus(self._device.handle, self._fences[0]), NOT_READY, spent=True)
+        if status != expected:
+            text = f"{call} returned VK_SUCCESS, but then vkGetFenceStatus returned {result_name(status)}"
+            raise DriverRefused(text, spent=True, call=call, result=SUCCESS)
 
     def wait_idle(self) -> None:
         """Wait until nothing that was submitted runs any more.

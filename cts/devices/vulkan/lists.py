@@ -44,7 +44,7 @@ def told(
         prepare: initializes an entry before the call; None if it needs no initialization.
 
     Raises:
-        DeviceLost, OutOfMemory, DriverRefused: the command fails, or returns an impossible count.
+        DeviceLost, OutOfMemory, DriverRefused: the command fails, returns an impossible count, or does not write an entry.
     """
     count = ffi.new("uint32_t*")
     for _ in range(_TRIES):
@@ -54,13 +54,29 @@ def told(
         if prepare is not None:
             for entry in array:
                 prepare(entry)
+        before = bytes(ffi.buffer(array))
         result = check(call, ask(count, array), INCOMPLETE)
         if count[0] > room:
             raise DriverRefused(f"{call} claims to have written {count[0]:,} entries to an array of {room:,}", call=call, result=result)
         if result == SUCCESS:
+            _check_written(call, bytes(ffi.buffer(array)), before, ffi.sizeof(type_), count[0])
             return _kept(ffi, type_, array[0 : count[0]])
     text = f"{call} returned VK_INCOMPLETE {_TRIES} times, each time for an array of the count that it had just returned"
     raise DriverRefused(text, call=call, result=INCOMPLETE)
+
+
+def _check_written(call: str, after: bytes, before: bytes, size: int, count: int) -> None:
+    """Check that each entry differs from its state before the call: no entry is all zeros.
+
+    Raises:
+        DriverRefused: one does not.
+    """
+    for index in range(count):
+        entry = slice(index * size, (index + 1) * size)
+        if after[entry] == before[entry]:
+            raise DriverRefused(
+                f"{call} returned VK_SUCCESS and the count {count}, but did not write entry {index}", call=call, result=SUCCESS
+            )
 
 
 def _kept(ffi: Any, type_: str, entries: CData) -> list[CData]:

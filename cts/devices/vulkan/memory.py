@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cts.devices.device import DriverRefused
 from cts.devices.vulkan.api import CData, check, load, made
-from cts.devices.vulkan.buffers import Buffers, memory_types
+from cts.devices.vulkan.buffers import Buffers, MemoryType, memory_types
 from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 
 _STEP = 1 << 20
@@ -23,6 +25,9 @@ class Arena:
         physical: VkPhysicalDevice.
         device: VkDevice.
         addressable: whether the buffer gets a device address (feature bufferDeviceAddress).
+
+    Raises:
+        DriverRefused: the host can access no memory type of the device.
 
     Attributes:
         buffer: VkBuffer.
@@ -41,7 +46,7 @@ class Arena:
         self.start = MARGIN
         self.memory: PoisonedMemory | None = None
         self._size = 0
-        self._types = memory_types(physical)
+        self._types = _coherent_types(memory_types(physical))
 
     def reserve(self, count: int) -> PoisonedMemory:
         """Make room for ``count`` bytes and a margin of MARGIN bytes on both sides. A new buffer loses the old contents.
@@ -75,13 +80,10 @@ class Arena:
         return self.memory
 
     def _memory_type(self, allowed: int) -> int:
-        """Choose a coherent memory type, preferably a cached one, which the host reads fast."""
-        vulkan = self._vulkan
-        coherent = vulkan.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vulkan.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-        for wanted in (coherent | vulkan.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, coherent):
-            for index, type_ in enumerate(self._types):
-                if allowed >> index & 1 and type_.flags & wanted == wanted:
-                    return index
+        """Return the first memory type that is allowed."""
+        for index in self._types:
+            if allowed >> index & 1:
+                return index
         raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, although it must")
 
     def close(self) -> None:
@@ -95,3 +97,18 @@ class Arena:
         if self._memory is not None:
             lib.vkFreeMemory(self._device, self._memory, ffi.NULL)
             self._memory = None
+
+
+def _coherent_types(types: Sequence[MemoryType]) -> tuple[int, ...]:
+    """Return the numbers of the coherent memory types; first the cached ones, which the host reads fast.
+
+    Raises:
+        DriverRefused: there is none.
+    """
+    vulkan = load()
+    coherent = vulkan.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vulkan.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+    found = [index for index, type_ in enumerate(types) if type_.flags & coherent == coherent]
+    if not found:
+        call = "vkGetPhysicalDeviceMemoryProperties"
+        raise DriverRefused(f"{call} lists no host-visible and coherent memory type, although it must", call=call)
+    return tuple(sorted(found, key=lambda index: not types[index].flags & vulkan.VK_MEMORY_PROPERTY_HOST_CACHED_BIT))

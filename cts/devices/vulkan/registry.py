@@ -91,7 +91,7 @@ class Registry:
             if _is_vulkan(element):
                 self._types.setdefault(element.get("name") or element.findtext("name") or "", element)
         commands = (element for element in root.iterfind("commands/command") if _is_vulkan(element))
-        self._commands = {name: element for element in commands if (name := element.findtext("proto/name"))}
+        self._commands = {name: element for element in commands if (name := element.get("name") or element.findtext("proto/name"))}
         self._values: dict[str, tuple[ET.Element, int]] = {}
         for block in (*root.iterfind("enums"), *root.iterfind("feature"), *root.iterfind("extensions/extension")):
             for element in block.iter("enum"):
@@ -125,6 +125,16 @@ class Registry:
         number = _FIRST_OF_EXTENSIONS + (extension - 1) * _OF_EACH_EXTENSION + int(element.get("offset", "0"))
         return -number if element.get("dir") == "-" else number
 
+    def results(self, command: str) -> tuple[str, ...]:
+        """Return the names of the results that a command may return; none if it returns no VkResult.
+
+        Raises:
+            NotInRegistry: no command has the name.
+        """
+        element = self._command(command)
+        listed = (element.get(name, "").split(",") for name in ("successcodes", "errorcodes"))
+        return tuple(name for names in listed for name in names if name)
+
     def structure(self, name: str) -> tuple[list[str], int | None]:
         """Return the C declarations of a structure or union, after the declarations of its contents, and its VkStructureType, if any."""
         element = self._type(name)
@@ -146,9 +156,7 @@ class Registry:
 
     def pointer(self, type_: str, command: str) -> str:
         """Return the C declaration of the function pointer type ``type_`` for a command."""
-        element = self._commands.get(command)
-        if element is None:
-            raise NotInRegistry(f"the registry has no command {command}")
+        element = self._command(command)
         prototype = element.find("proto")
         assert prototype is not None
         parameters = [
@@ -157,6 +165,12 @@ class Registry:
             if _is_vulkan(parameter)
         ]
         return f"typedef {self._plain(prototype.findtext('type') or '')} (*{type_})({', '.join(parameters)});"
+
+    def _command(self, name: str) -> ET.Element:
+        if name not in self._commands:
+            raise NotInRegistry(f"the registry has no command {name}")
+        element = self._commands[name]
+        return self._command(alias) if (alias := element.get("alias")) else element
 
     def _type(self, name: str) -> ET.Element:
         if name not in self._types:

@@ -22,6 +22,7 @@ from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
 from cts.run.confirmation import BATCH, Bench, confirmed
 from cts.run.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
 from cts.run.costs import Costs, read_costs
+from cts.run.first_shader import FirstShader
 from cts.run.garbage import all_kept
 from cts.run.neighbours import Neighbours
 from cts.run.options import is_package
@@ -96,6 +97,7 @@ class Judging:
         self._held: list[SetAside] = []
         plain = partial(plain_case, selection.casebook)
         self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=plain, renew=holder.discard)
+        self._first = FirstShader(selection.casebook, holder, self._judged_again)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if is_package(path, self._root):
@@ -187,6 +189,7 @@ class Judging:
             aside = SetAside(item.nodeid, attempt, first=None, kept_back=True, group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
+        self._first.before(item.case)
         effort = settings.effort(item.case, self._budget, foretold=self._selection.foretold is not None)
         losses = 0 if self._neighbours is None else self._neighbours.losses()
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
@@ -270,8 +273,11 @@ class Judging:
         return judged is not Verdict.FAIL or self._control.draws(case.id)
 
     def _rerun(self, id_: str) -> Verdict:
-        settings, case = self._settings, find_case(self._selection.casebook, id_)
-        return verdict_of_control(judge(case, self._holder, settings.front_end, settings.tier), settings.known, case)
+        case = find_case(self._selection.casebook, id_)
+        return verdict_of_control(self._judged_again(case), self._settings.known, case)
+
+    def _judged_again(self, case: Case) -> CaseResult:
+        return judge(case, self._holder, self._settings.front_end, self._settings.tier)
 
     def _check_parent(self) -> None:
         """Check that the process that started this one still lives. Otherwise another run may own the journal, so nothing may be written.

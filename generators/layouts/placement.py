@@ -18,6 +18,9 @@ PointeeName = Literal["component", "vec2", "vec4", "u32", "uvec4"]
 
 POINTEES: tuple[PointeeName, ...] = get_args(PointeeName)
 
+_WITNESSES = 64
+"""Number of words that a shader writes to show that it runs."""
+
 
 def pointee_of(name: PointeeName, component: ComponentType) -> Pointee:
     """Return the pointee of an array of matrices of ``component``."""
@@ -60,7 +63,7 @@ class Target:
 
 
 def fill_name(name: str) -> str:
-    """Return the name of the input with the initial contents of an output in workgroup memory."""
+    """Return the name of the input with the initial contents of an output in workgroup memory, or the contents of the witness."""
     return f"{name}_fill"
 
 
@@ -76,6 +79,18 @@ def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int,
     copy(builder, scratch, fill)
     builder.barrier()
     return Target(scratch, buffer)
+
+
+def add_witness(builder: ProgramBuilder) -> None:
+    """Copy an input called ``fill_name("witness")`` to an output of its own, in a dispatch of one workgroup.
+
+    A shader that may legally write nothing else ends with it. Otherwise a device on which nothing runs gives the right results.
+    """
+    source, target = (
+        builder.array(name, Pointee(U32), _WITNESSES, StorageClass.STORAGE_BUFFER, role)
+        for name, role in ((fill_name("witness"), "input"), ("witness", "output"))
+    )
+    copy(builder, target, source)
 
 
 def fills(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 from generators.errors import GeneratorError, Rule
 from generators.inputs.patterns import Pattern, counted_bytes, pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, matrix_source, matrix_target, rounded_up
-from generators.layouts.placement import PointeeName, fills, pointee_of
+from generators.layouts.placement import PointeeName, add_witness, fills, pointee_of
 from generators.layouts.tensors import pattern_contents
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
@@ -266,7 +266,9 @@ def build(parameters: Parameters) -> Built:
     target = _array(builder, storing, store)
     if parameters.action != "store_only":
         matrix = source.load("matrix", *_operands(source, loading), memory=loading.memory)
-    if parameters.action != "load_only":
+    if parameters.action == "load_only":
+        add_witness(builder)
+    else:
         target.store(matrix, *_operands(target, storing), memory=storing.memory)
         target.finish(builder)
     places = {"load_first": load.first, "load_stride": load.stride, "store_first": store.first, "store_stride": store.stride}

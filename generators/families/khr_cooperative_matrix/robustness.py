@@ -13,6 +13,7 @@ import numpy as np
 from generators.errors import GeneratorError, Rule
 from generators.inputs.patterns import pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, Tiles, lines_of, matrix_source, matrix_target, rounded_up, tight
+from generators.layouts.placement import add_witness, fills
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, parse_shape
@@ -100,6 +101,13 @@ def _cut_tiles(parameters: Parameters) -> Tiles | None:
     return Tiles(type_, parameters.layout, *sizes, of=pointee, end=(last + end) // unit)
 
 
+def _is_whole(tiles: Tiles) -> bool:
+    """Tell whether the range has a whole matrix, so a store must write it (F-KHR-38)."""
+    lines, line = lines_of(tiles.type.shape, tiles.layout)
+    unit = tiles.pointee.bytes
+    return (tiles.first + tiles.stride * (lines - 1)) * unit + line * tiles.component.bytes <= tiles.bytes
+
+
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": lambda parameters: _cut_tiles(parameters) is not None}
 
 
@@ -128,6 +136,8 @@ def build(parameters: Parameters) -> Built:
         target.store(source.load("matrix", first, stride, robust=True), plain)
     else:
         target.store(source.load("matrix", plain), first, stride, robust=True)
+        if not _is_whole(cut):
+            add_witness(builder)
     operands = {"first": cut.first, "stride": cut.stride}
     count = source.array.bytes // component.bytes
 
@@ -135,6 +145,6 @@ def build(parameters: Parameters) -> Built:
         """Draw elements that all have at least one bit set, so a zero comes from a bounds check."""
         bits = pattern_bits(parameters.pattern, component, count, rng)
         bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
-        return Subcase(name, {"source": bits.view(np.uint8)}, run_time_operands(program, operands))
+        return Subcase(name, {"source": bits.view(np.uint8)} | fills(program, rng), run_time_operands(program, operands))
 
     return Built(builder.build(), draw)

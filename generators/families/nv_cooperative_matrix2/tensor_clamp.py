@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.errors import GeneratorError, Rule
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.placement import PointeeName, fills, pointee_of
+from generators.layouts.placement import PointeeName, add_witness, fills, pointee_of
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
@@ -102,6 +102,12 @@ class Geometry:
         slice's last."""
         outermost = self.offsets[0] + self.spans[0] if self.sizes[0] == _ENDLESS else self.sizes[0]
         return tensor_elements((outermost, *self.sizes[1:]), self.strides)
+
+    @property
+    def is_outside(self) -> bool:
+        """Tell whether no element of the slice is in the tensor."""
+        places = zip(self.offsets, self.spans, self.sizes, strict=True)
+        return any(offset + span <= 0 or offset >= size for offset, span, size in places)
 
 
 def _touched(parameters: Parameters) -> tuple[int, ...]:
@@ -307,6 +313,8 @@ def build(parameters: Parameters) -> Built:
     else:
         tensor.store(matrix_in(builder, "source", type_), first, layout)
         tensor.finish(builder)
+        if shape.is_outside and parameters.storage is not StorageClass.WORKGROUP:
+            add_witness(builder)
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)

@@ -86,11 +86,9 @@ def add_witness(builder: ProgramBuilder) -> None:
 
     A shader that may legally write nothing else ends with it. Otherwise a device on which nothing runs gives the right results.
     """
-    source, target = (
-        builder.array(name, Pointee(U32), _WITNESSES, StorageClass.STORAGE_BUFFER, role)
-        for name, role in ((fill_name("witness"), "input"), ("witness", "output"))
-    )
-    copy(builder, target, source)
+    name, pointee, storage = "witness", Pointee(U32), StorageClass.STORAGE_BUFFER
+    source = builder.array(fill_name(name), pointee, _WITNESSES, storage, "input")
+    copy(builder, builder.array(name, pointee, _WITNESSES, storage, "output"), source)
 
 
 def fills(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -34,6 +34,7 @@ from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, CaseKind, Tier, build, expand
 from generators.kernel import Outcome
+from generators.program.memory import Array
 from tests.suite import casebook
 
 PROFILES = "universal", "nvidia-h200", "nvidia-h200-decode-vector", "llvmpipe", "adreno", "maintenance1"
@@ -103,7 +104,7 @@ def verdicts(plan: Arrangement) -> Iterator[tuple[str, Verdict]]:
             yield subcase.name, Verdict.QUALITY_WARNING if compare_quality(want, before, outcome) else Verdict.PASS
 
 
-def nothing(arrays: Sequence, before: Mapping[str, np.ndarray]) -> Outcome:
+def nothing(arrays: Sequence[Array], before: Mapping[str, np.ndarray]) -> Outcome:
     """Return the outcome of a dispatch that does nothing: every buffer that the shader may write has the contents that it had."""
     return Outcome({array.name: before[array.name] for array in arrays if array.role != "input" and array.name in before})
 

@@ -11,6 +11,9 @@ from cts.devices.vulkan.api import INCOMPLETE, SUCCESS, CData, check, load
 MOST_ENTRIES = 1 << 16
 """The most entries in a list. No driver has a hundredth of that, and they fit in memory."""
 
+_POISON = 0xA5
+"""The value of every byte of an entry before a call. An entry of zeros may be right: its component types may all be f16."""
+
 _TRIES = 10
 """How often to query a list that grows each time."""
 
@@ -41,7 +44,7 @@ def told(
         ask: calls the command with pointers to the count and an array (null to get only the count); returns the VkResult.
         ffi: the cffi instance that declares ``type_``.
         type_: C type of an entry.
-        prepare: initializes an entry before the call; None if it needs no initialization.
+        prepare: initializes members of an entry before the call; the others hold poison. None if it needs no initialization.
 
     Raises:
         DeviceLost, OutOfMemory, DriverRefused: the command fails, returns an impossible count, or does not write an entry.
@@ -51,6 +54,7 @@ def told(
         check(call, ask(count, ffi.NULL))
         room = bounded(call, count[0])
         array = ffi.new(f"{type_}[]", max(1, room))
+        ffi.memmove(array, bytes([_POISON]) * ffi.sizeof(array), ffi.sizeof(array))
         if prepare is not None:
             for entry in array:
                 prepare(entry)
@@ -66,7 +70,7 @@ def told(
 
 
 def _check_written(call: str, after: bytes, before: bytes, size: int, count: int) -> None:
-    """Check that each entry differs from its state before the call: no entry is all zeros.
+    """Check that each entry differs from its state before the call.
 
     Raises:
         DriverRefused: one does not.

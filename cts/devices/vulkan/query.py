@@ -256,7 +256,7 @@ def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any,
         return int(query_rows(device, *pointers))
 
     def prepare(entry: CData) -> None:
-        entry.sType = s_type
+        entry.sType, entry.pNext = s_type, ffi.NULL
 
     return told(function, ask, ffi, type_, prepare)
 

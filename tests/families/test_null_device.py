@@ -32,6 +32,8 @@ def test_a_device_on_which_nothing_runs_fails(family) -> None:
         "robustness[component:f16/use:a/shape:8x8/access:store/layout:column/cut:huge/pointee:vec4/subgroups:2]",
         "tensor_clamp[component:f16/rank:1/mode:constant/access:store/side:before/reach:immense]",
         "tensor_clamp[component:f16/rank:3/mode:mirrored/access:store/side:before/which:innermost/reach:whole/size:two]",
+        "tensor_view[component:f32/shape:16x8/access:store/permutation:p120/clip:empty]",
+        "tensor_view[component:f32/shape:8x8/access:store/rank:3/permutation:p120/form:span/clip:beyond]",
     ],
 )
 def test_a_shader_that_may_legally_write_nothing_else_writes_a_witness(case_id) -> None:

@@ -26,7 +26,7 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     window_numbers,
 )
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.placement import fills, pointee_of
+from generators.layouts.placement import add_witness, fills, pointee_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
 from generators.layouts.tensors import Tensor, pattern_contents, row_major, tensor_array, tensor_elements
 from generators.program.builder import U32, ProgramBuilder
@@ -297,6 +297,9 @@ def build(parameters: Parameters) -> Built:
     _access(builder, parameters, "", type_, first_tensor, first, layout, view)
     for one in tensors:
         one.finish(builder)
+    is_seen = derived is not None or window_numbers(shape.clip, *parameters.shape).size > 0
+    if not load and not is_seen and parameters.storage is not StorageClass.WORKGROUP:
+        add_witness(builder)
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)

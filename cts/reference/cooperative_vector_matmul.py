@@ -14,7 +14,7 @@ from cts.reference import float_products, integer_products
 from cts.reference.cooperative_vectors import byte_offsets, check_inside
 from cts.reference.memory import Memory
 from cts.reference.state import State
-from cts.reference.values import Certain, Choice, Envelope, MatrixValue, reshaped
+from cts.reference.values import Choice, MatrixValue, reshaped
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
@@ -43,9 +43,6 @@ NEAREST = "F-CV-17"
 
 PRECISION = "F-CV-15"
 """Position that factors have all bits of their types, and sums all bits of bias and result."""
-
-PADDING = "F-CV-22"
-"""Position that NaN between rows affects no result."""
 
 _FLOAT8_RULE = "VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10090"
 """Matrices of 8-bit floats have an optimal layout."""
@@ -410,36 +407,7 @@ def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, 
     return replace(reshaped(value, (len(value.bits), 1, value.bits.shape[1])), authority=authority)
 
 
-def _beside_special(state: State, matrix: MatrixInMemory, rows: int, columns: int) -> np.ndarray:
-    """Return which rows of a row-major matrix of floats have NaN or infinity between them and the next row, bool, (invocations, 1, M)."""
-    component, layout = interpretation_value(matrix.interpretation).component, vector_layout_value(matrix.layout)
-    none = np.zeros((len(state.instances), 1, rows), bool)
-    if not component.is_float or layout is not VectorMatrixLayout.ROW_MAJOR or matrix.stride is None:
-        return none
-    memory, stride = state.memories[matrix.array.name], state.scalar(matrix.stride).astype(np.int64)
-    starts = matrix_offsets(state, matrix, rows, columns, layout)[:, :, :1]
-    within = np.arange(columns * component.bytes, int(stride.max(initial=0)), component.bytes, dtype=np.int64)
-    places = starts + within
-    inside = (within < stride[:, None, None]) & (places <= len(memory.contents) - component.bytes)
-    numbers = values(memory.load(np.where(inside, places, 0), component), component)
-    return np.asarray((inside & ~np.isfinite(numbers)).any(axis=2)[:, None, :])
-
-
 def matmul(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Set the result from ``multiplied``. A row with NaN or infinity beside it in memory may give NaN, but should not (F-CV-22).
-
-    Raises:
-        GeneratorError: as ``multiplied``; or a row has NaN or infinity beside it, and another position permits further results.
-    """
+    """Set the result from ``multiplied``. Bytes between rows or columns belong to no element and change nothing (F-CV-22)."""
     authority = MULTIPLIED if operation.bias is not None else WITHOUT_BIAS
-    value = multiplied(operands_of(state, operation), authority)
-    nan = _beside_special(state, operation.matrix, extent(operation.rows), extent(operation.columns))
-    if nan.any() and value.component.is_float:
-        if value.permitted is not None or not isinstance(value.known, Certain | Envelope):
-            raise GeneratorError(
-                PADDING, f"sums that may round differently have NaN between rows; use finite padding, or exact data ({PADDING})"
-            )
-        numbers = value.addend
-        known = value.known if isinstance(value.known, Envelope) else Envelope(numbers, np.zeros(numbers.shape), np.abs(numbers))
-        value = replace(value, permitted=replace(known, nan=nan), authority=replace(value.authority, quality=PADDING))
-    state.matrices[operation.result.name] = value
+    state.matrices[operation.result.name] = multiplied(operands_of(state, operation), authority)

@@ -18,7 +18,7 @@ from cts.reference.values import Choice, MatrixValue, reshaped
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
-from generators.numerics.rounding import nearest, neighbours, neighbours_of_integers
+from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import is_float8
 from generators.program.cooperative_vector_matmul import (
     BiasInMemory,
@@ -363,7 +363,7 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
     """Return the matrix times the vector, and the bias added: (invocations, 1, M).
 
     The expected result is the product with the input in its interpretation. If an implementation may keep an f16 input unconverted, the
-    product with that input is permitted (CV-MM-29).
+    product with that input is permitted (CV-MM-29), and the products with the input rounded in other directions (F-CV-17).
 
     Args:
         authority: the basis of a float result.
@@ -389,15 +389,29 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
     value = _float_product(matrix, vector, bias, result, authority)
     if operands.wide is None:
         return value
-    wide = _float_product(matrix, operands.wide, bias, result, authority)
-    if not value.is_certain or not wide.is_certain:
+    others = [
+        _float_product(matrix, other, bias, result, authority)
+        for other in (operands.wide, *other_roundings(operands.wide, vector.component))
+    ]
+    if not all(one.is_certain for one in (value, *others)):
         raise GeneratorError(
             Rule.INEXACT,
             "an input that may be converted or kept (CV-MM-29) has sums that are not proved exact in both cases; use exact data",
         )
-    if (value.bits == wide.bits).all():
+    different = {other.bits.tobytes(): other.bits for other in others if (other.bits != value.bits).any()}
+    if not different:
         return value
-    return replace(value, permitted=Choice((wide.bits,)), authority=replace(authority, position=NEAREST, quality=KEPT_WIDE))
+    permitted = Choice(tuple(different.values()))
+    return replace(value, permitted=permitted, authority=replace(authority, position=NEAREST, quality=KEPT_WIDE))
+
+
+def other_roundings(exact: MatrixValue, target: ComponentType) -> list[MatrixValue]:
+    """Return finite floats rounded to ``target`` toward zero, away from zero, down and up: neighbours, of which only the nearer is expected
+    (F-CV-17)."""
+    numbers, largest = values(exact.bits, exact.component), largest_finite(target)
+    low, high = neighbours(target, numbers)
+    toward, away = by_magnitude(numbers, low, high)
+    return [MatrixValue(target, encode(target, np.clip(one, -largest, largest))) for one in (toward, away, low, high)]
 
 
 def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, result: ComponentType, authority: Authority) -> MatrixValue:

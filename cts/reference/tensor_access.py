@@ -171,12 +171,12 @@ def _holds(memory: Memory, operation: TensorLoad, ends: np.ndarray) -> bool:
 def _either(value: MatrixValue, by_groups: np.ndarray | None, by_scalar_struct: np.ndarray | None, whole: np.ndarray) -> MatrixValue:
     """Return a matrix whose elements may also be the results of the vector decode function (DV-SEM-01, DV-SEM-02).
 
-    If the matrix has only a part of the element's group, such a result is permitted but not expected (F-DV-2). Neither is the result for the
+    If the matrix has only a part of the element's group, such a result is permitted but not expected (F-DV-2), and so is the result for the
     pointer of the scalar function (F-DV-1).
 
     Args:
         by_groups: bits from the vector function; None if both functions agree on all elements.
-        by_scalar_struct: bits from the vector function with that pointer; None if the structs have one size, or the block is not in the array.
+        by_scalar_struct: bits from the vector function with that pointer; None if the structs have one size, or a block leaves the array.
         whole: whether the matrix has all of an element's group.
     """
     expected = value.bits if by_groups is None else np.where(whole, by_groups, value.bits)

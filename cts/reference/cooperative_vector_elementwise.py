@@ -163,7 +163,7 @@ def convert_by(state: State, name: str, value: MatrixValue, target: ComponentTyp
             if not inside.contains(bits).all()
         ]
         if results:
-            others = () if expected.permitted is None else expected.permitted.others
+            others = expected.permitted.others if isinstance(expected.permitted, Choice) else ()
             authority = replace(expected.authority, quality=value.authority.quality)
             expected = replace(expected, permitted=Choice((*expected.expected_bits[1:], *others, *results)), authority=authority)
     state.matrices[name] = expected

@@ -112,7 +112,7 @@ def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (
     """
     row = chain.row
     most = full_budget(row) if full else budget(row)
-    wide = most == budget(row)
+    wide = most == budget(row) and most < 1 << min(row.a.precision, row.b.precision)
     largest_c = min(most // (4 if wide else 2), 1 << row.c.precision)
     a, b = _integers(chain, rng, most - largest_c)
     if wide:

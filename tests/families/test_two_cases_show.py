@@ -23,11 +23,14 @@ SHOWN_BY = {
 ELSEWHERE = frozenset({"use.transposition_left_out"})
 """Mistakes in features that these specifications lack. For example, only SPV_NV_cooperative_matrix2 has transpositions."""
 
+PERMITTED = frozenset({"decode_vector.struct_of_scalar_function"})
+"""Mistakes that the text can be read to permit (F-DV-1)."""
+
 
 @pytest.mark.parametrize("area", SHOWN_BY)
 def test_two_cases_show_each_mistake(area: str) -> None:
     shown: Counter[str] = Counter(
-        dict.fromkeys((id_ for id_ in glossary().entries if id_.startswith(f"{area}.") and id_ not in ELSEWHERE), 0)
+        dict.fromkeys((id_ for id_ in glossary().entries if id_.startswith(f"{area}.") and id_ not in ELSEWHERE | PERMITTED), 0)
     )
     assert shown
     for family in SHOWN_BY[area]:

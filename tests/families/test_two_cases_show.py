@@ -30,10 +30,10 @@ PERMITTED = frozenset({"decode_vector.struct_of_scalar_function"})
 @pytest.mark.parametrize("area", SHOWN_BY)
 def test_two_cases_show_each_mistake(area: str) -> None:
     shown: Counter[str] = Counter(
-        dict.fromkeys((id_ for id_ in glossary().entries if id_.startswith(f"{area}.") and id_ not in ELSEWHERE | PERMITTED), 0)
+        dict.fromkeys((id_ for id_ in glossary().entries if id_.startswith(f"{area}.") and id_ not in ELSEWHERE), 0)
     )
     assert shown
     for family in SHOWN_BY[area]:
         for _, kind, _, seen, _ in kill_table(family, Choice(Tier.SMOKE, word=f"{area}.", enough=2)):
             shown[kind.partition("[")[0]] += seen
-    assert {id_: count for id_, count in shown.items() if count < 2} == {}
+    assert {id_: count for id_, count in shown.items() if count < 2 and id_ not in PERMITTED} == {}

@@ -203,10 +203,10 @@ def check_types(name: str, matrix: MatrixType, array: ArrayType, size: int) -> N
         rule = "QC-CC-11" if is_b else "QC-CC-08"
         raise GeneratorError(rule, f"{name}: {lines} rows (columns of B) need as many invocations, and there are {size} ({rule})")
     if matrix.use_value is Use.ACCUMULATOR:
-        fits = component.name in _ACCUMULATORS and {lines, line} <= {size, size // 2, size // 4}
+        fits = component.name in _ACCUMULATORS and line in (size, size // 2, size // 4)
         if not fits:
             raise GeneratorError(
-                "QC-CC-12", f"{name}: an accumulator must have {size}, {size // 2} or {size // 4} rows and columns (QC-CC-12, F-QC-4)"
+                "QC-CC-12", f"{name}: an accumulator must have {size}, {size // 2} or {size // 4} columns (QC-CC-12, F-QC-4)"
             )
     elif component.name not in _FACTORS or line * component.bytes != _LINE_BYTES:
         rule = "QC-CC-10" if is_b else "QC-CC-07"

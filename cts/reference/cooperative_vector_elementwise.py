@@ -12,7 +12,7 @@ from cts.reference.components import check_signs
 from cts.reference.conversion import converted_under
 from cts.reference.elementwise import combine, negated
 from cts.reference.state import State
-from cts.reference.values import CERTAIN, Choice, MatrixValue
+from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
 from cts.reference.vector_functions import function_of
 from cts.reference.vector_moves import has_rules, recast
 from cts.verdict.expected import Authority
@@ -141,15 +141,32 @@ def convert(state: State, operation: CooperativeVectorConvert) -> None:
         )
     value, target = state.matrices[operation.vector.name], operation.result.type.component
     if operation.conversion is Conversion.BITCAST:
-        ruled = has_rules(state, value.component) or has_rules(state, target)
+        ruled = value.permitted is not None or has_rules(state, value.component) or has_rules(state, target)
         state.matrices[operation.result.name] = recast(state, value, target) if ruled else bitcast(value, target)
         return
     convert_by(state, operation.result.name, value, target, operation.conversion)
 
 
 def convert_by(state: State, name: str, value: MatrixValue, target: ComponentType, conversion: Conversion) -> None:
-    """Convert ``value`` to ``target`` by an instruction other than OpBitcast, under the program's execution modes, and call it ``name``."""
-    state.matrices[name] = _of_vectors(converted_under(state, value, target, conversion), CONVERTED)
+    """Convert ``value`` to ``target`` by an instruction other than OpBitcast, under the program's execution modes, and call it ``name``.
+    If a load may have changed the value, the results of what it may have loaded are permitted as well."""
+    expected = _of_vectors(converted_under(state, replace(value, permitted=None), target, conversion), CONVERTED)
+    loaded = value.permitted if isinstance(value.permitted, Choice) else None
+    if loaded is None or loaded.free is not None:
+        expected = _of_vectors(converted_under(state, value, target, conversion), CONVERTED)
+    elif isinstance(expected.known, Certain | Choice):
+        inside = expected.expectation().expected
+        results = [
+            bits
+            for other in loaded.others
+            for bits in converted_under(state, MatrixValue(value.component, other), target, conversion).expected_bits
+            if not inside.contains(bits).all()
+        ]
+        if results:
+            others = expected.permitted.others if isinstance(expected.permitted, Choice) else ()
+            authority = replace(expected.authority, quality=value.authority.quality)
+            expected = replace(expected, permitted=Choice((*expected.expected_bits[1:], *others, *results)), authority=authority)
+    state.matrices[name] = expected
 
 
 def bitcast(value: MatrixValue, target: ComponentType) -> MatrixValue:

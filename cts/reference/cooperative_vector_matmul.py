@@ -14,11 +14,11 @@ from cts.reference import float_products, integer_products
 from cts.reference.cooperative_vectors import byte_offsets, check_inside
 from cts.reference.memory import Memory
 from cts.reference.state import State
-from cts.reference.values import Certain, Choice, Envelope, MatrixValue, reshaped
+from cts.reference.values import Choice, MatrixValue, reshaped
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
-from generators.numerics.rounding import nearest, neighbours, neighbours_of_integers
+from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import is_float8
 from generators.program.cooperative_vector_matmul import (
     BiasInMemory,
@@ -43,9 +43,6 @@ NEAREST = "F-CV-17"
 
 PRECISION = "F-CV-15"
 """Position that factors have all bits of their types, and sums all bits of bias and result."""
-
-PADDING = "F-CV-22"
-"""Position that NaN between rows affects no result."""
 
 _FLOAT8_RULE = "VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10090"
 """Matrices of 8-bit floats have an optimal layout."""
@@ -366,7 +363,7 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
     """Return the matrix times the vector, and the bias added: (invocations, 1, M).
 
     The expected result is the product with the input in its interpretation. If an implementation may keep an f16 input unconverted, the
-    product with that input is permitted (CV-MM-29).
+    product with that input is permitted (CV-MM-29), and the products with the input rounded in other directions (F-CV-17).
 
     Args:
         authority: the basis of a float result.
@@ -392,15 +389,29 @@ def multiplied(operands: Operands, authority: Authority = MULTIPLIED) -> MatrixV
     value = _float_product(matrix, vector, bias, result, authority)
     if operands.wide is None:
         return value
-    wide = _float_product(matrix, operands.wide, bias, result, authority)
-    if not value.is_certain or not wide.is_certain:
+    others = [
+        _float_product(matrix, other, bias, result, authority)
+        for other in (operands.wide, *other_roundings(operands.wide, vector.component))
+    ]
+    if not all(one.is_certain for one in (value, *others)):
         raise GeneratorError(
             Rule.INEXACT,
             "an input that may be converted or kept (CV-MM-29) has sums that are not proved exact in both cases; use exact data",
         )
-    if (value.bits == wide.bits).all():
+    different = {other.bits.tobytes(): other.bits for other in others if (other.bits != value.bits).any()}
+    if not different:
         return value
-    return replace(value, permitted=Choice((wide.bits,)), authority=replace(authority, position=NEAREST, quality=KEPT_WIDE))
+    permitted = Choice(tuple(different.values()))
+    return replace(value, permitted=permitted, authority=replace(authority, position=NEAREST, quality=KEPT_WIDE))
+
+
+def other_roundings(exact: MatrixValue, target: ComponentType) -> list[MatrixValue]:
+    """Return finite floats rounded to ``target`` toward zero, away from zero, down and up: neighbours, of which only the nearer is expected
+    (F-CV-17)."""
+    numbers, largest = values(exact.bits, exact.component), largest_finite(target)
+    low, high = neighbours(target, numbers)
+    toward, away = by_magnitude(numbers, low, high)
+    return [MatrixValue(target, encode(target, np.clip(one, -largest, largest))) for one in (toward, away, low, high)]
 
 
 def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, result: ComponentType, authority: Authority) -> MatrixValue:
@@ -410,36 +421,7 @@ def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, 
     return replace(reshaped(value, (len(value.bits), 1, value.bits.shape[1])), authority=authority)
 
 
-def _beside_special(state: State, matrix: MatrixInMemory, rows: int, columns: int) -> np.ndarray:
-    """Return which rows of a row-major matrix of floats have NaN or infinity between them and the next row, bool, (invocations, 1, M)."""
-    component, layout = interpretation_value(matrix.interpretation).component, vector_layout_value(matrix.layout)
-    none = np.zeros((len(state.instances), 1, rows), bool)
-    if not component.is_float or layout is not VectorMatrixLayout.ROW_MAJOR or matrix.stride is None:
-        return none
-    memory, stride = state.memories[matrix.array.name], state.scalar(matrix.stride).astype(np.int64)
-    starts = matrix_offsets(state, matrix, rows, columns, layout)[:, :, :1]
-    within = np.arange(columns * component.bytes, int(stride.max(initial=0)), component.bytes, dtype=np.int64)
-    places = starts + within
-    inside = (within < stride[:, None, None]) & (places <= len(memory.contents) - component.bytes)
-    numbers = values(memory.load(np.where(inside, places, 0), component), component)
-    return np.asarray((inside & ~np.isfinite(numbers)).any(axis=2)[:, None, :])
-
-
 def matmul(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Set the result from ``multiplied``. A row with NaN or infinity beside it in memory may give NaN, but should not (F-CV-22).
-
-    Raises:
-        GeneratorError: as ``multiplied``; or a row has NaN or infinity beside it, and another position permits further results.
-    """
+    """Set the result from ``multiplied``. Bytes between rows or columns belong to no element and change nothing (F-CV-22)."""
     authority = MULTIPLIED if operation.bias is not None else WITHOUT_BIAS
-    value = multiplied(operands_of(state, operation), authority)
-    nan = _beside_special(state, operation.matrix, extent(operation.rows), extent(operation.columns))
-    if nan.any() and value.component.is_float:
-        if value.permitted is not None or not isinstance(value.known, Certain | Envelope):
-            raise GeneratorError(
-                PADDING, f"sums that may round differently have NaN between rows; use finite padding, or exact data ({PADDING})"
-            )
-        numbers = value.addend
-        known = value.known if isinstance(value.known, Envelope) else Envelope(numbers, np.zeros(numbers.shape), np.abs(numbers))
-        value = replace(value, permitted=replace(known, nan=nan), authority=replace(value.authority, quality=PADDING))
-    state.matrices[operation.result.name] = value
+    state.matrices[operation.result.name] = multiplied(operands_of(state, operation), authority)

@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.reference.addressing import check_range
 from cts.reference.decode import check_groups, decoded, decoded_by_groups, located, whole_groups
-from cts.reference.memory import part_of, stored
+from cts.reference.memory import Memory, part_of, stored
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
@@ -17,7 +17,9 @@ from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, block_bytes, moved_matrix, unit_bytes
 
-PARTIAL_GROUPS = "F-DV-2"
+PARTIAL_GROUPS, OWN_STRUCT = "F-DV-2", "F-DV-1"
+"""Positions that the vector decode function only gets whole groups, and a pointer that counts blocks in its own struct."""
+
 _EITHER_FUNCTION = Authority("DV-SEM-01")
 
 
@@ -111,6 +113,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     offsets = offsets_of(state, operation, found, at, unit_bytes(operation))
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     by_groups: np.ndarray | None = None
+    by_scalar_struct: np.ndarray | None = None
     whole = np.ones(offsets.shape, bool)
     computed = False
     if found.accessed.any():
@@ -129,6 +132,10 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
                     by_groups = bits.copy()
                     by_groups[found.accessed] = groups
                     whole[found.accessed] = whole_groups(elements, operation.decode_vector)
+                if at.group_unit != at.unit and _holds(memory, operation, offsets[found.accessed] + size):
+                    others = decoded_by_groups(state, operation.decode_vector, elements, offsets[found.accessed], type_.component)
+                    by_scalar_struct = bits.copy()
+                    by_scalar_struct[found.accessed] = others
             computed = type_.component.is_float
     if found.outside.any():
         if type_.component.bits > 32:
@@ -139,7 +146,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
         mask = np.uint64((1 << type_.component.bits) - 1)
         value = (layout_state(state, operation.layout).clamp_value & mask).astype(type_.component.bits_dtype)
         bits = np.where(found.outside, value[:, None, None], bits)
-        by_groups = None if by_groups is None else np.where(found.outside, bits, by_groups)
+        by_groups, by_scalar_struct = (None if one is None else np.where(found.outside, bits, one) for one in (by_groups, by_scalar_struct))
     if found.clipped.any():
         before = state.matrices.get(operation.before.name)
         if before is None:
@@ -151,26 +158,39 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
                 Rule.INEXACT, f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data"
             )
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
-        by_groups = None if by_groups is None else np.where(found.clipped, bits, by_groups)
-    state.matrices[operation.result.name] = _either(MatrixValue(type_.component, bits, computed), by_groups, whole)
+        by_groups, by_scalar_struct = (None if one is None else np.where(found.clipped, bits, one) for one in (by_groups, by_scalar_struct))
+    state.matrices[operation.result.name] = _either(MatrixValue(type_.component, bits, computed), by_groups, by_scalar_struct, whole)
 
 
-def _either(value: MatrixValue, by_groups: np.ndarray | None, whole: np.ndarray) -> MatrixValue:
+def _holds(memory: Memory, operation: TensorLoad, ends: np.ndarray) -> bool:
+    """Tell whether all blocks that end at these bytes are in the operation's array."""
+    array = operation.array
+    return array.windows is None and memory.copies == 1 and bool((ends <= array.start + array.span).all())
+
+
+def _either(value: MatrixValue, by_groups: np.ndarray | None, by_scalar_struct: np.ndarray | None, whole: np.ndarray) -> MatrixValue:
     """Return a matrix whose elements may also be the results of the vector decode function (DV-SEM-01, DV-SEM-02).
 
-    If the matrix has only a part of the element's group, such a result is permitted but not expected (F-DV-2).
+    If the matrix has only a part of the element's group, such a result is permitted but not expected (F-DV-2), and so is the result for the
+    pointer of the scalar function (F-DV-1).
 
     Args:
         by_groups: bits from the vector function; None if both functions agree on all elements.
+        by_scalar_struct: bits from the vector function with that pointer; None if the structs have one size, or a block leaves the array.
         whole: whether the matrix has all of an element's group.
     """
-    if by_groups is None:
-        return value
-    expected = np.where(whole, by_groups, value.bits)
+    expected = value.bits if by_groups is None else np.where(whole, by_groups, value.bits)
     known = Choice((expected,)) if (expected != value.bits).any() else CERTAIN
-    if (expected == by_groups).all():
-        return replace(value, known=known, authority=_EITHER_FUNCTION)
-    return replace(value, known=known, permitted=Choice((by_groups,)), authority=replace(_EITHER_FUNCTION, quality=PARTIAL_GROUPS))
+    every = [one for one in (expected, by_groups, by_scalar_struct) if one is not None and (one != value.bits).any()]
+    if not every:
+        return value
+    quality = ""
+    if by_groups is not None and (expected != by_groups).any():
+        quality = PARTIAL_GROUPS
+    if by_scalar_struct is not None and not ((by_scalar_struct == value.bits) | (by_scalar_struct == expected)).all():
+        quality = OWN_STRUCT
+    permitted = Choice(tuple(every)) if quality else None
+    return replace(value, known=known, permitted=permitted, authority=replace(_EITHER_FUNCTION, quality=quality))
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:

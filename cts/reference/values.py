@@ -282,6 +282,13 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
     def gathered(arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays)[order]
 
+    if all(isinstance(value.known, Certain) and isinstance(value.permitted, Choice | None) for value in joined):
+        permitted = _joined_choices(joined, gathered)
+        if permitted is not None:
+            joined, whole = [replace(value, permitted=None) for value in joined], joined
+            value = join([(where, one) for (where, _), one in zip(parts, joined, strict=True)])
+            kept = any(one.nan_kept for one in whole)
+            return replace(value, permitted=permitted, nan_kept=kept, authority=_joined_authority(whole))
     if any(isinstance(known, Choice | Range) for value in joined for known in (value.known, value.permitted)):
         return _joined_by_rules(joined, gathered)
 
@@ -336,6 +343,18 @@ def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> Matri
     return MatrixValue(
         joined[0].component, gathered([value.bits for value in joined]), computed, known, authority=_joined_authority(joined)
     )
+
+
+def _joined_choices(joined: Sequence[MatrixValue], gathered: Gathered) -> Choice | None:
+    """Return the permitted values of parts that each have one expected value; None if nothing else is permitted."""
+    choices = [value.permitted if isinstance(value.permitted, Choice) else Choice(()) for value in joined]
+    most = max(len(one.others) for one in choices)
+    padded = [(*one.others, *[value.bits] * (most - len(one.others))) for one, value in zip(choices, joined, strict=True)]
+    none = np.zeros_like
+    free = gathered([none(value.bits, bool) if one.free is None else one.free for one, value in zip(choices, joined, strict=True)])
+    if not most and not free.any():
+        return None
+    return Choice(tuple(gathered([part[place] for part in padded]) for place in range(most)), free if free.any() else None)
 
 
 def _single(value: MatrixValue) -> Range:

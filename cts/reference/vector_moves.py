@@ -2,8 +2,9 @@
 Operation of SPIR-V Instructions" permits (CV-FC-01, CV-FC-03, F-CV-21).
 
 Composite instructions, OpLoad and OpStore are bit-preserving operations. OpCooperativeVectorLoadNV, OpCooperativeVectorStoreNV and
-OpBitcast are not on that list: the suite expects them to keep bits, but permits all results that the text permits. If a program has no
-execution modes, its data have no such values, except in types of 8 bits, for which there are no modes.
+OpBitcast are not on that list: the suite expects them to keep bits, but permits all results that the text permits. This is one rule for all
+programs, with execution modes or without. A program without them has such values only if it moves vectors: another operation would be
+blamed for what a load has changed.
 """
 
 from __future__ import annotations
@@ -59,19 +60,36 @@ def accessed(state: State, value: MatrixValue, requirement: str, loaded: bool = 
     Raises:
         GeneratorError: a stored value has a range to which zeros or denormals belong.
     """
-    if not has_rules(state, value.component):
+    if not value.component.is_float:
         return value
+    ruled = has_rules(state, value.component)
     if not isinstance(value.known, Certain | Choice):
         numbers = value.expectation().expected
         low, high = getattr(numbers, "low", None), getattr(numbers, "high", None)
         least = smallest_normal(value.component)
-        if low is not None and high is not None and ((low < least) & (high > -least)).any():
+        # Without execution modes, zero is in the range if a denormal may become zero.
+        if low is not None and high is not None and ((low < least) & (high > -least) & (ruled | (low > 0) | (high < 0))).any():
             raise GeneratorError(
                 "F-CV-21", "a range of results with zeros or denormals is stored as a whole vector; store its components (F-CV-21)"
             )
         return value
+    if value.permitted is None and not _has_unusual(value, ruled):
+        return value
     authority = value.authority if value.authority.requirement else Authority(requirement)
     return _loosened(replace(value, nan_kept=value.nan_kept or loaded, authority=authority), flushes=True)
+
+
+def _has_unusual(value: MatrixValue, ruled: bool) -> bool:
+    """Tell whether a vector has numbers that a load or store may change: NaN, infinities, denormals, and minus zero; with execution modes,
+    any zero."""
+    component = value.component
+    sign = component.bits_dtype.type(sign_bit(component))
+    for bits in value.expected_bits:
+        numbers = values(bits, component)
+        zeros = numbers == 0 if ruled else (bits == sign) & (not value.computed)
+        if (~np.isfinite(numbers) | zeros | denormals(numbers, component)).any():
+            return True
+    return False
 
 
 def recast(state: State, value: MatrixValue, target: ComponentType) -> MatrixValue:

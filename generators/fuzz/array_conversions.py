@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from generators.fuzz.tensor_addressing import Written
-from generators.inputs.array_conversions import normal
+from generators.inputs.patterns import normal
 from generators.layouts.invocation_arrays import construct, extract, invocation_arrays
 from generators.program.array_conversion import BitCastArray, ExtractSubArray
 from generators.program.builder import U32, ProgramBuilder

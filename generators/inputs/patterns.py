@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from generators.numerics.formats import sign_bit
 from generators.types import ComponentType
 
 Pattern = Literal["index", "index_high", "bits", "extremes"]
@@ -77,10 +78,22 @@ def random_bits(component: ComponentType, count: int, rng: np.random.Generator) 
     return _make_finite(component, rng.integers(0, 1 << component.bits, count, dtype=np.uint64))
 
 
-def nonzero_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw bits like random_bits, with 1 instead of zeros: when code makes a zero from components, its sign is unspecified. Shape
-    (count,)."""
-    bits = random_bits(component, count, rng)
+def normal(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return bits; float components get the exponents of normal numbers."""
+    if not component.is_float:
+        return bits
+    lowest = 1 << component.precision - 1
+    field = int(sign_bit(component)) - lowest
+    dtype = component.bits_dtype.type
+    found = bits & dtype(field)
+    raised = np.where(found == 0, bits | dtype(lowest), bits)
+    return np.where(found == dtype(field), raised & ~dtype(lowest), raised).astype(component.bits_dtype)
+
+
+def normal_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw bits like random_bits, with 1 instead of zeros, whose sign is unspecified if code makes them from components; floats are normal
+    numbers, so an instruction that may flush denormals must keep them. Shape (count,)."""
+    bits = normal(random_bits(component, count, rng), component)
     return np.where(bits == 0, component.bits_dtype.type(1), bits)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.inputs.whole_numbers import budget, few, full_budget, near, up_to
+from generators.inputs.whole_numbers import budget, few, full_budget, near, odd_near, up_to
 from generators.numerics.exactness import PERMITTED_PRECISION_OF_BFLOAT16, accumulation_precision, permitted_precision
 from generators.numerics.rounding import to_bits
 from generators.property_rows import PropertyRow
@@ -81,15 +81,42 @@ def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.nda
     return a, b
 
 
+def _with_wide_lines(
+    chain: Chain, rng: np.random.Generator, factors: tuple[np.ndarray, np.ndarray], most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and B with some rows of A and columns of B that have a single element: an odd number near ``most``, which rounding to fewer
+    bits changes. It is multiplied by 1 or -1."""
+    row = chain.row
+    if row.k < 2:
+        return factors
+    a, b = factors
+    at_a, at_b = rng.permutation(row.k)[:2]
+    step = int(rng.integers(chain.steps))
+    a[:, step, :, at_b], b[:, step, at_a] = np.sign(a[:, step, :, at_b]), np.sign(b[:, step, at_a])
+    rows, columns = (slice(period // 2, None, period) for period in (min(4, row.m), min(4, row.n)))
+    if row.m > 1:
+        lone = odd_near(min(most, 1 << row.a.precision), a[:, step, rows, at_a].shape, rng)
+        a[:, :, rows] = 0
+        a[:, step, rows, at_a] = lone
+    if row.n > 1:
+        lone = odd_near(min(most, 1 << row.b.precision), b[:, step, at_b, columns].shape, rng)
+        b[..., columns] = 0
+        b[:, step, at_b, columns] = lone
+    return a, b
+
+
 def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0), full: bool = False) -> Operands:
     """Draw operands whose results use nearly the whole width of the accumulation, with odd low bits; a and b are scaled by powers of two.
 
-    ``full``: for all bits of C and Result, otherwise for the bits that must be kept.
+    ``full``: for all bits of C and Result, otherwise for the bits that must be kept; then some factors also need all of these bits.
     """
     row = chain.row
     most = full_budget(row) if full else budget(row)
-    largest_c = min(most // 2, 1 << row.c.precision)
+    wide = most == budget(row) and most < 1 << min(row.a.precision, row.b.precision)
+    largest_c = min(most // (4 if wide else 2), 1 << row.c.precision)
     a, b = _integers(chain, rng, most - largest_c)
+    if wide:
+        a, b = _with_wide_lines(chain, rng, (a, b), (most - largest_c) // chain.repeats)
     c = near(largest_c, chain.shapes[2], rng)
     return _operands(row, (a, b, c), (exponents[0] + _exponent(most), exponents[1] + _exponent(most)))
 

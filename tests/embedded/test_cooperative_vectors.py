@@ -9,10 +9,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from cts.devices.embedded.cooperative_vector_matmul import converted_input
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.recovery import UNDEFINED_RULE
+from cts.devices.embedded.spirv_types import number
 from generators.dispatch import dispatch, kernel
 from generators.kernel import OpaqueSlot
 from generators.layouts.vector_arrays import VectorArray
@@ -536,3 +538,11 @@ def test_memory_operands_of_the_other_direction_are_refused(op: str, mask: str, 
     (found,) = [line.strip() for line in disassemble(emit(shader.builder.build())).splitlines() if line.strip().startswith(op)]
     with undefined(rule):
         edited(shader, {found: f"{found} {mask}|NonPrivatePointer %uint_5"})
+
+
+@pytest.mark.parametrize(("target", "beyond"), [("f16", np.inf), ("e5m2", np.inf), ("e4m3", np.nan)])
+def test_an_integer_beyond_its_float_interpretation_rounds_as_in_ieee_754(target, beyond):
+    rows = np.array([[70000, -70000, 65519, 256]], np.int32).view(np.uint32)
+    found = converted_input(rows, number("s32"), True, INTERPRETATIONS[target], 4).astype(np.float64)
+    np.testing.assert_array_equal(found[0, [0, 1, 3]], [beyond, -beyond, 256])
+    assert target != "f16" or found[0, 2] == 65504

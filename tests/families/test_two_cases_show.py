@@ -23,6 +23,9 @@ SHOWN_BY = {
 ELSEWHERE = frozenset({"use.transposition_left_out"})
 """Mistakes in features that these specifications lack. For example, only SPV_NV_cooperative_matrix2 has transpositions."""
 
+PERMITTED = frozenset({"decode_vector.struct_of_scalar_function"})
+"""Mistakes that the text can be read to permit (F-DV-1)."""
+
 
 @pytest.mark.parametrize("area", SHOWN_BY)
 def test_two_cases_show_each_mistake(area: str) -> None:
@@ -33,4 +36,4 @@ def test_two_cases_show_each_mistake(area: str) -> None:
     for family in SHOWN_BY[area]:
         for _, kind, _, seen, _ in kill_table(family, Choice(Tier.SMOKE, word=f"{area}.", enough=2)):
             shown[kind.partition("[")[0]] += seen
-    assert {id_: count for id_, count in shown.items() if count < 2} == {}
+    assert {id_: count for id_, count in shown.items() if count < 2 and id_ not in PERMITTED} == {}

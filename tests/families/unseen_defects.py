@@ -71,7 +71,10 @@ UNSEEN = (
         "computing f64 in f32 is permitted, but not expected (F-KHR-26)",
         type="f32",
     ),
-    _nobody(_of("vector_multiply", "padding_read"), "a NaN from NaN between rows is permitted, but not expected (F-CV-22)"),
+    _nobody(
+        _of("decode_vector", "struct_of_scalar_function"),
+        "the pointer that the scalar function gets is permitted, but not expected (F-DV-1)",
+    ),
     _nobody(_of("elementwise", "scalar_narrowed"), "computing f64 in f32 is permitted, but not expected (F-KHR-13)", type="f32"),
     _nobody(
         _of("elementwise", "float_narrowed"), "computing f64 in f32 is permitted, but not expected (F-KHR-13)", type="f32", result=EVERY

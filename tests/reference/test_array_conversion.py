@@ -115,6 +115,7 @@ def test_a_part_is_in_the_array_and_begins_at_a_multiple(start: int, reference: 
         (MatrixType(F32, Scope.SUBGROUP, 4, 16, Use.A), "f32", 8, "QC-CC-07"),
         (MatrixType(F32, Scope.SUBGROUP, 16, 4, Use.B), "f32", 8, "QC-CC-10"),
         (MatrixType(F32, Scope.SUBGROUP, 8, 64, Use.ACCUMULATOR), "f32", 8, "QC-CC-12"),
+        (MatrixType(F32, Scope.SUBGROUP, 8, 6, Use.ACCUMULATOR), "f32", 8, "QC-CC-12"),
         (MatrixType(S8, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR), "s8", 8, "QC-CC-12"),
         (A, "s32", 8, "QC-CC-03|QC-CC-09"),
     ],

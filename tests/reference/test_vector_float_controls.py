@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cts.reference.evaluate import evaluate
-from cts.reference.values import MatrixValue
+from cts.reference.values import Choice, MatrixValue, join, select
 from cts.reference.vector_functions import function_of
-from cts.verdict.expected import Expectation
+from cts.verdict.expected import Authority, Expectation
 from generators.errors import Rule
 from generators.numerics.formats import encode
 from generators.program.builder import U32, ProgramBuilder
@@ -104,9 +105,28 @@ def test_types_of_8_bits_have_no_mode_and_should_keep_nan():
 
 
 def test_without_modes_a_vector_of_numbers_has_one_set():
-    expectation = moved(F16, [0x3C00, 0x0001], "", "whole", "whole")
+    expectation = moved(F16, [0x3C00, 0x0400], "", "whole", "whole")
     assert expectation.permitted is expectation.expected
     assert expectation.authority.requirement == "CV-ST-01"
+
+
+def test_without_modes_a_denormal_may_be_flushed():
+    expectation = moved(F16, [0x3C00, 0x0001], "", "whole", "components")
+    assert allows(expectation, [0x3C00, 0x0000]) == ([True, True], [True, False])
+    assert allows(expectation, [0x3C00, 0x0002]) == ([True, False], [True, False])
+    assert expectation.authority.quality == "F-CV-21"
+
+
+def test_arms_of_a_branch_permit_what_their_loads_do():
+    made = MatrixValue(F16, np.array([[[0x0001]], [[0x3C00]]], np.uint16))
+    tiny = replace(
+        select(made, np.array([0])), permitted=Choice((np.array([[[0]]], np.uint16),)), authority=Authority("CV-LD-01", quality="F-CV-21")
+    )
+    joined = join([(np.array([1]), select(made, np.array([1]))), (np.array([0]), tiny)])
+    inside = joined.expectation().permitted.contains
+    assert inside(np.array([[[0]], [[0x3C00]]], np.uint16)).all()
+    assert not inside(np.array([[[0]], [[0]]], np.uint16)).all()
+    assert joined.authority.quality == "F-CV-21"
 
 
 def result(function: str, modes: Modes, *arguments: float, component: ComponentType = F16) -> Expectation:

@@ -169,8 +169,8 @@ def _exchange(translation: Translation, matrix: Type, array: Type, op: str, rule
     size = translation.machine.subgroup_size
     if lines > size or size & (size - 1):
         raise Violation("QC-CC-08", f"{op} of a {matrix} in subgroups of {size}")
-    if not factors and not {lines, line} <= {size, size // 2, size // 4}:
-        raise Violation("QC-CC-12", f"{op} of a {matrix}, whose sizes are not {size}, {size // 2} or {size // 4} (F-QC-4)")
+    if not factors and line not in (size, size // 2, size // 4):
+        raise Violation("QC-CC-12", f"{op} of a {matrix}, whose number of columns is not {size}, {size // 2} or {size // 4} (F-QC-4)")
     return _Exchange(matrix, element, length, lines, line)
 
 

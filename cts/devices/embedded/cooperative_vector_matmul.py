@@ -1,7 +1,8 @@
 """OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV (SPV_NV_cooperative_vector, 3.42.X).
 
 A device chooses the order and the precision of float arithmetic. This device multiplies and adds in binary64 and rounds once to the
-result's type. A conversion of an input to a narrower float rounds to nearest, ties to even, and saturates at the largest finite numbers.
+result's type. A conversion of an input to floats rounds to nearest, ties to even. Beyond the largest finite number, floats saturate and
+integers become infinity (NaN in e4m3), as IEEE 754 rounds them.
 """
 
 from __future__ import annotations
@@ -358,11 +359,12 @@ def _to_float(source: np.ndarray, target: ComponentType) -> np.ndarray:
     if source.dtype == target.dtype:
         return source
     wide = source.astype(np.float64)
-    largest = _LARGEST.get(target.name)
+    largest = None if source.dtype.kind in "iu" else _LARGEST.get(target.name)
     if target.bits == 8:
         # Binary32 represents all 16- and 32-bit floats, so the conversion to 8 bits rounds only once.
         wide = source.astype(np.float32)
-    result = wide.astype(target.dtype)
+    with np.errstate(over="ignore"):
+        result = wide.astype(target.dtype)
     if largest is not None:
         finite = np.isfinite(wide)
         result = np.where(finite, np.clip(wide, -largest, largest), wide).astype(target.dtype)

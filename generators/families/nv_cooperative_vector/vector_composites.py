@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.inputs.patterns import nonzero_bits, tame_bits
+from generators.inputs.patterns import normal_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
@@ -138,7 +138,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 
 def _bits(parameters: Parameters, count: int, rng: np.random.Generator) -> np.ndarray:
     """Draw ``count`` components. Replication is not listed as bit-preserving, so its floats are neither denormal nor zero (C16, C29)."""
-    return (tame_bits if parameters.form in _REPLICATED else nonzero_bits)(parameters.component, count, rng)
+    return (tame_bits if parameters.form in _REPLICATED else normal_bits)(parameters.component, count, rng)
 
 
 class _VectorCompositesWriter:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import elementwise
-from generators.inputs.patterns import pattern_bits
+from generators.inputs.patterns import normal_bits
 from generators.inputs.vector_products import Multiplies, VectorOperands, floats, whole
 from generators.layouts.vector_arrays import VectorArray
 from generators.layouts.vector_matrices import VectorMatrices
@@ -302,7 +302,7 @@ def build(parameters: Parameters) -> Built:
             arrays = _chained(writer, rng)
         else:
             count = writer.lanes * parameters.size[1]
-            arrays = {"source": writer.sources.pack(pattern_bits("bits", parameters.component, count, rng))}
+            arrays = {"source": writer.sources.pack(normal_bits(parameters.component, count, rng))}
         return Subcase(name, arrays, run_time_operands(program, {**writer.given, **path(int(rng.integers(2)))}))
 
     return Built(built, draw)

@@ -24,8 +24,9 @@ from generators.program.variables import Variable
 from generators.routines.invocation_control import zeros
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
 
-Part = Literal["all", "half", "quarter"]
-_PARTS: Mapping[Part, int] = {"all": 1, "half": 2, "quarter": 4}
+Width = Literal["all", "half", "quarter"]
+Lines = Literal["all", "half", "quarter", "three_quarters"]
+_QUARTERS: Mapping[Lines, int] = {"all": 4, "half": 2, "quarter": 1, "three_quarters": 3}
 
 _LINE_BYTES = 32
 """Bytes of a row of A, and of a column of B (QC-CC-07, QC-CC-10)."""
@@ -44,8 +45,8 @@ class Parameters:
 
     component: ComponentType = parameter("the component type of the matrix", labels=_COMPONENTS)
     use: Use = parameter("the use of the matrix", default="acc", labels=USES)
-    lines: Part = parameter("rows of the matrix, of B columns, for the invocations of a subgroup", default="all")
-    width: Part = parameter(
+    lines: Lines = parameter("rows of the matrix, of B columns, for the invocations of a subgroup", default="all")
+    width: Width = parameter(
         "columns of an accumulator for the invocations of a subgroup",
         default="all",
         applies=lambda parameters: parameters.use is Use.ACCUMULATOR,
@@ -80,9 +81,9 @@ class Parameters:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of lines of the matrix, and of components in a line."""
-        lines = self.subgroup_size // _PARTS[self.lines]
+        lines = self.subgroup_size * _QUARTERS[self.lines] // 4
         if self.use is Use.ACCUMULATOR:
-            return lines, self.subgroup_size // _PARTS[self.width]
+            return lines, self.subgroup_size * _QUARTERS[self.width] // 4
         return lines, _LINE_BYTES // self.component.bytes
 
     @property

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from generators.inputs.array_conversions import Pattern, drawn, normal
+from generators.inputs.array_conversions import Pattern, drawn
+from generators.inputs.patterns import normal
 from generators.layouts.invocation_arrays import invocation_arrays
 from generators.layouts.placement import fills
 from generators.operands.run_time import run_time_operands

@@ -306,8 +306,8 @@ def build(parameters: Parameters) -> Built:
             if not arrays:
                 # With floats, NaN follows each input.
                 arrays["source"] = writer.sources.pack(drawn.inputs, 0xFF if parameters.row.input.is_float else 0xA5)
-            # NaN between rows permits more results than the expected one (F-CV-22). It is used only if nothing else permits more, and no
-            # other layer takes the result.
+            # NaN between rows must change nothing (F-CV-22). Only one pattern has it: a device that reads it shows other mistakes in the
+            # other patterns.
             nan = parameters.form != "network" and chosen.pattern == "kept_width"
             arrays[layer.weights.name] = shape.contents(drawn.matrices, rng, nan)
             if layer.bias is not None:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from generators.families.nv_cooperative_vector.vector_variables.parameters import PREDICATES, Index, Parameters
-from generators.inputs.patterns import nonzero_bits, tame_bits
+from generators.inputs.patterns import normal_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.program.builder import U32, ProgramBuilder
@@ -425,7 +425,7 @@ def build(parameters: Parameters) -> Built:
         inputs = {}
         for slots in writer.sources.values():
             place = slots.place
-            bits = nonzero_bits(place.type.component, place.slots * place.type.count, rng)
+            bits = normal_bits(place.type.component, place.slots * place.type.count, rng)
             inputs[slots.array.name] = place.pack(bits.reshape(place.slots, place.type.count))
         for array, choices in ((writer.turns, parameters.count), (writer.places, parameters.length)):
             if array is not None:

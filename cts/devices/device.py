@@ -307,6 +307,10 @@ class OutOfMemory(CallFailed):
     spent = True
 
 
+MODULE_CALLS = frozenset({"vkCreateShaderModule", "vkCreateShadersEXT", "vkCreateComputePipelines", "vkCreateGraphicsPipelines"})
+"""The calls that take a shader module, and may refuse it."""
+
+
 class DriverRefused(CallFailed):
     """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names call and result.
 
@@ -315,6 +319,11 @@ class DriverRefused(CallFailed):
 
     verdict = "fail"
     begins = Code.FAIL_CALL
+
+    @property
+    def of_module(self) -> bool:
+        """Return whether the driver refused a module: a call that takes one returned an error."""
+        return self.call in MODULE_CALLS and self.result is not None and self.result < 0
 
 
 class FloatingPointChanged(DeviceFailure):

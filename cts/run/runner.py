@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, Judge, Step
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, DriverRefused, Judge
 from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.front_ends import FrontEnd
@@ -63,6 +63,8 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         prefix = OURS if verdict is Verdict.ERROR else ""
         text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
         judgement = Judgement(verdict, failure.code, one_line(text), text)
+        if case.disputed and isinstance(failure, DriverRefused) and failure.of_module:
+            judgement = _doubted(judgement, case)
         step = failure.step.value if failure.step else ""
         if failure.spent:
             holder.discard()
@@ -72,8 +74,6 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         code = _ERRORS.get(watch.unfinished, Code.ERROR_SUITE).of()
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
-    if judgement.code == _REFUSED and case.disputed:
-        judgement = _doubted(judgement, case)
     result = result_of(case, judgement, description, front_end, tier, attempt)
     return replace(result, seconds=watch.seconds, steps=watch.steps, step=step)
 
@@ -113,10 +113,6 @@ def result_of(
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:
     """Return a context that limits the steps of a device to ``seconds``; the steps of a device in this process have no limit."""
     return device.limited(seconds) if isinstance(device, IsolatedDevice) else nullcontext()
-
-
-_REFUSED = Code.FAIL_CALL.of(Step.PIPELINE)
-"""The code of a failure that is only a refusal of the module."""
 
 
 def _doubted(judgement: Judgement, case: Case) -> Judgement:

@@ -84,8 +84,8 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.MISSING_GLSL: Meaning("GLSL cannot express the case (with `--front-end glsl`)"),
         Code.MISSING_JUDGE: Meaning("the device judges no cases of this kind", "the kind: `kernel`, `static`, `query` or `conversion`"),
         Code.QUALITY_WARNING: Meaning(
-            "an element has a value that the specification permits and this suite does not expect, or a case fails whose module the "
-            "specification may forbid",
+            "an element has a value that the specification permits and this suite does not expect, or the device refuses a module that "
+            "the specification may forbid",
             "the position that expects another value, or by which the module is valid",
         ),
         Code.FAIL_VALUE: Meaning("an element has a value that it may not have"),

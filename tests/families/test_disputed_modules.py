@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import pytest
 
 from generators.casebook import Case, CaseKind, Tier, build, expand
+from generators.program.composites import CompositeExtract, CompositeInsert
 from generators.program.elementwise import MatrixTimesScalar
+from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.program import Program
+from generators.program.reduce import Reduce
+from generators.program.values import is_matrix
 from tests.families.test_claims import parts
 from tests.suite import casebook
 
-SCALED_INTEGERS = "F-KHR-31"
 MAY_DISPUTE = {
     "elements": {"F-KHR-20"},
-    "elementwise": {SCALED_INTEGERS},
-    "elementwise_muladd": {SCALED_INTEGERS},
+    "elementwise": {"F-KHR-31"},
+    "elementwise_muladd": {"F-KHR-31"},
     "load_store": {"F-KHR-30"},
     "reduce": {"F-CM2-17"},
 }
 """Family -> the positions without which the text may forbid some of its modules."""
 
+LISTED_INSTRUCTIONS = {"bf16", "e4m3", "e5m2"}
+"""The component types whose extensions list the instructions that may use them."""
+
+NEEDS: Mapping[str, Callable[[Program, Any], bool]] = {
+    "F-CM2-17": lambda program, part: (
+        isinstance(part, Reduce) and part.matrix.type.component.name in LISTED_INSTRUCTIONS and not program.maintenance1
+    ),
+    "F-KHR-20": lambda _, part: isinstance(part, CompositeExtract | CompositeInsert) and is_matrix(part.composite),
+    "F-KHR-30": lambda _, part: isinstance(part, MatrixLoad | MatrixStore) and part.stride.type.bytes > 4,
+    "F-KHR-31": lambda _, part: isinstance(part, MatrixTimesScalar) and not part.result.type.component.is_float,
+}
+"""Position -> whether a part of a program is valid only by it. The rules of SPV_EXT_cooperative_matrix_maintenance1 allow any reduction."""
+
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 
 
-def scales_integers(case: Case) -> bool:
-    return any(
-        isinstance(operation, MatrixTimesScalar) and not operation.result.type.component.is_float
-        for program in build(case).program.all
-        for operation in parts(program)
-    )
+def needed(case: Case) -> set[str]:
+    """Return the positions without which the text may forbid the case's module."""
+    found = [(program, part) for program in build(case).program.all for part in parts(program)]
+    return {id_ for id_, needs in NEEDS.items() if any(needs(program, part) for program, part in found)}
 
 
 def test_only_these_families_dispute_modules() -> None:
@@ -35,8 +53,12 @@ def test_only_these_families_dispute_modules() -> None:
     assert found == MAY_DISPUTE
 
 
+def test_each_disputed_instruction_has_its_sign() -> None:
+    assert set(NEEDS) == set.union(*MAY_DISPUTE.values())
+
+
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_disputes_just_its_cases_that_scale_integers(family: str) -> None:
-    tier = Tier.NIGHTLY if SCALED_INTEGERS in casebook().family(family).positions else Tier.SMOKE
+def test_a_family_disputes_just_its_modules_with_disputed_instructions(family: str) -> None:
+    tier = Tier.NIGHTLY if family in MAY_DISPUTE else Tier.SMOKE
     cases = list(expand(casebook().family(family), tier))
-    assert {case.id: SCALED_INTEGERS in case.disputed for case in cases} == {case.id: scales_integers(case) for case in cases}
+    assert {case.id: set(case.disputed) for case in cases} == {case.id: needed(case) for case in cases}

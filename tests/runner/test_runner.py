@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from cts.devices.device import (
+    MODULE_CALLS,
     DeviceCrash,
     DeviceError,
     DeviceFailure,
@@ -143,20 +144,35 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
     assert device.runs == 1
 
 
-def test_a_refusal_of_a_module_that_the_text_may_forbid_is_a_quality_warning():
-    disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
-    refused = DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN", step=Step.PIPELINE)
+@pytest.fixture
+def disputed():
+    return next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
+
+
+@pytest.mark.parametrize("call", sorted(MODULE_CALLS))
+def test_a_refusal_of_a_module_that_the_text_may_forbid_is_a_quality_warning(disputed, call):
+    refused = DriverRefused(f"{call} returned VK_ERROR_UNKNOWN", step=Step.PIPELINE, call=call, result=-13)
     result = judge(disputed, holding(Scripted(raising(refused))), "spirv", "smoke")
     assert (result.verdict, result.code, result.step) == (Verdict.QUALITY_WARNING, "quality_warning.F-KHR-30", "pipeline")
     assert "F-KHR-30, a position of this suite" in result.message
     assert str(refused) in result.message
 
 
-def test_a_failed_call_after_a_disputed_module_was_accepted_is_a_failure():
-    disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
-    refused = DriverRefused("vkQueueSubmit: VK_ERROR_UNKNOWN", step=Step.DISPATCH)
-    result = judge(disputed, holding(Scripted(raising(refused))), "spirv", "smoke")
-    assert (result.verdict, result.code) == (Verdict.FAIL, "fail.call.dispatch")
+@pytest.mark.parametrize(
+    ("step", "call", "result"),
+    [
+        (Step.DISPATCH, "vkQueueSubmit", -13),
+        (Step.PIPELINE, "vkCreatePipelineLayout", -13),
+        (Step.PIPELINE, "vkCreateComputePipelines", 0),
+        (Step.PIPELINE, "vkCreateComputePipelines", 5),
+        (Step.PIPELINE, "", None),
+    ],
+    ids=["after the module", "before the module", "a null handle", "not an error", "an unknown call"],
+)
+def test_a_failed_call_that_does_not_refuse_a_disputed_module_is_a_failure(disputed, step, call, result):
+    failed = DriverRefused("it failed", step=step, call=call, result=result)
+    judged = judge(disputed, holding(Scripted(raising(failed))), "spirv", "smoke")
+    assert (judged.verdict, judged.code) == (Verdict.FAIL, f"fail.call.{step}")
 
 
 @pytest.mark.parametrize("family", ["load_store", "elements", "elementwise"])
@@ -166,8 +182,7 @@ def test_wrong_values_of_an_accepted_module_that_the_text_may_forbid_are_a_failu
     assert (result.verdict, result.code) == (Verdict.FAIL, "fail.unwritten")
 
 
-def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash():
-    disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
+def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash(disputed):
     result = judge(disputed, holding(Scripted(raising(DeviceCrash("died", step=Step.PIPELINE)))), "spirv", "smoke")
     assert result.verdict is Verdict.CRASH
 

@@ -62,7 +62,7 @@ def _bounds(allowed: ValueSet, at: tuple[int, int, int]) -> Bounds | None:
 def _wrong_elements(placed: Placed, allowed: ValueSet, got: np.ndarray, wrong: np.ndarray) -> tuple[WrongElement, ...]:
     component = allowed.component
     expected_numbers, got_numbers = values(allowed.bits, component), values(got, component)
-    further = allowed.choices[1:] if isinstance(allowed, OneOf) else ()
+    choices = allowed.choices if isinstance(allowed, OneOf) else (allowed.bits,)
     return tuple(
         WrongElement(
             *placed.cell((i, r, c)),
@@ -72,7 +72,8 @@ def _wrong_elements(placed: Placed, allowed: ValueSet, got: np.ndarray, wrong: n
             _json_number(expected_numbers[i, r, c]),
             int(got[i, r, c]),
             _json_number(got_numbers[i, r, c]),
-            tuple(int(other[i, r, c]) for other in further),
+            # Choices that differ for some element of a matrix are the same for others.
+            tuple(dict.fromkeys(int(choice[i, r, c]) for choice in choices))[1:],
             _bounds(allowed, (i, r, c)),
         )
         for i, r, c in np.argwhere(wrong)[:_RECORDED_WRONG].tolist()

@@ -193,6 +193,13 @@ def test_a_stray_write_of_the_device_is_a_mismatch() -> None:
     assert "after the buffer" in mismatches[1].summary
 
 
+def test_equal_alternatives_are_named_once() -> None:
+    bits = tuple(np.array([[[element]]], np.uint16) for element in (0x3E00, 0x3E00, 0x3C00, 0x3C00))
+    placed = Placed("out", np.array([[[0]]]), one_set(OneOf(F16, bits)), "m")
+    (mismatch,) = compare_array("out", Expected((placed,)), np.zeros(2, np.uint8), np.array([0x4000], np.uint16).view(np.uint8))
+    assert "expected 0x3e00 (1.5) or 0x3c00 (1), got" in format_mismatch(mismatch)
+
+
 def test_alternatives_are_the_listed_bits_only() -> None:
     allowed = OneOf(F16, (np.array([[[0x3C00]]], np.uint16), np.array([[[0x3C01]]], np.uint16)))
     for bits, verdict in ((0x3C00, True), (0x3C01, True), (0x3C02, False), (0x3BFF, False), (0xBC00, False)):

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from cts.checkout import suite_version
 from cts.exit_codes import BAD_INPUT, interrupted
-from cts.run.output import CLOSED, complain, is_full, silence, unwritable
+from cts.run.output import CLOSED, commands_stopped, complain, is_full, silence, unwritable
 from cts.run.signals import ending
 from generators.errors import CtsError
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # File names may have any bytes, and terminals may lack any character.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with ending():
+        with ending(), commands_stopped():
             code: int = options.verb.run(options)
             sys.stdout.flush()
     except CtsError as error:

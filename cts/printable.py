@@ -10,6 +10,7 @@ _ODD = re.compile(
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # characters that end a line or change the direction of the text after them
     "\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e007f]"  # surrogates, byte order marks, and invisible characters
 )
+_NOT_PORTABLE = re.compile(r"[^\w.,+=\-]", re.ASCII)
 _LINE = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 SHOWN = 60
@@ -35,6 +36,17 @@ def quoted(text: str) -> str:
 def printable_path(path: os.PathLike[str] | str) -> str:
     """Return a path, which may have any bytes, as text that can be shown."""
     return printable_line(os.fspath(path))
+
+
+def portable_name(text: str) -> str:
+    """Return ``text`` as part of a file name: characters that some file systems or artifact stores refuse become ``_``."""
+    return _NOT_PORTABLE.sub("_", text)
+
+
+def portable_argument(argument: str) -> str:
+    """Return an argument of a command line without folders of this machine: an absolute path keeps its last part only."""
+    option, equals, value = argument.rpartition("=")
+    return f"{option}{equals}{os.path.basename(os.path.normpath(value))}" if os.path.isabs(value) else argument
 
 
 def _escaped(match: re.Match[str]) -> str:

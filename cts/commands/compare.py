@@ -3,8 +3,8 @@ and slower cases.
 
 A regression is a case that fails (fail, crash, timeout, device_lost, flaky, error) and did not fail in the first run: it passed, was a
 known failure (known_fail), was not supported, ran out of memory, or was not judged. If device and front end are the same, a case that
-passed and is now not_supported is also a regression. A case that fails in both runs is not a regression, and neither is an
-unexpected_pass.
+passed and is now not_supported is also a regression. A case that passed and now runs out of memory is listed, and is a regression with
+--strict. A case that fails in both runs is not a regression, and neither is an unexpected_pass.
 
 The exit code is 0 without regressions, 1 with one, and 2 if a journal cannot be read or has no case in common with A.
 """
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--common", action="store_true", help="compare only cases that both runs have judged, for example of two tiers")
     parser.add_argument("--cases", type=int, default=5, metavar="N", help="how many cases of each cause the text names (default: 5)")
     parser.add_argument("--fail-on-quality", action="store_true", help="a pass that becomes a quality_warning is also a regression")
+    parser.add_argument("--strict", action="store_true", help="a pass that becomes a resource_error is also a regression")
     parser.add_argument("--fail-on-slower", action="store_true", help="a family or a case that is slower is also a regression")
 
 
@@ -55,5 +56,10 @@ def run(options: argparse.Namespace) -> int:
     if found.incomparable:
         complain(f"{', '.join(found.incomparable)}: no case in common with the first run; an older suite may have had other ids")
         return BAD_INPUT
-    bad = found.regressions or (options.fail_on_quality and found.quality) or (options.fail_on_slower and found.slower)
+    bad = (
+        found.regressions
+        or (options.fail_on_quality and found.quality)
+        or (options.strict and found.exhausted)
+        or (options.fail_on_slower and found.slower)
+    )
     return 1 if bad else 0

@@ -6,7 +6,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cts.journal.journal import PACKED, RESULTS, journal_of
+from cts.exit_codes import BAD_INPUT
+from cts.journal.journal import PACKED, RESULTS, journal_of, read
 from cts.run.output import complain
 from cts.run.report_writer import report_text, report_writer
 from generators.errors import CtsError
@@ -32,8 +33,12 @@ def run(options: argparse.Namespace) -> int:
     journal = journal_of(directory)
     if not journal.is_file():
         raise CtsError(f"{directory} holds neither {RESULTS} nor {RESULTS}{PACKED}: name the DIR of a 'pytest cts --report-dir DIR'")
-    for fault in report_writer()(journal, directory, options.history):
+    faults = report_writer()(journal, directory, options.history)
+    for fault in faults:
         complain(fault)
+    if faults and next(read(journal), None) is None:
+        complain(f"{journal} has no line that can be read")
+        return BAD_INPUT
     print(report_text()(directory))
     print(directory / "index.html")
     return 0

@@ -1,9 +1,21 @@
-"""Writes whole files or none."""
+"""Writes whole files or none, and reads only files that end."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
+
+
+def check_regular(path: Path) -> None:
+    """Check that a path is a regular file. To open a pipe or a device may block forever.
+
+    Raises:
+        OSError: it is not, or does not exist.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def write_text(path: Path, text: str) -> None:

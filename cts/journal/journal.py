@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import BinaryIO, NoReturn, Self, TypeVar, cast
 
 from cts.devices.identity import differences, in_words
-from cts.journal.atomic import write_text
+from cts.journal.atomic import check_regular, write_text
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
 from cts.journal.run_record import PartRecord, Resumption, RunRecord, meta_of
 from cts.journal.schema import WrongField
@@ -42,6 +42,12 @@ META = "meta.json"
 _TAIL = 1 << 16
 
 Made = TypeVar("Made")
+
+MOST_FAULTS = 1_000_000
+"""The most lines without a result in a journal. A larger number is no journal: a small compressed file may hold billions of lines."""
+
+MOST_IN_ALL = 1 << 34
+"""The most bytes in a journal, uncompressed. A journal of the full tier has about 2 GiB."""
 
 
 class JournalError(CtsError):
@@ -201,6 +207,7 @@ def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], 
         with opened(path) as file:
             file.seek(start)
             number, place = 0, start
+            faults = 0
             while line := file.readline(MOST_BYTES):
                 number += 1
                 try:
@@ -211,15 +218,25 @@ def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], 
                         continue
                     yield place, made(line)
                 except (WrongField, NotJson) as error:
+                    faults += 1
+                    if faults > MOST_FAULTS:
+                        raise JournalError(f"{path} has more than {MOST_FAULTS:,} lines without a result: it is no journal") from None
                     wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
                 finally:
                     place = file.tell()
+                if place > MOST_IN_ALL:
+                    raise JournalError(f"{path} has more than {MOST_IN_ALL >> 30} GiB uncompressed: merge fewer runs")
     except (OSError, EOFError, zlib.error) as error:
         raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a journal, which may be compressed, for reading."""
+    """Open a journal, which may be compressed, for reading.
+
+    Raises:
+        OSError: it cannot be opened, or is not a regular file.
+    """
+    check_regular(path)
     return cast(BinaryIO, gzip.open(path)) if path.suffix == PACKED else path.open("rb")
 
 
@@ -273,6 +290,8 @@ def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
     """
     while line and not line.endswith(b"\n"):
         short = len(line) < MOST_BYTES
+        if file.tell() > MOST_IN_ALL:
+            break
         line = file.readline(MOST_BYTES)
     raise NotJson("the line is cut short" if short and not line else f"the line is longer than {MOST_BYTES:,} bytes")
 
@@ -410,6 +429,7 @@ def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> Run
     """
     path = directory / META
     try:
+        check_regular(path)
         with path.open("rb") as file:
             data = file.read(MOST_BYTES)
         return meta_of(parse(data), lambda error: wrong(Fault(path, 0, error.field, f"{error.problem}; it is left out")))

@@ -15,6 +15,7 @@ import numpy as np
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
 from cts.kinds.kernel import Arrangement, arrange, compile_module
+from cts.printable import portable_name
 from cts.repro import element_sets
 from cts.repro.amber import SCRIPT, SUBGROUP_SIZE, amber_script
 from cts.repro.c_program import PROGRAM, Run, c_program
@@ -139,7 +140,7 @@ def _write_script(id_: str, plan: Arrangement, spirv: bytes, folder: Path) -> st
 
 def names(plan: Arrangement) -> list[str]:
     """Return the folder of each subcase."""
-    return [f"{index}-{subcase.name}".replace("/", "_") for index, subcase in enumerate(plan.subcases)]
+    return [f"{index}-{portable_name(subcase.name)}" for index, subcase in enumerate(plan.subcases)]
 
 
 def write_outcomes(folder: Path, plan: Arrangement, outcomes: Sequence[Outcome]) -> None:

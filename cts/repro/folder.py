@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cts.journal.record import encode
+from cts.printable import printable_path
 from cts.verdict.failure import explanations
 from cts.verdict.verdict import CaseResult
 from generators.errors import CannotWrite
@@ -45,11 +46,14 @@ def writing(folder: Path) -> Iterator[None]:
     """Make ``folder`` for the block to write into. First remove an earlier reproduction there, of any kind of case.
 
     Raises:
-        CannotWrite: the folder or, in the block, a file cannot be written.
+        CannotWrite: the folder or, in the block, a file cannot be written; or the folder is a link, or holds something else.
     """
     try:
+        if folder.is_symlink():
+            raise CannotWrite(f"{printable_path(folder)} is a symbolic link; name the folder itself")
         folder.mkdir(parents=True, exist_ok=True)
-        _clear(folder)
+        if not _clear(folder) and any(folder.iterdir()):
+            raise CannotWrite(f"{printable_path(folder)} is not empty and holds no earlier reproduction; name another folder")
         yield
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
@@ -91,13 +95,14 @@ def _told(result: CaseResult) -> str:
     return f"{head}\n\n{shown}\nAll of it is in `{RESULT}`.\n" if lines else f"{head}\n"
 
 
-def _clear(folder: Path) -> None:
-    """Remove an earlier reproduction from ``folder``, and nothing else."""
+def _clear(folder: Path) -> bool:
+    """Remove an earlier reproduction from ``folder``, and nothing else. Return whether there is one. Links are removed, not followed."""
     readme = folder / README
     if not readme.is_file() or not _HEADING.fullmatch(readme.read_text(encoding="utf-8", errors="replace").partition("\n")[0]):
-        return
+        return False
     for entry in folder.iterdir():
-        if entry.is_dir() and _SUBCASE.match(entry.name):
+        if entry.is_dir() and not entry.is_symlink() and _SUBCASE.match(entry.name):
             shutil.rmtree(entry)
-        elif entry.name in _FILES:
+        elif entry.name in _FILES or _SUBCASE.match(entry.name):
             entry.unlink()
+    return True

@@ -6,6 +6,7 @@ Both are bounded: GitHub shows ten annotations of a kind for each step, and refu
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,10 @@ _CAUSES = 10_000
 _TITLE_CHARACTERS = 200
 _MESSAGE_CHARACTERS = 1_000
 _CUT = "\n\n… the rest is in `summary.md` of the report directory.\n"
+
+
+_PAUSE = "::stop-commands::"
+"""Begins a line after which GitHub obeys no command in the output until a line with the word that follows, between colons."""
 
 
 @dataclass
@@ -59,6 +64,23 @@ class GitHub:
         self._tally = Tally()
         self._causes: dict[tuple[Verdict, str, str], _Cause] = {}
         self._problem = ""
+        self._word = secrets.token_hex(16)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Stop commands in the output: from here on, it has text of drivers."""
+        self._say(session.config, f"{_PAUSE}{self._word}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Let later programs of the step give commands again."""
+        self._say(config, f"::{self._word}::")
+
+    def _say(self, config: pytest.Config, line: str) -> None:
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.line(line)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a verdict."""
@@ -91,9 +113,11 @@ class GitHub:
         return f"## Conformance\n\n{self._tally.phrase()}\n\n| family | verdicts |\n|---|---|\n{families}\n"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the annotations, most cases first."""
+        """Print the annotations, most cases first. Only they are commands."""
+        terminalreporter.line(f"::{self._word}::")
         for line in annotated(sorted(self._causes.values(), key=lambda cause: (-cause.cases, cause.family, cause.first))):
             terminalreporter.line(line)
+        terminalreporter.line(f"{_PAUSE}{self._word}")
         if self._problem:
             terminalreporter.line(self._problem)
 

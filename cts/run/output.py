@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cts.printable import printable_line
 
@@ -30,6 +33,20 @@ def complain(message: str) -> None:
     except (OSError, ValueError):
         # Standard error is closed too, so only the exit code can report the error.
         return
+
+
+@contextmanager
+def commands_stopped() -> Iterator[None]:
+    """In a step of a GitHub workflow, let no text that the block prints be a command to GitHub. A driver may have written that text."""
+    if os.environ.get("GITHUB_ACTIONS") != "true" or sys.stderr is None:
+        yield
+        return
+    word = secrets.token_hex(16)
+    print(f"::stop-commands::{word}", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print(f"::{word}::", file=sys.stderr, flush=True)
 
 
 def is_full(error: OSError) -> bool:

@@ -20,7 +20,7 @@ import pytest
 
 from cts.checkout import check_own, is_root, suite_root
 from cts.exit_codes import BAD_INPUT
-from cts.printable import printable_line
+from cts.printable import portable_argument, printable_line
 from cts.run.garbage import all_kept
 from cts.run.options import Request, in_cases, is_suite, parse_arguments
 from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
@@ -333,7 +333,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "left_out_by": ", ".join(skips.name for skips in settings.known.skips),
             "shard": str(shard or ""),
             "selection": selection_digest(request, config.option.keyword, listed, rows),
-            "command": shlex.join(["pytest", *config.invocation_params.args]),
+            "command": shlex.join(["pytest", *map(portable_argument, map(str, config.invocation_params.args))]),
             "started": timestamp(),
         }
         if before:

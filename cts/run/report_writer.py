@@ -1,23 +1,21 @@
-"""Finds the functions of the reports layer, which are registered under the entry point group ``cts.reports``."""
+"""Finds the functions of the reports layer, which this layer may not import."""
 
 from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from generators.casebook import Casebook
 
-GROUP = "cts.reports"
-UNINSTALLED = {
+REGISTERED = {
     "write": "reports:write",
     "text": "reports.text:text",
     "compare": "reports.comparison:compare",
     "history": "reports.history_text:show_history",
 }
-"""The functions that the project registers, by name."""
+"""The functions of the layer above, by name. They are named here and not found by entry points, which any installed package may add."""
 
 
 class ReportWriter(Protocol):
@@ -41,6 +39,8 @@ class Compared(Protocol):
     def regressions(self) -> int: ...
     @property
     def quality(self) -> int: ...
+    @property
+    def exhausted(self) -> int: ...
     @property
     def slower(self) -> int: ...
     @property
@@ -82,7 +82,5 @@ def historian() -> Historian:
 
 
 def _registered(name: str) -> object:
-    """Return the function registered under a name; in a checkout that is not installed, the function that pyproject.toml registers."""
-    for point in entry_points(group=GROUP, name=name):
-        return point.load()
-    return pkgutil.resolve_name(UNINSTALLED[name])
+    """Return the function that this project registers under a name. No other package can replace it."""
+    return pkgutil.resolve_name(REGISTERED[name])

@@ -27,6 +27,7 @@ class Compared:
         document: for programs.
         regressions: see reports.comparison.pairs.Pair.regressions; of all runs after the first.
         quality: number of cases that passed before and are now a quality warning.
+        exhausted: number of cases that passed before and now run out of memory.
         slower: number of slower families and cases.
         incomparable: names of the runs that share no case with the first.
     """
@@ -35,6 +36,7 @@ class Compared:
     document: dict[str, Any]
     regressions: int
     quality: int
+    exhausted: int
     slower: int
     incomparable: tuple[str, ...]
 
@@ -66,6 +68,7 @@ def compare(
         document(found),
         sum(pair.regressions for pair in found),
         sum(pair.quality for pair in found),
+        sum(pair.exhausted for pair in found),
         sum(pair.times.slower for pair in found),
         tuple(pair.after.name for pair in found if not pair.compared),
     )

@@ -49,6 +49,7 @@ def _comparison(pair: Pair) -> dict[str, Any]:
         "still_failing": pair.still_failing,
         "regressions": pair.regressions,
         "new_quality_warnings": pair.quality,
+        "new_resource_errors": pair.exhausted,
         "counts": pair.counts,
         "groups": [_group(group) for group in pair.groups],
         "times": {

@@ -38,6 +38,7 @@ class Pair:
         groups: the changes, by cause.
         times: the slower cases.
         quality: number of cases that passed before and are now a quality warning.
+        exhausted: number of cases that passed before and now run out of memory.
     """
 
     before: ComparedRun
@@ -49,6 +50,7 @@ class Pair:
     groups: tuple[Group, ...]
     times: Times
     quality: int
+    exhausted: int
 
     @property
     def counts(self) -> dict[ChangeKind, int]:
@@ -125,6 +127,7 @@ def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
             and (change.before is None or change.before.verdict is Verdict.PASS or change.before.verdict not in GOOD)
             for change in found
         ),
+        exhausted=sum(was[id_].verdict in GOOD and is_[id_].verdict is Verdict.RESOURCE_ERROR for id_ in shared),
     )
 
 

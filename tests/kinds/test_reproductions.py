@@ -49,7 +49,8 @@ def test_only_the_files_of_an_earlier_reproduction_are_removed(cases, kind, earl
 def test_a_folder_with_a_readme_of_its_own_loses_nothing(cases, tmp_path):
     (tmp_path / "README.md").write_text("# My results\n")
     (tmp_path / "module.spv").write_bytes(b"mine")
-    write(cases["query"], tmp_path)
+    with pytest.raises(CannotWrite):
+        write(cases["query"], tmp_path)
     assert (tmp_path / "module.spv").read_bytes() == b"mine"
 
 

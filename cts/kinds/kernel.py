@@ -13,6 +13,7 @@ import numpy as np
 from cts.devices.device import Device
 from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.requirements import missing_for
+from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
@@ -338,22 +339,24 @@ def _told(
     for place, entry in enumerate(wrong):
         name = plan.subcases[entry.index].name
         matches = diagnoses[place] if place < len(diagnoses) else ()
+        mismatches = [
+            replace(one, requirement=requirement(one, matches, plan.programs[entry.index], case.requirements)) for one in entry.mismatches
+        ]
         if place < len(diagnoses):
             again = "" if entry.round == 1 else f", run {entry.round} of the same dispatch (the earlier ones were right)"
             blocks.append(f"subcase {name}{again}:")
             # An explanation of wrong elements does not explain a stray byte, so it is shown with bytes only if no element is wrong.
-            elements = any(mismatch.matrix for mismatch in entry.mismatches)
+            elements = any(mismatch.matrix for mismatch in mismatches)
             blocks.extend(
                 format_mismatch(
                     mismatch,
                     explanations(matches) if mismatch.matrix or not elements else (),
                     binding(mismatch, case),
                 )
-                for mismatch in entry.mismatches
+                for mismatch in mismatches
             )
         failures += [
-            Failure(name, mismatch, matches, _map(plan, entry, mismatch) if place < len(diagnoses) else None)
-            for mismatch in entry.mismatches
+            Failure(name, mismatch, matches, _map(plan, entry, mismatch) if place < len(diagnoses) else None) for mismatch in mismatches
         ]
     if len(wrong) > SHOWN_SUBCASES:
         rest = ", ".join(plan.subcases[entry.index].name for entry in wrong[SHOWN_SUBCASES:])

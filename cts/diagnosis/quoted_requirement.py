@@ -1,0 +1,62 @@
+"""Finds the requirement that a failure breaks: of the defect that explains it, or of the operation whose result is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+import cts.defects
+from cts.verdict.failure import Fit, Match, Mismatch
+from generators.casebook.document import read_document
+from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
+from generators.program.control_flow import flattened
+from generators.program.operation import Operation
+from generators.program.program import Program
+from generators.program.tensor_access import TensorLoad
+
+FILE = Path(cts.defects.__file__).with_name("broken_requirements.yaml")
+
+_MOVES = frozenset({"", "KHR-STORE-01", "CM2-ST-01", "CV-ST-01"})
+"""The requirements of instructions that only move a value."""
+
+COMPUTED: Mapping[type[Operation], tuple[str, ...]] = MappingProxyType(
+    {
+        TensorLoad: ("DV-SEM-01", "CM2-DEC-06"),
+        ConstructCoopMat: ("QC-CC-04", "QC-CC-05"),
+        ExtractCoopMat: ("QC-CX-02",),
+        BitCastArray: ("QC-BC-03",),
+        ExtractSubArray: ("QC-SA-04",),
+    }
+)
+"""Operations that make a value without a requirement in the reference model, and the requirements that their results rest on."""
+
+
+@cache
+def of_defects() -> Mapping[str, tuple[str, ...]]:
+    """Return the requirements that a defect breaks, by the id of the defect or of its area."""
+    document = read_document(FILE).entries()
+    return MappingProxyType({id_: tuple(one.text("an id") for one in element.items("ids")) for id_, element in document.items()})
+
+
+def requirement(mismatch: Mismatch, matches: Sequence[Match], program: Program, exercised: Collection[str]) -> str:
+    """Return the id of the requirement that a mismatch breaks; empty if none is known.
+
+    A defect that explains the mismatch decides. Without one, the requirement of the expectation does, unless the stored value was only
+    moved: then the last operation of the program that made a value does.
+
+    Args:
+        mismatch: wrong elements, or wrong bytes.
+        matches: the defects that explain it.
+        program: the program of the case.
+        exercised: the requirements that the case exercises. No other is quoted in place of the expectation's.
+    """
+    known = of_defects()
+    candidates: list[str] = []
+    for match in (one for one in matches if one.fit is Fit.ALL):
+        candidates += known.get(match.id) or known.get(match.id.partition(".")[0], ())
+    if not candidates and mismatch.matrix is not None and mismatch.requirement in _MOVES:
+        for operation in reversed(list(flattened(program.operations))):
+            candidates += COMPUTED.get(type(operation), ())
+    return next((id_ for id_ in candidates if id_ in exercised), mismatch.requirement)

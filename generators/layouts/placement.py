@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from generators.program.arrays import AtomicOr
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program
@@ -91,7 +92,15 @@ def add_witness(builder: ProgramBuilder) -> None:
     copy(builder, builder.array(name, pointee, _WITNESSES, storage, "output"), source)
 
 
+def add_witness_of_instances(builder: ProgramBuilder) -> None:
+    """Do the same in a dispatch of several workgroups: each scope instance sets the bits of an input word in its own word."""
+    source = builder.array(fill_name("witness"), Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("witness", Pointee(U32), builder.instances, StorageClass.STORAGE_BUFFER, "inout")
+    builder.add(AtomicOr(target, builder.instance_index(), builder.read_scalar("witnessed", source, builder.literal(0))))
+
+
 def fills(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw random contents for every fill of ``program``, uint8 by name."""
+    """Draw random contents for every fill of ``program``, uint8 by name, and zeros for a witness that is read."""
     names = [array for array in program.arrays if array.name.endswith("_fill")]
-    return {array.name: rng.integers(0, 256, array.bytes, np.uint8) for array in names}
+    zeros = {array.name: np.zeros(array.bytes, np.uint8) for array in program.arrays if array.name == "witness" and array.role == "inout"}
+    return zeros | {array.name: rng.integers(0, 256, array.bytes, np.uint8) for array in names}

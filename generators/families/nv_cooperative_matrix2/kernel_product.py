@@ -11,6 +11,7 @@ import numpy as np
 from generators.engine_kernels.epilogues import Epilogue, EpilogueKind, epilogue_data, share
 from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, opened, sliced, transposing, with_tail, workgroups_of
 from generators.inputs import kernels
+from generators.layouts.placement import add_witness_of_instances, fills
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import ViewStep
 from generators.layouts.tensors import Tensor, shared_tensor
@@ -141,6 +142,9 @@ class _ProductKernel:
             self.builder.barrier(MemoryScope(self.scope))
         for column, total in zip(columns, sums, strict=True):
             self._store(self.epilogue.apply(total, self.row0, column), column)
+        if self.parameters.start == "residual" and not self.parameters.trips:
+            # The kernel may store what it has loaded.
+            add_witness_of_instances(self.builder)
         return self.builder.build()
 
     def _tile(self) -> tuple[ScalarValue, ScalarValue]:
@@ -237,6 +241,7 @@ class _ProductKernel:
             tensor = self.tensors[start]
             inputs[start] = tensor.contents(kernels.addends(tensor.sizes, row.result, most // 2, rng).astype(row.result.dtype), rng)
         inputs |= epilogue_data(program, row.result, kernels.budget(row), rng)
+        inputs |= fills(program, rng)
         return Subcase(name, inputs, self.writer.operands)
 
 

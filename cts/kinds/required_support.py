@@ -12,6 +12,9 @@ from generators.property_query import Rule
 _COMPUTE, _BASIC = 0x20, 0x1
 """VK_SHADER_STAGE_COMPUTE_BIT and VK_SUBGROUP_FEATURE_BASIC_BIT."""
 
+_COMPUTE_QUEUE = 0x2
+"""VK_QUEUE_COMPUTE_BIT."""
+
 _LARGEST_SUBGROUP = 128
 
 _FEATURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -99,6 +102,9 @@ def _subgroup_sizes(asked: Commanded) -> Iterator[str]:
 
 
 def _subgroup_operations(asked: Commanded) -> Iterator[str]:
+    # Only a device with a queue for compute must support subgroups in compute shaders.
+    if not asked.description.limits.get("queueFlags", _COMPUTE_QUEUE) & _COMPUTE_QUEUE:
+        return
     for name, bit, what in (
         ("subgroupSupportedStages", _COMPUTE, "VK_SHADER_STAGE_COMPUTE_BIT"),
         ("subgroupSupportedOperations", _BASIC, "VK_SUBGROUP_FEATURE_BASIC_BIT"),

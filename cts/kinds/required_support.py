@@ -44,7 +44,8 @@ _DEPENDENCIES: Mapping[str, str] = MappingProxyType(
         "VK_EXT_cooperative_matrix_maintenance1": "VK_KHR_cooperative_matrix",
     }
 )
-"""The extension that a device with the extension must also have (vk.xml, ``depends``)."""
+"""The extension that a device with the extension must also have (vk.xml, ``depends``). VK_KHR_cooperative_matrix and
+VK_NV_cooperative_vector need none: Vulkan 1.1 or the instance extension VK_KHR_get_physical_device_properties2 is enough."""
 
 
 def _is_power_of_two(value: int) -> bool:
@@ -131,10 +132,6 @@ def _extension_dependencies(asked: Commanded) -> Iterator[str]:
     for extension, needed in _DEPENDENCIES.items():
         if extension in listed and needed not in listed:
             yield f"the device has {extension} but not {needed}"
-    version = tuple(map(int, asked.description.api_version.split(".")[:2]))
-    for extension in sorted(listed & {"VK_KHR_cooperative_matrix", "VK_NV_cooperative_vector"}):
-        if version < (1, 1):
-            yield f"the device has {extension} but only Vulkan {asked.description.api_version}"
 
 
 def _rule(words: str, broken: Callable[[Commanded], Iterator[str]]) -> PropertyRule:
@@ -167,9 +164,7 @@ REQUIRED_SUPPORT: Mapping[Rule, PropertyRule] = MappingProxyType(
         ),
         "subgroup_operations": _rule("compute shaders have at least the basic subgroup operations", _subgroup_operations),
         "extension_features": _rule("a device that has an extension has the feature that it requires", _extension_features),
-        "extension_dependencies": _rule(
-            "a device that has an extension has the version and the extension that it requires", _extension_dependencies
-        ),
+        "extension_dependencies": _rule("a device that has an extension has the extension that it requires", _extension_dependencies),
     }
 )
 """Every rule by its name in the cases. The minima are of Vulkan 1.0, or of the version that added the limit; later versions raise some."""

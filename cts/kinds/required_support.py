@@ -12,6 +12,9 @@ from generators.property_query import Rule
 _COMPUTE, _BASIC = 0x20, 0x1
 """VK_SHADER_STAGE_COMPUTE_BIT and VK_SUBGROUP_FEATURE_BASIC_BIT."""
 
+_COMPUTE_QUEUE = 0x2
+"""VK_QUEUE_COMPUTE_BIT."""
+
 _LARGEST_SUBGROUP = 128
 
 _FEATURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -41,7 +44,8 @@ _DEPENDENCIES: Mapping[str, str] = MappingProxyType(
         "VK_EXT_cooperative_matrix_maintenance1": "VK_KHR_cooperative_matrix",
     }
 )
-"""The extension that a device with the extension must also have (vk.xml, ``depends``)."""
+"""The extension that a device with the extension must also have (vk.xml, ``depends``). VK_KHR_cooperative_matrix and
+VK_NV_cooperative_vector need none: Vulkan 1.1 or the instance extension VK_KHR_get_physical_device_properties2 is enough."""
 
 
 def _is_power_of_two(value: int) -> bool:
@@ -99,6 +103,9 @@ def _subgroup_sizes(asked: Commanded) -> Iterator[str]:
 
 
 def _subgroup_operations(asked: Commanded) -> Iterator[str]:
+    # Only a device with a queue for compute must support subgroups in compute shaders.
+    if not asked.description.limits.get("queueFlags", _COMPUTE_QUEUE) & _COMPUTE_QUEUE:
+        return
     for name, bit, what in (
         ("subgroupSupportedStages", _COMPUTE, "VK_SHADER_STAGE_COMPUTE_BIT"),
         ("subgroupSupportedOperations", _BASIC, "VK_SUBGROUP_FEATURE_BASIC_BIT"),
@@ -125,10 +132,6 @@ def _extension_dependencies(asked: Commanded) -> Iterator[str]:
     for extension, needed in _DEPENDENCIES.items():
         if extension in listed and needed not in listed:
             yield f"the device has {extension} but not {needed}"
-    version = tuple(map(int, asked.description.api_version.split(".")[:2]))
-    for extension in sorted(listed & {"VK_KHR_cooperative_matrix", "VK_NV_cooperative_vector"}):
-        if version < (1, 1):
-            yield f"the device has {extension} but only Vulkan {asked.description.api_version}"
 
 
 def _rule(words: str, broken: Callable[[Commanded], Iterator[str]]) -> PropertyRule:
@@ -161,9 +164,7 @@ REQUIRED_SUPPORT: Mapping[Rule, PropertyRule] = MappingProxyType(
         ),
         "subgroup_operations": _rule("compute shaders have at least the basic subgroup operations", _subgroup_operations),
         "extension_features": _rule("a device that has an extension has the feature that it requires", _extension_features),
-        "extension_dependencies": _rule(
-            "a device that has an extension has the version and the extension that it requires", _extension_dependencies
-        ),
+        "extension_dependencies": _rule("a device that has an extension has the extension that it requires", _extension_dependencies),
     }
 )
 """Every rule by its name in the cases. The minima are of Vulkan 1.0, or of the version that added the limit; later versions raise some."""

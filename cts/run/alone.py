@@ -140,9 +140,11 @@ class Alone:
             except StageUnavailable as error:
                 gone[aside.group, error.plain] = error
                 continue
-            if aside.was_wrong and result.verdict not in (*WRONG, Verdict.KNOWN_FAIL, Verdict.FLAKY):
-                wrong_beside_others += not aside.line
-                wrong_later += [result.id] if aside.line else []
+            if aside.line:
+                # No permitted or known result excuses the failure that was seen.
+                wrong_later += [result.id] if result.verdict not in (Verdict.FAIL, Verdict.FLAKY) else []
+            elif aside.was_wrong and result.verdict not in (*WRONG, Verdict.KNOWN_FAIL, Verdict.FLAKY):
+                wrong_beside_others += 1
             self._report(session, aside, result, start)
         if wrong_beside_others:
             self._say(session, f"{wrong_beside_others} had wrong values beside others and not alone: `tries` in the record says more")

@@ -65,11 +65,11 @@ WRONG = [
     ("subgroup_sizes", limits(maxSubgroupSize=16)),
     ("subgroup_sizes", limits(maxSubgroupSize=256)),
     ("subgroup_operations", limits(subgroupSupportedStages=0x1F)),
+    ("subgroup_operations", limits(subgroupSupportedStages=0x1F, queueFlags=0x2)),
     ("subgroup_operations", limits(subgroupSupportedOperations=0x2)),
     ("extension_features", replace(LEGAL, features={**LEGAL.features, "cooperativeMatrixReductions": False})),
     ("extension_features", replace(LEGAL, features={**LEGAL.features, "cooperativeVector": False})),
     ("extension_dependencies", replace(LEGAL, extra={"extensions": EXTENSIONS[1:]})),
-    ("extension_dependencies", replace(LEGAL, api_version="1.0.3")),
 ]
 
 
@@ -81,6 +81,14 @@ def broken(description: DeviceDescription) -> set[str]:
 
 def test_a_device_with_the_least_that_is_required_keeps_every_rule() -> None:
     assert broken(LEGAL) == set()
+
+
+def test_an_instance_extension_is_enough_instead_of_vulkan_1_1() -> None:
+    assert "extension_dependencies" not in broken(replace(LEGAL, api_version="1.0.3"))
+
+
+def test_a_device_without_a_compute_queue_needs_no_subgroups_in_compute_shaders() -> None:
+    assert broken(limits(queueFlags=0, subgroupSupportedStages=0)) == set()
 
 
 @pytest.mark.parametrize(("rule", "description"), WRONG, ids=lambda value: value if isinstance(value, str) else "")

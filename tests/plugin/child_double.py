@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+
 from cts.devices.device import DeviceLost, Step
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
@@ -69,13 +71,11 @@ class ChildDouble:
                     _await("running")
                 _marker("wrong").touch()
                 return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
-        outcomes = []
-        for dispatch in dispatches:
-            source, target = dispatch.contents
-            after = target.copy()
-            after[:64] = source[:64]
-            outcomes.append(Outcome({"target": after}))
-        return outcomes
+            case "wrong_then_permitted":
+                wrong = not _marker("wrong").exists()
+                _marker("wrong").touch()
+                return [Outcome({"target": dispatch.contents[1] if wrong else _permitted(dispatch)}) for dispatch in dispatches]
+        return [Outcome({"target": _right(dispatch)}) for dispatch in dispatches]
 
     def close(self) -> tuple[()]:
         return ()
@@ -92,6 +92,20 @@ def _after_answer(do: Callable[[], None]) -> None:
             do()
 
     serving.send = sending
+
+
+def _right(dispatch: Dispatch) -> np.ndarray:
+    source, target = dispatch.contents
+    after: np.ndarray = target.copy()
+    after[:64] = source[:64]
+    return after
+
+
+def _permitted(dispatch: Dispatch) -> np.ndarray:
+    """Return the bits that ``doubles.lenient`` permits and does not expect."""
+    after = _right(dispatch)
+    after[9] ^= 0x40
+    return after
 
 
 def _marker(event: str) -> Path:

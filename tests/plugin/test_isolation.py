@@ -106,6 +106,21 @@ def test_a_wrong_result_that_a_fresh_process_does_not_repeat_blames_the_run_and_
     assert "copying[number:n2]" in finding["what"]
 
 
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_a_forbidden_result_that_is_later_permitted_makes_the_run_fail(checkout, options):
+    done = checkout.run(
+        *("cts", "--isolation", "on", "--report-dir", "out", *options),
+        DOUBLES_FACTORY="child_double:ChildDouble",
+        DOUBLES=json.dumps({"copying[number:n2]": "quality"}),
+        CHILD=json.dumps({"n2": "wrong_then_permitted"}),
+        CHILD_LOST=str(checkout.root / "lost"),
+    )
+    assert checkout.results()["copying[number:n2]"] == "quality_warning", done.stdout
+    assert done.returncode == 1
+    (finding,) = json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))["findings"]
+    assert "copying[number:n2]" in finding["what"]
+
+
 def test_a_wrong_result_that_a_fresh_process_repeats_is_a_failure(checkout):
     done, tries = judged_by_two(checkout, n2="wrong")
     assert tries == {"n1": [], "n2": ["fail", "fail"]}, done.stdout

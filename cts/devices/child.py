@@ -16,9 +16,10 @@ from typing import Any
 
 from cts.devices.child_output import Output
 from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTimeout, Finding, Garbled, Step
-from cts.devices.failures import rebuilt, step_of
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, frame
+from cts.devices.failures import rebuilt
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame, read
 from cts.devices.patience import Late, Patience, waiting_for_cpu
+from cts.devices.requests import NEWS, REQUESTS, Request
 from generators.errors import CtsError, GeneratorError, Rule
 
 MODULE = "cts.devices.isolation_child"
@@ -41,18 +42,6 @@ _TOLD = 0.05
 
 _LAST_CHUNKS = 16
 """How many chunks of its output to read before quoting its last words: more than a pipe holds."""
-
-_STEPS = MappingProxyType(
-    {
-        "count_vulkan": Step.OPEN,
-        "describe_vulkan": Step.OPEN,
-        "open": Step.OPEN,
-        "ask": Step.QUERY,
-        "convert": Step.QUERY,
-        "close": Step.CLOSE,
-    }
-)
-"""The step of each request that has only one."""
 
 _WORDS = MappingProxyType({Step.PIPELINE: " while the pipeline was made", Step.DISPATCH: " while the shader ran"})
 """How a message describes a step that the device has announced."""
@@ -130,7 +119,7 @@ class ChildProcess:
         Any error that the child did not report itself ends the child.
 
         Args:
-            request: its name, then its arguments.
+            request: its name, one of REQUESTS, then its arguments.
             seconds: limit of each step. Each step that the device announces gets the whole limit; so does the time before the first.
             what: describes the request; messages begin with it.
             shaders: called with whether the child may run shaders: with True when it begins the request, and again with each step that it
@@ -139,7 +128,7 @@ class ChildProcess:
         Raises:
             DeviceTimeout: a step took too long.
             DeviceCrash: the child died; the message has its exit status, the announced step, and its last words.
-            Garbled: it sent an invalid message.
+            Garbled: it sent an invalid message, or an answer of another type.
             DiedIdle: it died or sent an invalid message before it read the request.
             DeviceFailure, CtsError: what the request raised in the child.
         """
@@ -161,24 +150,28 @@ class ChildProcess:
             raise DiedIdle(what, "the process that held the device has been ended: start another one")
         self._number += 1
         patience = self._patience(seconds)
-        step = _STEPS.get(request[0])
+        name, *arguments = request
+        asked = REQUESTS[name]
+        step = asked.step
         doing = ""
         begun = False
         try:
             try:
-                self._send(frame(self._number, request), patience)
+                self._send(frame(self._number, (name, arguments)), patience)
             except TooLong as why:
                 raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: the request is too large to send to a device: {why}") from None
-            begun = self._receive(patience) == (BEGIN, None)
+            except Unsendable as why:
+                raise DeviceError(f"{what}: the request cannot be sent to a device: {why}") from None
+            begun = self._receive(patience, asked) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is not an answer to the request")
             shaders(True)
             patience.restart()
-            while (received := self._receive(patience))[0] == DOING:
-                announced = step_of(received[1])
+            while (received := self._receive(patience, asked))[0] == DOING:
+                announced = received[1]
                 if announced is not None:
                     shaders(announced is Step.DISPATCH)
-                step = announced or _STEPS.get(request[0])
+                step = announced or asked.step
                 doing = _WORDS.get(announced, "") if announced else ""
                 patience.restart()
             kind, value = received
@@ -215,8 +208,8 @@ class ChildProcess:
             if rest and self._exited:
                 raise Disconnected
 
-    def _receive(self, patience: Patience) -> tuple[str, Any]:
-        """Return the next message that belongs to the request."""
+    def _receive(self, patience: Patience, asked: Request) -> tuple[str, Any]:
+        """Return kind and contents of the next message that belongs to the request."""
         while (found := self._decoder.next()) is None:
             if self._exited or self._hung_up:
                 raise Disconnected
@@ -229,12 +222,12 @@ class ChildProcess:
                     raise
                 break
             self._attend(seconds)
-        number, message = found
-        if number != self._number:
-            raise NotAMessage(f"it belongs to request {number}, not to {self._number}")
-        if not isinstance(message, tuple) or len(message) != 2 or not isinstance(message[0], str):
-            raise NotAMessage(f"it has a {type(message).__name__}")
-        return message
+        if found.number != self._number:
+            raise NotAMessage(f"it belongs to request {found.number}, not to {self._number}")
+        decoder = asked.answer if found.kind == ANSWER else NEWS.get(found.kind)
+        if decoder is None:
+            raise NotAMessage(f"it is of the unknown kind {found.kind!r:.100}")
+        return found.kind, read(found.contents, decoder)
 
     def _attend(self, seconds: float, sending: bool = False) -> None:
         """Wait until the child does something, at most ``seconds``. Read its messages and its output."""

@@ -51,7 +51,7 @@ _FURTHER: Mapping[type[Exception], Mapping[str, Any]] = MappingProxyType(
 )
 """Class -> the attributes that cross besides the message, with their types."""
 
-Report = tuple[str, str, str | None, bool, dict[str, Any]]
+Report = tuple[str, str, str | None, bool, dict[str, str | int | None]]
 """Class name, message, step, whether the device is spent, and the further attributes of the class by name."""
 
 
@@ -62,13 +62,18 @@ def reported(error: Exception) -> Report:
     the device unusable.
     """
     if not isinstance(error, DeviceFailure | CtsError):
-        trace = "".join(traceback.format_exception(error))
+        trace = _unicode("".join(traceback.format_exception(error)))
         return "DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}", None, True, {}
     name = next(base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS)
     further = {attribute: getattr(error, attribute) for attribute in _further(_KINDS[name])}
     if isinstance(error, DeviceFailure):
-        return name, str(error), error.step and error.step.value, error.spent, further
-    return name, str(error), None, False, further
+        return name, _unicode(str(error)), error.step and error.step.value, error.spent, further
+    return name, _unicode(str(error)), None, False, further
+
+
+def _unicode(text: str) -> str:
+    """Return text with escapes for the bytes of a path that are not Unicode: a message cannot hold them."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _further(kind: type[Exception]) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
@@ -107,7 +108,8 @@ class IsolatedDevice:
         begin = time.perf_counter()
         child = ChildProcess({"VK_DRIVER_FILES": self._spec.driver_files} if self._spec.driver_files else {})
         try:
-            description: DeviceDescription = child.ask(("open", self._spec), self._open_timeout, "open")
+            # The child has the driver files in its environment; a path need not be Unicode.
+            description: DeviceDescription = child.ask(("open", replace(self._spec, driver_files="")), self._open_timeout, "open")
             if self._description is None:
                 self._description = description
             check_same(self._description, description)

@@ -15,8 +15,9 @@ from typing import Any
 from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, NoVulkan, Step
 from cts.devices.failures import reported
 from cts.devices.layout_conversion import ConvertsLayouts
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, receive, send
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, Unsendable, read, receive, send
 from cts.devices.property_commands import AnswersQueries
+from cts.devices.requests import REQUESTS
 
 CUT_OFF = 70
 """Exit status of a child that lost its channel although its parent is alive; EX_SOFTWARE."""
@@ -34,9 +35,8 @@ class _Requests:
         self._device: Device | None = None
         self._instance: Any = None
 
-    def answer(self, request: tuple[Any, ...]) -> Any:
+    def answer(self, name: str, arguments: tuple[Any, ...]) -> Any:
         """Return the answer to a request."""
-        name, *arguments = request
         return getattr(self, f"on_{name}")(*arguments)
 
     @property
@@ -93,9 +93,9 @@ class _Requests:
             instance.close()
 
 
-def _reply(requests: _Requests, request: tuple[Any, ...]) -> tuple[str, Any]:
+def _reply(requests: _Requests, name: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
     try:
-        return ANSWER, requests.answer(request)
+        return ANSWER, requests.answer(name, arguments)
     except Exception as error:
         return FAILURE, reported(error)
 
@@ -131,16 +131,19 @@ class _Server:
             NotAMessage: the received bytes are not a message.
         """
         decoder = Decoder()
-        requests = _Requests(lambda step: self._send((DOING, None if step is None else step.value)))
+        requests = _Requests(lambda step: self._send((DOING, step)))
         while True:
-            self._number, request = receive(self._channel, decoder)
+            self._number, name, contents = receive(self._channel, decoder)
+            if name not in REQUESTS:
+                raise NotAMessage(f"it is the unknown request {name!r:.100}")
+            arguments = read(contents, REQUESTS[name].arguments)
             self._send((BEGIN, None))
-            reply = _reply(requests, request)
+            reply = _reply(requests, name, arguments)
             try:
                 self._send(reply)
-            except TooLong as why:
-                self._send((FAILURE, reported(ValueError(f"the answer is too long: {why}"))))
-            if request[0] == "close":
+            except Unsendable as why:
+                self._send((FAILURE, reported(ValueError(f"the answer cannot be sent: {why}"))))
+            if name == "close":
                 return
 
     def _send(self, message: tuple[str, Any]) -> None:

@@ -1,15 +1,19 @@
-"""Messages between a process and its child: numbered pickles over a socket, with a length limit and checksums.
+"""Messages between a process and its child: numbered data over a socket, with a length limit and checksums.
 
-A driver shares the child's descriptors: it may write to the socket, or read the messages to the child.
+A driver shares the child's descriptors: it may write to the socket, or read the messages to the child. It may even have taken over the
+child. So messages are MessagePack, which holds only data, and their contents are decoded by the type that the reader expects.
 """
 
 from __future__ import annotations
 
-import pickle
 import socket
 import struct
 import zlib
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
 
 BEGIN = "begin"
 """The child's message when it has read a request, before it acts on it. A death before this message has another cause."""
@@ -42,21 +46,91 @@ class NotAMessage(Exception):
     """The received bytes are not a message; the text says why."""
 
 
-class TooLong(Exception):
+class Unsendable(Exception):
+    """A message cannot be sent; the text says why."""
+
+
+class TooLong(Unsendable):
     """A message to be sent has more than LONGEST bytes; the text says how many."""
 
 
-def frame(number: int, message: object) -> bytes:
+class Message(NamedTuple):
+    """A received message.
+
+    Attributes:
+        number: the number of the request that it is or answers.
+        kind: one of the words above, or the name of a request.
+        contents: its contents, to be decoded with ``read``.
+    """
+
+    number: int
+    kind: str
+    contents: msgspec.Raw
+
+
+def _as_data(value: object) -> object:
+    """Return a value that msgspec does not know as one that it knows."""
+    if isinstance(value, np.ndarray):
+        if value.dtype != np.uint8 or value.ndim != 1:
+            raise TypeError(f"an array of {value.ndim} dimensions of {value.dtype}: only bytes are sent")
+        return np.ascontiguousarray(value).data
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not data")
+
+
+def _from_data(kind: type, value: Any) -> object:
+    """Undo _as_data."""
+    if kind is np.ndarray and isinstance(value, bytes):
+        # The receiver may write into it.
+        return np.frombuffer(value, np.uint8).copy()
+    if kind is np.dtype and isinstance(value, str):
+        return np.dtype(value)
+    raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_as_data)
+_OUTER = msgspec.msgpack.Decoder(tuple[str, msgspec.Raw])
+
+
+def decoder_of(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    """Return a decoder of contents that have a type."""
+    return msgspec.msgpack.Decoder(kind, dec_hook=_from_data)
+
+
+def read(contents: memoryview | msgspec.Raw, decoder: msgspec.msgpack.Decoder[Any]) -> Any:
+    """Return the decoded contents of a message.
+
+    Raises:
+        NotAMessage: they do not have the decoder's type.
+    """
+    try:
+        return decoder.decode(contents)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise NotAMessage(f"its contents cannot be read: {type(error).__name__}: {error}") from error
+
+
+def frame(number: int, message: tuple[str, object]) -> bytes:
     """Return the bytes of a message.
 
     Args:
         number: the number of the request that the message is or answers.
-        message: anything that can be pickled.
+        message: its kind and its contents: data, frozen dataclasses, and arrays of bytes.
 
     Raises:
         TooLong: the message has more than LONGEST bytes.
+        Unsendable: it has contents that are not data, or text that is not Unicode.
     """
-    payload = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    try:
+        payload = _ENCODER.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Unsendable(f"{type(error).__name__}: {error}") from error
     if len(payload) > LONGEST:
         raise TooLong(f"{len(payload):,} bytes; the limit is {LONGEST:,}")
     fields = _FIELDS.pack(_MAGIC, number, len(payload), zlib.crc32(payload))
@@ -73,8 +147,8 @@ class Decoder:
         """Add received bytes."""
         self._bytes += data
 
-    def next(self) -> tuple[int, Any] | None:
-        """Return number and contents of the next message, or None while it is incomplete.
+    def next(self) -> Message | None:
+        """Return the next message, or None while it is incomplete.
 
         Raises:
             NotAMessage: the bytes are not a message.
@@ -93,29 +167,20 @@ class Decoder:
         end = _HEADER_BYTES + length
         if len(self._bytes) < end:
             return None
-        with memoryview(self._bytes) as view, view[_HEADER_BYTES:end] as payload:
-            if zlib.crc32(payload) != checksum:
-                raise NotAMessage("its contents have a wrong checksum")
-            message = _unpickled(payload)
-        del self._bytes[:end]
-        return number, message
+        # The message keeps this buffer, so that its contents need no copy. Usually nothing comes after it.
+        received, self._bytes = self._bytes, self._bytes[end:]
+        payload = memoryview(received)[_HEADER_BYTES:end]
+        if zlib.crc32(payload) != checksum:
+            raise NotAMessage("its contents have a wrong checksum")
+        return Message(number, *read(payload, _OUTER))
 
 
-def _unpickled(payload: memoryview) -> Any:
-    try:
-        return pickle.loads(payload)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise NotAMessage(f"its contents cannot be read: {type(error).__name__}: {error}") from error
-
-
-def send(channel: socket.socket, number: int, message: object) -> None:
+def send(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
     """Send a message, however long that takes.
 
     Raises:
         Disconnected: the other side is gone.
-        TooLong: the message has more than LONGEST bytes.
+        Unsendable: see frame.
     """
     data = frame(number, message)
     try:
@@ -124,8 +189,8 @@ def send(channel: socket.socket, number: int, message: object) -> None:
         raise Disconnected(str(error)) from None
 
 
-def receive(channel: socket.socket, decoder: Decoder) -> tuple[int, Any]:
-    """Wait for the next message and return its number and contents.
+def receive(channel: socket.socket, decoder: Decoder) -> Message:
+    """Wait for the next message and return it.
 
     Raises:
         Disconnected: the other side is gone.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import atexit
 import os
+import pickle
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, OutOfMemory, Step, ValidationMessage
+from cts.devices.messages import frame
 from generators.kernel import Dispatch, Kernel, Outcome
 
 
@@ -39,7 +43,7 @@ class Obedient:
         self.last_steps = {"pipeline": 0.25, "dispatch": 0.5}
         getattr(self, f"do_{kernel.entry_point}", lambda: None)()
         # The id of the process, and the number of its runs so far.
-        return [Outcome({"out": np.array([os.getpid(), self.runs]), "in": dispatch.contents[0]}) for dispatch in dispatches]
+        return [Outcome({"out": np.array([os.getpid(), self.runs]).view(np.uint8), "in": dispatch.contents[0]}) for dispatch in dispatches]
 
     def do_kill_itself(self) -> None:
         print("famous last words", file=sys.stderr, flush=True)
@@ -91,6 +95,12 @@ class Obedient:
     def do_write_later(self) -> None:
         """Write garbage after the answer."""
         _write_on_sockets_after_answer()
+
+    def do_answer_with_a_pickle(self) -> None:
+        _instead_of_answer(pickle.dumps(("answer", _Code())))
+
+    def do_answer_with_a_text(self) -> None:
+        _instead_of_answer(b"\x92\xa6answer\xa4text")
 
     def do_die_after_answering(self) -> None:
         _after_answer(lambda: os.kill(os.getpid(), signal.SIGKILL))
@@ -184,6 +194,28 @@ def _after_answer(do: Callable[[], None]) -> None:
         send(channel, number, message)
         if message[0] == "answer":
             do()
+
+    serving.send = sending
+
+
+class _Code:
+    """Its pickle makes the folder $FAKE_FOLDER in the process that reads it."""
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, (os.environ["FAKE_FOLDER"],)
+
+
+def _instead_of_answer(payload: bytes) -> None:
+    """Make the child send a payload, in a correct frame, instead of its answer to the current request."""
+    serving = sys.modules["__main__"]
+    send = serving.send
+
+    def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
+        if message[0] != "answer":
+            send(channel, number, message)
+            return
+        fields = struct.pack("<4sIQI", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload))
+        channel.sendall(fields + struct.pack("<I", zlib.crc32(fields)) + payload)
 
     serving.send = sending
 

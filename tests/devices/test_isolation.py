@@ -60,14 +60,15 @@ def device() -> Iterator[IsolatedDevice]:
 def _who(device: IsolatedDevice, order: str = "work") -> tuple[int, int]:
     """Return the process and the number of the run."""
     (outcome,) = device.run(_kernel(order), DISPATCHES)
-    return int(outcome.outputs["out"][0]), int(outcome.outputs["out"][1])
+    process, number = outcome.outputs["out"].view(np.int64)
+    return int(process), int(number)
 
 
 def test_it_answers_as_the_device_does(device):
     assert device.description.name == "fake"
     (outcome,) = device.run(_kernel("work"), DISPATCHES)
     np.testing.assert_array_equal(outcome.outputs["in"], CONTENTS)
-    assert outcome.outputs["out"][0] != os.getpid()
+    assert outcome.outputs["out"].view(np.int64)[0] != os.getpid()
     assert device.last_steps["pipeline"] == 0.25
     assert device.last_steps["dispatch"] == 0.5
 
@@ -232,6 +233,15 @@ def test_bytes_that_a_driver_writes_to_the_channel_are_a_crash_of_that_run_only(
         device.run(_kernel("write_on_every_descriptor"), DISPATCHES)
     assert _who(device)[0] != before[0]
     assert device.close() == ()
+
+
+@pytest.mark.parametrize("what", ["pickle", "text"])
+def test_an_answer_of_another_type_is_garbled_and_runs_no_code(device, what, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_FOLDER", str(tmp_path / "made"))
+    with pytest.raises(Garbled):
+        device.run(_kernel(f"answer_with_a_{what}"), DISPATCHES)
+    assert not (tmp_path / "made").exists()
+    _who(device)
 
 
 def test_a_device_that_describes_itself_differently_than_before_is_not_used(device):
@@ -490,7 +500,7 @@ from generators.kernel import Kernel, Dispatch
 import threading, numpy
 device = IsolatedDevice(DeviceSpec("factory", "fake_devices:obedient"), 30.0)
 dispatches = [Dispatch(b"", (numpy.zeros(1, numpy.uint8),))]
-print(device.run(Kernel(b"", (), entry_point="work"), dispatches)[0].outputs["out"][0], flush=True)
+print(device.run(Kernel(b"", (), entry_point="work"), dispatches)[0].outputs["out"].view("int64")[0], flush=True)
 device.run(Kernel(b"", (), entry_point="hang"), dispatches)
 """
     parent = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True)

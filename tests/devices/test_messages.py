@@ -15,12 +15,16 @@ from hypothesis import strategies as st
 
 from cts.devices import messages
 from cts.devices.device import DeviceLost, DriverRefused, MatrixRow, NoVulkan, OutOfMemory, Step, UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
 from cts.devices.failures import rebuilt, reported
+from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
 from cts.devices.messages import Decoder, NotAMessage, TooLong, Unsendable, decoder_of, frame, read
 from cts.devices.requests import NEWS, REQUESTS
 from generators.errors import GeneratorError, Rule
 from generators.images import ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot, Outcome, Specialization, StrayWrite
+from generators.layout_conversion import MatrixForm
 from generators.stages import Draw
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from generators.windows import Window, Windows
@@ -131,6 +135,15 @@ def test_a_kernel_arrives_as_it_was_sent():
     assert kernel == KERNEL
     assert (dispatch.push_constants, dispatch.workgroups) == (b"\1", (1, 2, 3))
     np.testing.assert_array_equal(dispatch.contents[0], [0, 2, 4, 6])
+
+
+def test_a_conversion_that_arrives_is_one_that_a_device_accepts():
+    f16 = MatrixForm(COMPONENT_TYPES["f16"], VectorMatrixLayout.ROW_MAJOR, 64)
+    source = Region(np.zeros(256, np.uint8), 0, 256)
+    sent = ConversionCall("host", (ConversionInfo(4, 4, f16, f16, source),))
+    (call,) = _received("convert", (sent,), REQUESTS["convert"].arguments)
+    device = EmbeddedDevice(load_profile("universal"))
+    assert device.convert(call)[0].size == device.convert(sent)[0].size
 
 
 def test_outcomes_arrive_as_arrays_that_can_be_changed():

@@ -93,7 +93,7 @@ class MatrixConverter:
                 rule = f"VUID-VkConvertCooperativeVectorMatrixInfoNV-{which}ComponentType-{type_}"
                 yield Violation(rule, f"{form.component.name} is not a matrixInterpretation of this device")
         one, other = info.from_.component, info.to.component
-        if one is not other and not (_may_widen(one, other) or _may_widen(other, one)):
+        if one != other and not (_may_widen(one, other) or _may_widen(other, one)):
             rule = "VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10081"
             yield Violation(rule, f"{one.name} cannot be converted to {other.name}")
         if other.name in _FLOAT8 and not info.to.layout.is_optimal:

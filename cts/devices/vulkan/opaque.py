@@ -83,7 +83,7 @@ class OpaqueBuffer:
             contents: row-major elements of all matrices without padding.
         """
         bits = contents.view(self.opaque.component.bits_dtype).reshape(self.opaque.count, self.opaque.rows, self.opaque.columns)
-        if self.outer.component is not self.opaque.component:
+        if self.outer.component != self.opaque.component:
             with np.errstate(all="ignore"):
                 bits = bits.view(self.opaque.component.dtype).astype(self.outer.component.dtype).view(self.outer.component.bits_dtype)
         memory = np.full(self.opaque.count * self.outer_pitch, _POISON, np.uint8)
@@ -93,7 +93,7 @@ class OpaqueBuffer:
     def taken_out(self, memory: np.ndarray) -> np.ndarray:
         """Return the elements in ``memory``: the inverse of ``put_in``."""
         bits = np.ascontiguousarray(memory[self._places()]).view(self.outer.component.bits_dtype)[..., 0]
-        if self.outer.component is not self.opaque.component:
+        if self.outer.component != self.opaque.component:
             with np.errstate(all="ignore"):
                 bits = bits.view(self.outer.component.dtype).astype(self.opaque.component.dtype)
         return np.ascontiguousarray(bits).view(np.uint8).reshape(-1)

@@ -195,4 +195,7 @@ def function(state: State, operation: CooperativeVectorFunction) -> None:
             Rule.OPERAND_COUNT, f"{operation.function} takes {ARGUMENTS[operation.function]} arguments and gets {len(arguments)}"
         )
     modes = float_controls.modes(state, arguments[0].component)
+    if modes.denormals == "free" and not modes.special:
+        # Each function may take a denormal for zero, as a load may have done before it; it refuses NaN and infinities.
+        arguments = [replace(argument, permitted=None) for argument in arguments]
     state.matrices[operation.result.name] = function_of(operation.function, arguments, modes)

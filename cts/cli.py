@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -60,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # File names may have any bytes, and terminals may lack any character.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with ending(), commands_stopped():
+        # A run of pytest stops commands itself, since it has some of its own.
+        with ending(), nullcontext() if hasattr(options.verb, "OPEN") else commands_stopped():
             code: int = options.verb.run(options)
             sys.stdout.flush()
     except CtsError as error:

@@ -124,6 +124,7 @@ DECLARATIONS: dict[str, tuple[str, str]] = {
     "an array of nothing": ("%a = OpTypeArray %void %u32_4", "an array of void"),
     "a vector of structures": ("%s = OpTypeStruct %u32\n%v = OpTypeVector %s 4", "a vector of structure"),
     "a constant of too few parts": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %u32_1", "cannot be made of the given parts"),
+    "a null of a runtime array": ("%a = OpTypeRuntimeArray %f32\n%c = OpConstantNull %a", "a runtime array is not a value"),
     "a constant of itself": ("%v = OpTypeVector %u32 2\n%c = OpConstantComposite %v %c %c", "is not a constant declared before"),
     "an integer that divides by zero": ("%c = OpSpecConstantOp %u32 Load %u32_1", "which it does not compute"),
     "a buffer of a type that is declared after it": (

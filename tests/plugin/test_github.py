@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cts.cli import main
 from cts.run.github import ANNOTATIONS, SUMMARY_BYTES, _Cause, annotated, bounded
 from cts.verdict.verdict import Verdict
 
@@ -23,6 +24,31 @@ def test_a_step_gets_a_summary_and_an_annotation_for_each_cause(checkout, worker
     assert len(errors) == 1
     assert errors[0].startswith("::error title=FAIL%3A copying%2C 8 cases::")
     assert summary.read_text(encoding="utf-8") == "before\n" + (checkout.root / "out" / "summary.md").read_text(encoding="utf-8")
+
+
+def obeyed(lines: list[str]) -> list[str]:
+    """Return the commands that GitHub obeys in a log: none between ``::stop-commands::WORD`` and ``::WORD::``."""
+    found, stopped = [], ""
+    for line in lines:
+        if stopped:
+            stopped = "" if line == f"::{stopped}::" else stopped
+        elif line.startswith("::stop-commands::"):
+            stopped = line.removeprefix("::stop-commands::")
+        elif line.startswith("::"):
+            found.append(line)
+    return found
+
+
+def test_only_the_annotations_of_a_run_are_commands(checkout):
+    done = checkout.run("cts", behaviours={"*": "fail"}, GITHUB_ACTIONS="true")
+    (error,) = obeyed(done.stdout.splitlines())
+    assert error.startswith("::error ")
+
+
+def test_the_command_that_runs_pytest_leaves_its_annotations_to_it(capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert main(["run", "--no-such-option"]) != 0
+    assert "::stop-commands::" not in capsys.readouterr().err
 
 
 def test_without_a_report_directory_the_summary_has_the_counts(checkout):

@@ -303,6 +303,13 @@ def test_a_quality_warning_is_a_regression_if_asked_for(example, runs, option, c
     assert main(["compare", str(first), str(second), *option]) == code
 
 
+@pytest.mark.parametrize(("option", "code"), [((), 0), (("--strict",), 1)])
+def test_a_case_that_runs_out_of_memory_is_listed_and_is_a_regression_if_asked_for(example, runs, capsys, option, code):
+    first, second = runs(a=night(example), b=night(example, x={"verdict": "resource_error", "code": "resource_error.dispatch"}))
+    assert main(["compare", str(first), str(second), *option]) == code
+    assert "resource_error.dispatch" in capsys.readouterr().out
+
+
 def test_common_leaves_out_what_only_one_run_has(example, runs):
     first, second = runs(a=night(example)[1:], b=night(example, u=failing(example))[:-1])
     assert main(["compare", str(first), str(second)]) == 1

@@ -344,7 +344,8 @@ def constituent_count(type_: Type) -> int:
         case Vector():
             return type_.count
         case Array():
-            assert type_.length is not None, "a runtime array is not a value"
+            if type_.length is None:
+                raise Malformed("a runtime array is not a value")
             return type_.length
         case Struct():
             return len(type_.members)

@@ -6,10 +6,12 @@ child. So messages are MessagePack, which holds only data, and their contents ar
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import zlib
 from collections.abc import Mapping
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import msgspec
@@ -80,6 +82,8 @@ def _as_data(value: object) -> object:
         return value.name
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, PurePath):
+        return os.fsencode(value)
     raise TypeError(f"{type(value).__name__} is not data")
 
 
@@ -90,6 +94,8 @@ def _from_data(kind: type, value: Any) -> object:
         return np.frombuffer(value, np.uint8).copy()
     if kind is np.dtype and isinstance(value, str):
         return np.dtype(value)
+    if kind is Path and isinstance(value, bytes):
+        return Path(os.fsdecode(value))
     raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
 
 
@@ -102,7 +108,22 @@ def decoder_of(kind: Any) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(kind, dec_hook=_from_data)
 
 
-def read(contents: memoryview | msgspec.Raw, decoder: msgspec.msgpack.Decoder[Any]) -> Any:
+def encoded(contents: object) -> bytes:
+    """Return contents as bytes, which ``read`` decodes.
+
+    Args:
+        contents: data, frozen dataclasses, and arrays of bytes.
+
+    Raises:
+        Unsendable: they have something that is not data, or text that is not Unicode.
+    """
+    try:
+        return _ENCODER.encode(contents)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Unsendable(f"{type(error).__name__}: {error}") from error
+
+
+def read(contents: bytes | memoryview | msgspec.Raw, decoder: msgspec.msgpack.Decoder[Any]) -> Any:
     """Return the decoded contents of a message.
 
     Raises:
@@ -127,10 +148,7 @@ def frame(number: int, message: tuple[str, object]) -> bytes:
         TooLong: the message has more than LONGEST bytes.
         Unsendable: it has contents that are not data, or text that is not Unicode.
     """
-    try:
-        payload = _ENCODER.encode(message)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise Unsendable(f"{type(error).__name__}: {error}") from error
+    payload = encoded(message)
     if len(payload) > LONGEST:
         raise TooLong(f"{len(payload):,} bytes; the limit is {LONGEST:,}")
     fields = _FIELDS.pack(_MAGIC, number, len(payload), zlib.crc32(payload))

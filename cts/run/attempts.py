@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Attempts:
-    """How often each case is judged, and which judgements exist. Picklable.
+    """How often each case is judged, and which judgements exist. Data for other processes.
 
     Attributes:
         repeat: how often each case is judged; at least 1.

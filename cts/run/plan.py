@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, cast
 
 from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
+from cts.devices.messages import NotAMessage, decoder_of, encoded, read
 from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FRONT_ENDS, FrontEnd
@@ -58,7 +60,7 @@ class OptionError(CtsError):
 
 @dataclass(frozen=True)
 class Plan:
-    """The choices of a run that every process needs. Picklable.
+    """The choices of a run that every process needs.
 
     Attributes:
         groups: the settings of each group of processes, which differ only in their devices.
@@ -101,6 +103,24 @@ class Plan:
             self.shard,
             self.foretold,
         )
+
+
+def plan_to_bytes(plan: Plan) -> bytes:
+    """Return a plan as data for another process; see ``plan_from_bytes``."""
+    return zlib.compress(encoded(plan), 1)
+
+
+def plan_from_bytes(data: bytes) -> Plan:
+    """Return the plan that ``plan_to_bytes`` made these bytes from.
+
+    Raises:
+        NotAMessage: they are not a plan.
+    """
+    try:
+        plan: Plan = read(zlib.decompress(data), decoder_of(Plan))
+    except zlib.error as error:
+        raise NotAMessage(str(error)) from error
+    return plan
 
 
 def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -> Settings:

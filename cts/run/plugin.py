@@ -6,10 +6,8 @@ This module has the options and sets up a run; cts.run.judging collects and judg
 from __future__ import annotations
 
 import os
-import pickle
 import shlex
 import sys
-import zlib
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -227,7 +225,7 @@ def _configure(config: pytest.Config) -> None:
     if worker_input is not None:
         if WORKER_INPUT in worker_input:
             with all_kept():
-                _join(config, pickle.loads(zlib.decompress(worker_input[WORKER_INPUT])))
+                _join(config, worker_input[WORKER_INPUT])
         return
     for name, value in options.items():
         # A variable that a script forgot to set must not mean the default.
@@ -254,6 +252,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     """Set up the only process, or the controller of pytest-xdist."""
     from cts.checkout import suite_version
     from cts.devices.identity import record_of
+    from cts.devices.spec import DeviceSpec
     from cts.journal import journal
     from cts.journal.run_record import DeviceRecord, RunRecord
     from cts.kinds.foretelling import Foreteller
@@ -327,7 +326,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "tier": settings.tier,
             "front_end": settings.front_end,
             "validation": bool(options["validation"]),
-            "embedded_mapping": settings.spec.mapping if settings.spec.kind == "embedded" else "",
+            "embedded_mapping": settings.spec.mapping if isinstance(settings.spec, DeviceSpec) else "",
             "isolated": settings.isolated,
             "known_failures": ", ".join(settings.known.names),
             "left_out_by": ", ".join(skips.name for skips in settings.known.skips),
@@ -383,13 +382,15 @@ def _foretells(config: pytest.Config, request: Request, settings: Settings) -> b
     return request.everything and request.alone and settings.tier != "full" and not any(given)
 
 
-def _join(config: pytest.Config, plan: Plan) -> None:
-    """Set up a worker of pytest-xdist."""
+def _join(config: pytest.Config, data: bytes) -> None:
+    """Set up a worker of pytest-xdist, from a plan as data."""
     from cts.run.groups import group_of
+    from cts.run.plan import plan_from_bytes
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
 
     ignore()
+    plan = plan_from_bytes(data)
     selection = plan.selection(load_casebook(suite_root(config.rootpath)))
     group = group_of(config.workerinput["workerid"], len(plan.groups))  # type: ignore[attr-defined]
     _judge(config, plan, group, selection, [])
@@ -465,7 +466,9 @@ class Controller:
     """Hands the plan to each worker of pytest-xdist."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = zlib.compress(pickle.dumps(plan), 1)
+        from cts.run.plan import plan_to_bytes
+
+        self._plan = plan_to_bytes(plan)
         self._neighbours = plan.neighbours
         self._rows = 0
 

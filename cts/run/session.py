@@ -23,7 +23,7 @@ LOG_FAILURES = 20
 
 @dataclass(frozen=True)
 class Settings:
-    """The choices of a run, equal in each of its processes. Picklable.
+    """The choices of a run, equal in each of its processes. Data for other processes.
 
     Attributes:
         tier, front_end: as on the command line.

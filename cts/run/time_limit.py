@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """A time limit that all processes on one machine share. Picklable.
+    """A time limit that all processes on one machine share. Data for other processes.
 
     Attributes:
         seconds: the seconds of the option.

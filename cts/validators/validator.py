@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
 from cts.devices.device import Judge
 
 
-@dataclass(frozen=True)
-class ValidatorSpec:
-    """How to open a validator, in this process or another one.
+class ValidatorSpec(StrEnum):
+    """The validators, by the kinds in their descriptions."""
 
-    Attributes:
-        kind: which validator.
-    """
+    SPIRV_VAL = "spirv-val"
 
-    kind: Literal["spirv-val"] = "spirv-val"
+    @property
+    def kind(self) -> str:
+        """Return its kind."""
+        return self.value
 
     @property
     def selector(self) -> str:
         """Return the value of ``--device`` for this validator."""
-        return self.kind
+        return self.value
 
 
-VALIDATORS = {spec.selector: spec for spec in (ValidatorSpec(),)}
+VALIDATORS = {spec.selector: spec for spec in ValidatorSpec}
 """The validators, by their value of ``--device``."""
 
 

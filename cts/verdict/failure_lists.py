@@ -87,7 +87,7 @@ def ends_of(status: str) -> tuple[Verdict, ...]:
 
 @dataclass(frozen=True)
 class FailureList:
-    """A list of failures. Picklable.
+    """A list of failures. Data for other processes.
 
     Attributes:
         name: the name of the file.
@@ -100,7 +100,7 @@ class FailureList:
 
 @dataclass(frozen=True)
 class Expressions:
-    """A list of flakes, or of cases to skip. Picklable.
+    """A list of flakes, or of cases to skip. Data for other processes.
 
     Attributes:
         name: the name of the file.

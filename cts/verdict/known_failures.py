@@ -125,7 +125,7 @@ class KnownFailure:
 
 @dataclass(frozen=True)
 class KnownFailures:
-    """The known failures of one driver. Picklable.
+    """The known failures of one driver. Data for other processes.
 
     Attributes:
         file: the name of the file in golden/known_failures; empty if there is none, or none is wanted.

@@ -291,11 +291,14 @@ class _VectorTrainingWriter:
 
 
 def _numbers(pattern: str, shape: tuple[int, ...], most: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw whole numbers of at most ``most``, float64."""
+    """Draw whole numbers of at most ``most``, float64. ``shape``: vectors, and their components.
+
+    Vectors of one component are never sparse: all of a case's products might be zero, and a device that adds nothing would be right.
+    """
     if pattern == "counting":
         return np.ones(shape)
     drawn = rng.integers(1, most + 1, shape) * rng.choice((-1, 1), shape)
-    kept = rng.random(shape) < (0.2 if pattern == "sparse" else 0.9)
+    kept = rng.random(shape) < (0.2 if pattern == "sparse" and shape[-1] > 1 else 0.9)
     return np.where(kept, drawn, 0).astype(np.float64)
 
 

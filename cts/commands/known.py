@@ -17,8 +17,9 @@ from cts.journal.atomic import write_text
 from cts.journal.journal import RESULTS, journal_of
 from cts.journal.outline import Outline, read_outlines
 from cts.run.output import complain
-from cts.verdict.failure_lists import FAILS, FLAKES, SKIPS, listed_lines, read_expressions
+from cts.verdict.failure_lists import FAILS, FLAKES, MOST_BYTES, SKIPS, listed_lines, read_expressions
 from cts.verdict.known_failures import File, load_files
+from generators.bounded_files import Unreadable, read_text
 from generators.casebook import load_casebook
 from generators.errors import CtsError
 
@@ -142,7 +143,10 @@ def _has_failed(outline: Outline) -> bool:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    try:
+        return read_text(path, MOST_BYTES) if path.exists() else ""
+    except Unreadable as error:
+        raise CtsError(f"{path}: {error}") from error
 
 
 def _write(path: Path, text: str) -> None:

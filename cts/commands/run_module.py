@@ -16,6 +16,7 @@ from cts.run_module.job import Job, JobError, make_job, read_document
 from cts.run_module.report import document, examined_lines, left_lines
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
+from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
 
 NAME = "run-module"
@@ -61,13 +62,16 @@ a job:
 
 docs/run_module.md has a worked example, and all keys of a job."""
 
+_MOST_BYTES = 1 << 28
+"""The most bytes of a module."""
+
 
 def run(options: argparse.Namespace) -> int:
     """Run the module; exit code 1 if it is wrong."""
     try:
-        spirv = options.module.read_bytes()
-    except OSError as error:
-        raise CtsError(f"{options.module}: {error.strerror}") from error
+        spirv = read_bytes(options.module, _MOST_BYTES)
+    except Unreadable as error:
+        raise CtsError(f"{options.module}: {error}") from error
     try:
         wanted = None if options.job is None else read_document(options.job)
         names = entry_points(spirv)

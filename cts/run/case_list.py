@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from generators.bounded_files import Unreadable, read_text
 from generators.errors import CtsError
 
 _MOST_BYTES = 1 << 28
@@ -45,15 +46,9 @@ def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...], done: set[Pa
     if place in above:
         raise CaseListError(f"case list {path} names itself: {' > '.join(p.name for p in (*above, place))}")
     try:
-        # Editors on Windows begin a file with a byte order mark.
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        lines = data.decode("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise CaseListError(f"cannot read the case list {path}{named}: {why}") from error
-    if len(data) > _MOST_BYTES:
-        raise CaseListError(f"cannot read the case list {path}{named}: it is longer than {_MOST_BYTES:,} bytes")
+        lines = read_text(path, _MOST_BYTES).splitlines()
+    except Unreadable as error:
+        raise CaseListError(f"cannot read the case list {path}{named}: {error}") from error
     for number, line in enumerate(lines, 1):
         entry = line.partition("#")[0].strip()
         if not entry:

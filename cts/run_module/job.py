@@ -12,12 +12,14 @@ import numpy as np
 import yaml
 
 from cts.devices.embedded.interface import Binding, Interface
+from generators.bounded_files import Unreadable, read_bytes, read_text
 from generators.errors import CtsError
 from generators.images import AddressMode, Filter, ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
 from generators.types import SCALAR_TYPES, ComponentType
 
 _MOST_BYTES = 1 << 30
+_MOST_JOB_BYTES = 1 << 26
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Number = int | float
@@ -126,8 +128,8 @@ def read_document(path: Path) -> JobDocument:
         JobError: it is not a file, not YAML, or not a job.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+        text = read_text(path, _MOST_JOB_BYTES)
+    except Unreadable as error:
         raise JobError(f"{path}: cannot be read: {error}") from error
     try:
         return msgspec.convert(yaml.safe_load(text) or {}, JobDocument)
@@ -326,9 +328,9 @@ def _numbers(given: list[_Number] | Values, component: ComponentType, size: int 
 
 def _from_file(path: Path, component: ComponentType, where: str) -> np.ndarray:
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise JobError(f"{where}: {path}: {error.strerror}") from error
+        raw = read_bytes(path, _MOST_BYTES)
+    except Unreadable as error:
+        raise JobError(f"{where}: {path}: {error}") from error
     if len(raw) % component.bytes:
         raise JobError(f"{where}: {path} has {len(raw)} bytes, not a multiple of the {component.bytes} of {component}")
     return np.frombuffer(raw, component.dtype if component.is_float else component.bits_dtype)

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cts.verdict.verdict import Verdict
+from generators.bounded_files import Unreadable, read_text
 from generators.casebook import Casebook, find_case
 from generators.errors import CasebookError, CtsError
 
@@ -184,13 +185,8 @@ def expression(id_: str) -> str:
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return the lines that are neither empty nor comments, with their numbers."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ListError(f"cannot read the known failures {path}: {why}") from error
-    if len(data) > MOST_BYTES:
-        raise ListError(f"cannot read the known failures {path}: it is longer than {MOST_BYTES:,} bytes")
+        text = read_text(path, MOST_BYTES)
+    except Unreadable as error:
+        raise ListError(f"cannot read the known failures {path}: {error}") from error
     numbered = enumerate((line.strip() for line in text.splitlines()), 1)
     return [(number, line) for number, line in numbered if line and not line.startswith("#")]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from generators.bounded_files import Unreadable, read_text
 from generators.errors import CasebookError
 
 if TYPE_CHECKING:
@@ -239,16 +240,10 @@ def read_document(path: Path) -> Element:
         CasebookError: the file cannot be read or is not one YAML document.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise CasebookError(f"{path}:1: the file is longer than {_MOST_BYTES:,} bytes")
-        text = data.decode("utf-8")
-    except OSError as error:
-        raise CasebookError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise CasebookError(f"{path}:{line}: cannot be read: it is not UTF-8") from error
+        text = read_text(path, _MOST_BYTES)
+    except Unreadable as error:
+        place = f"{path}:{error.line}" if error.line else path
+        raise CasebookError(f"{place}: cannot be read: {error}") from error
     try:
         node = yaml.compose(text, Loader=_CoreLoader)
     except yaml.MarkedYAMLError as error:
@@ -257,7 +252,7 @@ def read_document(path: Path) -> Element:
         context = f" {error.context} of line {error.context_mark.line + 1}" if error.context and error.context_mark else ""
         raise CasebookError(f"{path}:{line}: malformed YAML: {error.problem}{context}") from error
     except yaml.YAMLError as error:
-        line = data.count(b"\n", 0, getattr(error, "position", 0)) + 1
+        line = text.count("\n", 0, getattr(error, "position", 0)) + 1
         raise CasebookError(f"{path}:{line}: malformed YAML: {' '.join(str(error).split())}") from error
     except RecursionError:
         raise CasebookError(f"{path}:1: malformed YAML: nested too deeply") from None

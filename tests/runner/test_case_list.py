@@ -38,5 +38,5 @@ def test_a_list_that_a_list_names_wrongly_is_reported_with_its_place(tmp_path):
 
 def test_a_list_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "list.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(CaseListError, match="not UTF-8 text"):
+    with pytest.raises(CaseListError, match="not UTF-8"):
         read_case_list(tmp_path / "list.txt")

@@ -13,6 +13,7 @@ from cts.journal import journal
 from cts.journal.journal import META, PACKED, RESULTS, JournalError, read, read_meta
 from cts.printable import portable_argument, portable_name
 from cts.repro.folder import README, heading, writing
+from generators.bounded_files import Unreadable, read_bytes, read_text
 from generators.errors import CannotWrite
 
 CASE = "load_store[component:f16]"
@@ -114,3 +115,32 @@ def test_what_drivers_print_is_no_command_of_a_workflow(monkeypatch, capsys, tmp
     begin, end = said[0], said[-1]
     assert begin.startswith("::stop-commands::")
     assert end == f"::{begin.removeprefix('::stop-commands::')}::"
+
+
+@pytest.mark.parametrize(("name", "why"), [("/dev/zero", "it is longer than 10 bytes"), ("/", "Is a directory")])
+def test_a_named_file_without_an_end_is_read_no_further_than_its_limit(name: str, why: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        read_bytes(Path(name), 10)
+    assert str(refused.value) == why
+
+
+def test_a_list_may_come_through_a_pipe(tmp_path: Path) -> None:
+    reading, writing_ = os.pipe()
+    os.write(writing_, CASE.encode())
+    os.close(writing_)
+    try:
+        assert read_text(Path(f"/dev/fd/{reading}"), 100) == CASE
+    finally:
+        os.close(reading)
+
+
+def test_a_text_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_bytes(b"\xef\xbb\xbfa\nb\xff")
+    with pytest.raises(Unreadable) as refused:
+        read_text(path, 100)
+    assert (str(refused.value), refused.value.line) == ("it is not UTF-8", 2)
+
+
+def test_no_command_reads_a_module_without_an_end() -> None:
+    assert main(["run-module", "/dev/zero"]) == 2

@@ -59,6 +59,8 @@ def silence() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
+        # pytest's capture may restore the descriptor, so nothing may wait in the buffer.
+        sys.stdout.flush()
     except (AttributeError, OSError, ValueError):
         sys.stdout = os.fdopen(os.dup(nowhere), "w", encoding="utf-8")
     os.close(nowhere)

@@ -165,7 +165,7 @@ class Judging:
         if verbose:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for attempt in self._selection.attempts.left(item.case.id):
-            if self._settings.limit is not None and self._settings.limit.over:
+            if self._settings.late:
                 break
             try:
                 self._judge(item, attempt)
@@ -245,7 +245,9 @@ class Judging:
         """Return the failures that are the same in a fresh process. The others are judged at the end."""
         losses = 0 if self._neighbours is None else self._neighbours.losses()
         control = self._control
-        bench = Bench(self._holder.discard, control.require, control.works, self._judge_again, alone=False)
+        bench = Bench(
+            self._holder.discard, control.require, control.works, self._judge_again, alone=False, late=lambda: self._settings.late
+        )
         found = [(aside, result) for aside, result in confirmed(asides, bench) if result is not None]
         if len(found) < len(asides):
             # A control may have failed, so the next case gets another process.

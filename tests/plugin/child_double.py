@@ -71,6 +71,12 @@ class ChildDouble:
                     _await("running")
                 _marker("wrong").touch()
                 return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
+            case "wrong_in_other_ways":
+                again = _marker("wrong").exists()
+                with _marker("runs").open("a") as file:
+                    file.write(".")
+                _marker("again" if again else "wrong").touch()
+                return [Outcome({"target": _permitted(dispatch) if again else dispatch.contents[1]}) for dispatch in dispatches]
             case "wrong_then_permitted":
                 wrong = not _marker("wrong").exists()
                 _marker("wrong").touch()

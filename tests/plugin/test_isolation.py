@@ -128,12 +128,14 @@ def test_a_wrong_result_that_a_fresh_process_repeats_is_a_failure(checkout):
 
 
 LATE = """
+import json
 import os
 from pathlib import Path
 
 from cts.run.time_limit import TimeLimit
 
-TimeLimit.over = property(lambda self: Path(os.environ["CHILD_LOST"]).with_suffix(".wrong").exists())
+event = json.loads(os.environ["CHILD"]).get("late", ".wrong")
+TimeLimit.over = property(lambda self: Path(os.environ["CHILD_LOST"]).with_suffix(event).exists())
 """
 
 
@@ -142,3 +144,14 @@ def test_a_time_limit_does_not_hide_wrong_values_that_were_seen(checkout):
     done, tries = judged_by_two(checkout, "--time-limit", "600", n1="killed_after_wrong", n2="wrong")
     assert done.returncode == 1, done.stdout
     assert tries == {"n2": ["fail", "fail"]}
+
+
+@pytest.mark.parametrize(("late", "runs"), [(".wrong", 1), (".again", 2)])
+def test_after_the_time_limit_no_process_begins_to_confirm_a_failure(checkout, late, runs):
+    checkout.add_plugin("late", LATE)
+    done = judged_by_one(checkout, "--time-limit", "600", late=late, n2="wrong_in_other_ways")
+    assert done.returncode == 1
+    lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    (failed,) = [line for line in lines if line.get("verdict") == "fail"]
+    assert [one["fresh"] for one in failed["tries"]] == [False]
+    assert (checkout.root / "lost.runs").read_text() == "." * runs

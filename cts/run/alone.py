@@ -66,7 +66,12 @@ class Alone:
         self._budget = Budget()
         self._controls = [
             ControlCase(
-                partial(self._rerun, group), settings.retries, proven=proven, plain=partial(plain_case, casebook), renew=holder.discard
+                partial(self._rerun, group),
+                settings.retries,
+                proven=proven,
+                plain=partial(plain_case, casebook),
+                renew=holder.discard,
+                findings=holder.findings,
             )
             for group, (settings, holder) in enumerate(groups)
         ]

@@ -121,6 +121,22 @@ def test_a_forbidden_result_that_is_later_permitted_makes_the_run_fail(checkout,
     assert "copying[number:n2]" in finding["what"]
 
 
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_a_warning_after_which_the_device_is_damaged_in_one_process_makes_the_run_fail(checkout, options):
+    done = checkout.run(
+        *("cts", "--isolation", "on", "--report-dir", "out", *options),
+        DOUBLES_FACTORY="child_double:ChildDouble",
+        DOUBLES=json.dumps({"copying[number:n2]": "quality"}),
+        CHILD=json.dumps({"n2": "permitted_and_damages"}),
+        CHILD_LOST=str(checkout.root / "lost"),
+    )
+    verdicts = {f"copying[number:n{number}]": "quality_warning" if number == 2 else "pass" for number in range(8)}
+    assert checkout.results() == verdicts, done.stdout
+    assert done.returncode == 1
+    (finding,) = json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))["findings"]
+    assert "copying[number:n2]" in finding["what"]
+
+
 def test_a_wrong_result_that_a_fresh_process_repeats_is_a_failure(checkout):
     done, tries = judged_by_two(checkout, n2="wrong")
     assert tries == {"n1": [], "n2": ["fail", "fail"]}, done.stdout

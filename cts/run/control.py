@@ -31,7 +31,8 @@ LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 PLAIN = "plain_shaders"
 """The family whose shaders have no cooperative types; its first parameter is the stage."""
 
-_PLAINLY = "has no cooperative types"
+PLAINLY = "has no cooperative types"
+"""Why a case of this family must work."""
 
 Proven = tuple[str, float]
 """Id and seconds of a case that has passed."""
@@ -84,6 +85,18 @@ def plain_case(casebook: Casebook, id_: str) -> Plain | None:
 def verdict_of_control(result: CaseResult, known: KnownFailures, case: Case) -> Verdict:
     """Return the verdict of a control; a known loss of the device does not count as a new one."""
     return result.verdict if result.verdict is Verdict.PASS else known.judged(result, case).verdict
+
+
+def failed_control(control: str, what: str, verdict: Verdict, id_: str) -> Finding:
+    """Return the finding about a control that failed in one process.
+
+    Args:
+        control: its id.
+        what: words that say why it must work.
+        verdict: how it ended.
+        id_: the case that it is the control of.
+    """
+    return Finding(None, f"a control of {id_} failed in one process: {control}, which {what}, ended as {verdict}")
 
 
 class StageUnavailable(DeviceUnavailable):
@@ -182,7 +195,7 @@ class ControlCase:
         """
         self._row = 0
         if plain := self._plain(id_):
-            self._check_stage(id_, _Control(plain.id, _PLAINLY, frozenset(Verdict) - LOST))
+            self._check_stage(id_, _Control(plain.id, PLAINLY, frozenset(Verdict) - LOST))
         for control in self._usual(id_):
             self._check(id_, control)
 
@@ -202,7 +215,7 @@ class ControlCase:
 
     def _drawn(self, id_: str) -> _Control | None:
         plain = self._plain(id_)
-        return _Control(plain.id, _PLAINLY, frozenset({Verdict.PASS})) if plain and plain.drawn else None
+        return _Control(plain.id, PLAINLY, frozenset({Verdict.PASS})) if plain and plain.drawn else None
 
     def _check_stage(self, id_: str, plain: _Control) -> None:
         if wrong := self._wrong(id_, plain):
@@ -216,7 +229,7 @@ class ControlCase:
         plain = self._plain(id_)
         if plain is None or plain.drawn:
             return None
-        return _Control(plain.id, _PLAINLY, frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED}))
+        return _Control(plain.id, PLAINLY, frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED}))
 
     def _own(self, id_: str) -> _Control | None:
         own = self._quickest.get(family_of(id_))
@@ -259,7 +272,7 @@ class ControlCase:
         # Another program may need the memory that the control lacks.
         if verdict is Verdict.RESOURCE_ERROR or self._disturbed():
             return None
-        return Finding(None, f"a control of {id_} failed in one process: {control.id}, which {control.what}, ended as {verdict}")
+        return failed_control(control.id, control.what, verdict, id_)
 
     def _tell(self, finding: Finding | None) -> None:
         """Report the first finding: a driver that wears out would otherwise cause one for each process."""

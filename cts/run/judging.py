@@ -105,7 +105,7 @@ class Judging:
             findings=holder.findings,
             disturbed=self._disturbed,
         )
-        self._first = FirstShader(selection.casebook, holder, self._judged_again)
+        self._first = FirstShader(selection.casebook, holder, self._judged_again, settings.retries, self._disturbed)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if is_package(path, self._root):

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         # A run of pytest stops commands itself, since it has some of its own.
-        with ending(), nullcontext() if hasattr(options.verb, "OPEN") else commands_stopped():
+        with ending(), nullcontext() if hasattr(options.verb, "OPEN") else commands_stopped(sys.stderr):
             code: int = options.verb.run(options)
             sys.stdout.flush()
     except CtsError as error:

@@ -2,6 +2,9 @@
 
 A description is a promise: it decides which cases are supported. So a device that describes itself differently later is not the device of
 the run, even if it has the same name.
+
+That includes the sizes of memory heaps: the results of queries are invariant unless the specification says otherwise ("Lifetime of
+Retrieved Results"), and it says so of the values of VK_EXT_memory_budget, which no description has.
 """
 
 from __future__ import annotations

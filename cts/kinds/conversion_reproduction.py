@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cts.front_ends import FrontEnd
+from cts.journal.atomic import write_text
 from cts.kinds.conversion import MATRIX, expected_at, given, sizes
 from cts.kinds.kind import Json
 from cts.reference.layout_conversion import evaluate
@@ -40,7 +41,7 @@ def write_conversion(case: Case, folder: Path, front_end: FrontEnd) -> None:  # 
         "steps": [_step(conversion, *at) for at in enumerate(pairwise(conversion.forms))],
     }
     text = f"{heading(case.id)}\n\n{_README}\n\n    cts repro '{case.id}' DIR --device DEVICE\n"
-    with writing(folder):
+    with writing(folder, case.id):
         for number, matrix in enumerate(given(conversion)):
             _write(folder / "0-given" / f"{number}.bin", matrix)
         for place, form in enumerate(conversion.forms):
@@ -61,7 +62,7 @@ def write_conversion(case: Case, folder: Path, front_end: FrontEnd) -> None:  # 
         ]
         (folder / PROGRAM).write_text(conversion_program(case.id, conversion, bounds, about), encoding="utf-8")
         (folder / CONVERSIONS).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        (folder / README).write_text(text, encoding="utf-8")
+        write_text(folder / README, text)
 
 
 def _write(path: Path, matrix: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cts.front_ends import FrontEnd
+from cts.journal.atomic import write_text
 from cts.kinds.authorities import quoted
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.printable import portable_name
@@ -102,7 +103,7 @@ def write_arrangement(
         CtsError: see write_reproduction.
     """
     built = kernel(program, compile_module(program, front_end))
-    with writing(folder):
+    with writing(folder, id_):
         _write_module(folder, program, built)
         for index, name in enumerate(names(plan)):
             _write_subcase(folder / name, kernel(plan.programs[index], built.spirv), plan, index)
@@ -110,7 +111,7 @@ def write_arrangement(
         (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         without = _write_program(id_, grounds, plan, built.spirv, folder)
         amber = _write_script(id_, plan, built.spirv, folder)
-        (folder / README).write_text(_readme(id_, again, front_end, description, grounds, without, amber), encoding="utf-8")
+        write_text(folder / README, _readme(id_, again, front_end, description, grounds, without, amber))
 
 
 def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, folder: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from cts.devices.device import DeviceDescription
 from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, PropertyCommand, workgroup_invocations
 from cts.front_ends import FrontEnd
+from cts.journal.atomic import write_text
 from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
 from cts.kinds.required_support import REQUIRED_SUPPORT
@@ -126,7 +127,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
         structure_type=command.structure_type,
         poison=POISON,
     )
-    with writing(folder):
+    with writing(folder, case.id):
         try:
             about = wrap(f"Calls: {_calls(query)}.", _COMMENT_WIDTH)
             program = query_program(case.id, query, rule.words, rule.feature, rule.required, about)
@@ -134,7 +135,7 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
             text += _PROGRAM
         except NotExpressible as why:
             text += _NO_PROGRAM.format(why=why)
-        (folder / README).write_text(text, encoding="utf-8")
+        write_text(folder / README, text)
 
 
 _README = """{heading}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cts.front_ends import FrontEnd
+from cts.journal.atomic import write_text
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
 from cts.validators.validator import Answer, Validator
@@ -105,10 +106,10 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
         f"{heading(case.id)}\n\n{check.rule}\n\n    spirv-val --target-env vulkan1.3 module.spv\n\nis right if it {answer}.\n"
         f"\nWith the suite:\n\n    cts repro '{case.id}' DIR --device spirv-val\n"
     )
-    with writing(folder):
+    with writing(folder, case.id):
         (folder / "module.spv").write_bytes(check.module)
         (folder / "module.spvasm").write_text(module_text(check.module), encoding="utf-8")
-        (folder / README).write_text(text, encoding="utf-8")
+        write_text(folder / README, text)
 
 
 def module_text(module: bytes) -> str:

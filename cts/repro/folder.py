@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cts.journal.atomic import write_text
 from cts.journal.record import encode
 from cts.printable import printable_path
 from cts.verdict.failure import explanations
@@ -22,7 +23,6 @@ RESULT = "result.json"
 
 _SHADERS = ("shader.comp", "shader.frag", "shader.vert")
 _FILES = (
-    README,
     DESCRIPTION,
     CONVERSIONS,
     RESULT,
@@ -42,8 +42,10 @@ _HEADING = re.compile(r"# \w+\[.*\]")
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path, case_id: str) -> Iterator[None]:
     """Make ``folder`` for the block to write into. First remove an earlier reproduction there, of any kind of case.
+
+    The folder has a README.md with the heading from the start, so a folder whose writing was interrupted is still a reproduction.
 
     Raises:
         CannotWrite: the folder or, in the block, a file cannot be written; or the folder is a link, or holds something else.
@@ -54,6 +56,7 @@ def writing(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         if not _clear(folder) and any(folder.iterdir()):
             raise CannotWrite(f"{printable_path(folder)} is not empty and holds no earlier reproduction; name another folder")
+        write_text(folder / README, f"{heading(case_id)}\n")
         yield
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
@@ -74,7 +77,7 @@ def add_result(folder: Path, result: CaseResult) -> None:
         (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
         readme = folder / README
         first, _, rest = readme.read_text(encoding="utf-8").partition("\n")
-        readme.write_text(f"{first}\n\n## What happened\n\n{_told(result)}{rest}", encoding="utf-8")
+        write_text(readme, f"{first}\n\n## What happened\n\n{_told(result)}{rest}")
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
@@ -96,7 +99,10 @@ def _told(result: CaseResult) -> str:
 
 
 def _clear(folder: Path) -> bool:
-    """Remove an earlier reproduction from ``folder``, and nothing else. Return whether there is one. Links are removed, not followed."""
+    """Remove an earlier reproduction from ``folder``, except its README.md. Return whether there is one.
+
+    Links are removed, not followed.
+    """
     readme = folder / README
     if not readme.is_file() or not _HEADING.fullmatch(readme.read_text(encoding="utf-8", errors="replace").partition("\n")[0]):
         return False

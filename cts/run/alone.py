@@ -14,7 +14,7 @@ from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import SEVERAL_LINES, result_of
 from cts.journal.strict_json import parse
-from cts.run.confirmation import Bench, batches, confirmed
+from cts.run.confirmation import Bench, batches, confirmed, unconfirmed
 from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case, verdict_of_control
 from cts.run.judging import CONFIRMED, asides_of, digest_of, make_report
 from cts.run.runner import judge
@@ -66,7 +66,12 @@ class Alone:
         self._budget = Budget()
         self._controls = [
             ControlCase(
-                partial(self._rerun, group), settings.retries, proven=proven, plain=partial(plain_case, casebook), renew=holder.discard
+                partial(self._rerun, group),
+                settings.retries,
+                proven=proven,
+                plain=partial(plain_case, casebook),
+                renew=holder.discard,
+                findings=holder.findings,
             )
             for group, (settings, holder) in enumerate(groups)
         ]
@@ -123,20 +128,20 @@ class Alone:
             self._say(session, f"{kept_back} kept for the end: according to the driver's known failures, they lose the device")
         wrong_beside_others = 0
         wrong_later: list[str] = []
-        limit = self._settings.limit
         gone: dict[tuple[int, str], StageUnavailable] = {}
         left = [aside for aside in self._waiting if not aside.line]
         for batch in batches([aside for aside in self._waiting if aside.line]):
             left += self._judge_together(session, batch)
         for aside in sorted(left, key=lambda aside: aside.kept_back):
+            late = self._settings.late
             # A time limit must not hide wrong values that have been seen.
-            if limit is not None and limit.over and not aside.was_wrong:
+            if late and not aside.was_wrong:
                 continue
             if gone and (plain := plain_case(self._casebook, aside.id)) and (aside.group, plain.id) in gone:
                 continue
             start = time.time()
             try:
-                result = self._settle(aside)
+                result = unconfirmed(aside) if late and aside.line else self._settle(aside)
             except StageUnavailable as error:
                 gone[aside.group, error.plain] = error
                 continue
@@ -158,7 +163,8 @@ class Alone:
         group = batch[0].group
         control, holder = self._controls[group], self._groups[group][1]
         start = time.time()
-        for aside, result in confirmed(batch, Bench(holder.discard, control.require, control.works, self._judge_again, alone=True)):
+        judge, late = self._judge_again, lambda: self._settings.late
+        for aside, result in confirmed(batch, Bench(holder.discard, control.require, control.works, judge, alone=True, late=late)):
             if result is None:
                 yield aside
             else:

@@ -29,6 +29,7 @@ class Bench:
         works: tells whether the device works after the case with an id, in the process that it has.
         judge: judges a case, without explaining a failure with the given code.
         alone: whether no other process has the device open.
+        late: tells whether the time limit is over.
     """
 
     renew: Callable[[], None]
@@ -36,12 +37,13 @@ class Bench:
     works: Callable[[str], bool]
     judge: Callable[[SetAside, str], CaseResult]
     alone: bool
+    late: Callable[[], bool]
 
 
 def confirmed(batch: Sequence[SetAside], bench: Bench) -> Iterator[tuple[SetAside, CaseResult | None]]:
     """Judge failures again, together in a fresh process. Yield each with its first result, if it failed with the same bits again.
 
-    Yield it with None if it did not, or if the control failed after it: it must be judged by itself.
+    Yield it with None if it did not, or if the control failed after it: it must be judged by itself. After the time limit, judge nothing.
 
     Args:
         batch: failures, in the order in which they occurred; each has its result.
@@ -51,6 +53,9 @@ def confirmed(batch: Sequence[SetAside], bench: Bench) -> Iterator[tuple[SetAsid
     """
     fresh = False
     for aside in reversed(batch):
+        if bench.late():
+            yield aside, unconfirmed(aside)
+            continue
         if not fresh:
             bench.renew()
             bench.require(aside.id)
@@ -60,6 +65,14 @@ def confirmed(batch: Sequence[SetAside], bench: Bench) -> Iterator[tuple[SetAsid
         fresh = is_same(first, again) and bench.works(aside.id)
         tries = (*first.tries, tried(first, alone=False), tried(again, bench.alone, fresh=True))
         yield aside, replace(first, tries=tries) if fresh else None
+
+
+def unconfirmed(aside: SetAside) -> CaseResult:
+    """Return the first result of a failure; its message says that no fresh process has repeated it."""
+    first = aside.result
+    assert first is not None, "only results that are known need to be confirmed"
+    note = "not confirmed: the time limit was over before a fresh process repeated this failure"
+    return replace(first, message=f"{first.message.rstrip()}\n{note}".lstrip(), tries=(*first.tries, tried(first, alone=False)))
 
 
 def is_same(one: CaseResult, other: CaseResult) -> bool:

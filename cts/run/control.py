@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cts.devices.device import DeviceUnavailable
+from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import Retries
 from cts.run.tally import Digest
 from cts.verdict.known_failures import KnownFailures
@@ -31,7 +31,8 @@ LOST = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST})
 PLAIN = "plain_shaders"
 """The family whose shaders have no cooperative types; its first parameter is the stage."""
 
-_PLAINLY = "has no cooperative types"
+PLAINLY = "has no cooperative types"
+"""Why a case of this family must work."""
 
 Proven = tuple[str, float]
 """Id and seconds of a case that has passed."""
@@ -86,6 +87,18 @@ def verdict_of_control(result: CaseResult, known: KnownFailures, case: Case) -> 
     return result.verdict if result.verdict is Verdict.PASS else known.judged(result, case).verdict
 
 
+def failed_control(control: str, what: str, verdict: Verdict, id_: str) -> Finding:
+    """Return the finding about a control that failed in one process.
+
+    Args:
+        control: its id.
+        what: words that say why it must work.
+        verdict: how it ended.
+        id_: the case that it is the control of.
+    """
+    return Finding(None, f"a control of {id_} failed in one process: {control}, which {what}, ended as {verdict}")
+
+
 class StageUnavailable(DeviceUnavailable):
     """Shaders of one stage do not finish or are wrong, even without cooperative types.
 
@@ -112,6 +125,8 @@ class ControlCase:
         proven: cases that passed in the run that this one resumes.
         plain: returns the case without cooperative types for the stage of a case, if there is one (``plain_case``).
         renew: ends the process that holds the device; the next run begins another one.
+        findings: the list that gets a finding when a control fails for the first time, unless the device then turns out to be unavailable.
+        disturbed: tells whether another process may have made the control fail.
     """
 
     def __init__(
@@ -122,8 +137,13 @@ class ControlCase:
         proven: Iterable[Proven] = (),
         plain: Callable[[str], Plain | None] = lambda _: None,
         renew: Callable[[], None] = lambda: None,
+        findings: list[Finding] | None = None,
+        disturbed: Callable[[], bool] = lambda: False,
     ) -> None:
         self._renew = renew
+        self._findings = [] if findings is None else findings
+        self._disturbed = disturbed
+        self._is_told = False
         self._rerun = rerun
         self._retries = retries
         self._sleep = sleep
@@ -164,7 +184,7 @@ class ControlCase:
 
     def works(self, id_: str) -> bool:
         """Tell whether a control works after the case ``id_``; see also ``draws``."""
-        return all(self._rerun(control.id) in control.working for control in self._usual(id_)) and self.draws(id_)
+        return all(self._works(id_, control, runs=1) for control in self._usual(id_)) and self.draws(id_)
 
     def confirm(self, id_: str) -> None:
         """Check ``RUNS`` times that the controls of the case ``id_``, which lost its device, still work. Without controls, check nothing.
@@ -175,7 +195,7 @@ class ControlCase:
         """
         self._row = 0
         if plain := self._plain(id_):
-            self._check_stage(id_, _Control(plain.id, _PLAINLY, frozenset(Verdict) - LOST))
+            self._check_stage(id_, _Control(plain.id, PLAINLY, frozenset(Verdict) - LOST))
         for control in self._usual(id_):
             self._check(id_, control)
 
@@ -186,7 +206,7 @@ class ControlCase:
         for a case that is not drawn.
         """
         control = self._drawn(id_)
-        return control is None or self._repeated(control) in control.working
+        return control is None or self._works(id_, control)
 
     def confirm_draws(self, id_: str) -> None:
         """Do the same as ``draws``, but raise StageUnavailable if the values are wrong in all tries."""
@@ -195,7 +215,7 @@ class ControlCase:
 
     def _drawn(self, id_: str) -> _Control | None:
         plain = self._plain(id_)
-        return _Control(plain.id, _PLAINLY, frozenset({Verdict.PASS})) if plain and plain.drawn else None
+        return _Control(plain.id, PLAINLY, frozenset({Verdict.PASS})) if plain and plain.drawn else None
 
     def _check_stage(self, id_: str, plain: _Control) -> None:
         if wrong := self._wrong(id_, plain):
@@ -209,7 +229,7 @@ class ControlCase:
         plain = self._plain(id_)
         if plain is None or plain.drawn:
             return None
-        return _Control(plain.id, _PLAINLY, frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED}))
+        return _Control(plain.id, PLAINLY, frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED}))
 
     def _own(self, id_: str) -> _Control | None:
         own = self._quickest.get(family_of(id_))
@@ -226,16 +246,39 @@ class ControlCase:
     def _wrong(self, id_: str, control: _Control, runs: int = RUNS) -> tuple[str, Verdict] | None:
         """Return the device's problem after the case ``id_``, and the verdict of the control; None if the control works in some try."""
         verdict = Verdict.PASS
+        finding: Finding | None = None
         for _ in self._retries.begin(self._sleep):
             verdict = self._repeated(control, runs)
             if verdict in control.working:
+                self._tell(finding)
                 return None
+            finding = finding or self._finding(id_, control, verdict)
             self._renew()
         what = (
             f"the device no longer works: {control.id}, which {control.what}, now ends as {verdict} "
             f"(tried {self._retries.attempts} times, the last case before that was {id_})"
         )
         return what, verdict
+
+    def _works(self, id_: str, control: _Control, runs: int = RUNS) -> bool:
+        """Tell whether the control works in this process."""
+        verdict = self._repeated(control, runs)
+        if verdict not in control.working:
+            self._tell(self._finding(id_, control, verdict))
+        return verdict in control.working
+
+    def _finding(self, id_: str, control: _Control, verdict: Verdict) -> Finding | None:
+        """Return the finding about a control that failed after the case ``id_``; None if the driver may not have caused that."""
+        # Another program may need the memory that the control lacks.
+        if verdict is Verdict.RESOURCE_ERROR or self._disturbed():
+            return None
+        return failed_control(control.id, control.what, verdict, id_)
+
+    def _tell(self, finding: Finding | None) -> None:
+        """Report the first finding: a driver that wears out would otherwise cause one for each process."""
+        if finding is not None and not self._is_told:
+            self._is_told = True
+            self._findings.append(finding)
 
     def _repeated(self, control: _Control, runs: int = RUNS) -> Verdict:
         """Run the control until it does not work, at most ``runs`` times; return how the last run ended."""

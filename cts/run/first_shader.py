@@ -5,18 +5,16 @@ A device on which nothing runs would fail thousands of cases, and none of them w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from cts.devices.device import DeviceUnavailable
-from cts.devices.holder import DeviceHolder
-from cts.run.control import LOST, PLAIN
+from cts.devices.holder import DeviceHolder, Retries
+from cts.run.control import LOST, PLAIN, PLAINLY, failed_control
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, find_case
 from generators.errors import CasebookError
-
-ATTEMPTS = 2
-"""How often the shader may run, each time on a fresh device."""
 
 _BROKEN = LOST | {Verdict.FAIL}
 
@@ -26,22 +24,38 @@ class NoShaderRuns(DeviceUnavailable):
 
 
 class FirstShader:
-    """Runs a compute shader without cooperative types, once, before the first other shader of this process.
+    """Runs a compute shader without cooperative types before the first other shader of this process.
 
     Args:
         casebook: a casebook without such a case needs no check.
         holder: the holder of this process's device. Only a Vulkan device is checked.
         judge: judges a case, without a record.
+        retries: how often the shader may run, each time on a fresh device.
+        disturbed: tells whether another process may have made the shader fail.
+        sleep: waits for some seconds.
     """
 
-    def __init__(self, casebook: Casebook, holder: DeviceHolder, judge: Callable[[Case], CaseResult]) -> None:
+    def __init__(
+        self,
+        casebook: Casebook,
+        holder: DeviceHolder,
+        judge: Callable[[Case], CaseResult],
+        retries: Retries,
+        disturbed: Callable[[], bool],
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._casebook = casebook
         self._holder = holder
         self._judge = judge
+        self._retries = retries
+        self._disturbed = disturbed
+        self._sleep = sleep
         self._is_due = True
 
     def before(self, case: Case) -> None:
         """Run the shader if the next case is the first that needs it: a kernel that has cooperative types.
+
+        If another process may have made it fail, run it again before the next such case.
 
         Raises:
             NoShaderRuns: it fails, or loses the device, in every attempt.
@@ -53,15 +67,24 @@ class FirstShader:
         plain = self._plain()
         if plain is None or description.kind != "vulkan":
             return
-        for _ in range(ATTEMPTS):
+        first: Verdict | None = None
+        disturbed = False
+        for _ in self._retries.begin(self._sleep):
             result = self._judge(plain)
             if result.verdict not in _BROKEN:
+                if first and not disturbed:
+                    self._holder.findings.append(failed_control(plain.id, PLAINLY, first, case.id))
                 return
+            first = first or result.verdict
+            disturbed = disturbed or self._disturbed()
             self._holder.discard()
+        if disturbed:
+            self._is_due = True
+            return
         raise NoShaderRuns(
             f"{description.name} does not run even a plain shader: {plain.id}, which has no cooperative types, ends as {result.verdict} "
             f"({result.reason}); find out why with 'pytest cts -k {PLAIN}'",
-            attempts=ATTEMPTS,
+            attempts=self._retries.attempts,
             control=plain.id,
             verdict=result.verdict,
         )

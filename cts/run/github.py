@@ -6,7 +6,6 @@ Both are bounded: GitHub shows ten annotations of a kind for each step, and refu
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from cts.printable import printable_line
 from cts.run.judging import digest_of
+from cts.run.output import STOP
 from cts.run.progress import word
 from cts.run.tally import Tally, phrase
 from cts.verdict.verdict import Verdict
@@ -33,10 +33,6 @@ _MESSAGE_CHARACTERS = 1_000
 _CUT = "\n\n… the rest is in `summary.md` of the report directory.\n"
 
 
-_PAUSE = "::stop-commands::"
-"""Begins a line after which GitHub obeys no command in the output until a line with the word that follows, between colons."""
-
-
 @dataclass
 class _Cause:
     """Failures of one family that ended in the same way."""
@@ -49,38 +45,23 @@ class _Cause:
 
 
 class GitHub:
-    """A plugin of pytest, registered if GITHUB_ACTIONS is set.
+    """A plugin of pytest, registered if this process is a step of a workflow.
 
     Args:
+        resuming: the word of ``commands_stopped``.
         summary: the file of the step's summary (GITHUB_STEP_SUMMARY), or None.
         reports: the report directory, whose ``summary.md`` it copies, or None.
         passing: verdicts that do not make the run fail.
     """
 
-    def __init__(self, summary: Path | None, reports: Path | None, passing: Collection[Verdict]) -> None:
+    def __init__(self, resuming: str, summary: Path | None, reports: Path | None, passing: Collection[Verdict]) -> None:
         self._summary = summary
         self._reports = reports
         self._passing = passing
         self._tally = Tally()
         self._causes: dict[tuple[Verdict, str, str], _Cause] = {}
         self._problem = ""
-        self._word = secrets.token_hex(16)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Stop commands in the output: from here on, it has text of drivers."""
-        self._say(session.config, f"{_PAUSE}{self._word}")
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Let later programs of the step give commands again."""
-        self._say(config, f"::{self._word}::")
-
-    def _say(self, config: pytest.Config, line: str) -> None:
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            reporter.ensure_newline()
-            reporter.line(line)
+        self._resuming = resuming
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a verdict."""
@@ -114,10 +95,10 @@ class GitHub:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the annotations, most cases first. Only they are commands."""
-        terminalreporter.line(f"::{self._word}::")
+        terminalreporter.line(f"::{self._resuming}::")
         for line in annotated(sorted(self._causes.values(), key=lambda cause: (-cause.cases, cause.family, cause.first))):
             terminalreporter.line(line)
-        terminalreporter.line(f"{_PAUSE}{self._word}")
+        terminalreporter.line(f"{STOP}{self._resuming}")
         if self._problem:
             terminalreporter.line(self._problem)
 
@@ -157,9 +138,9 @@ def _escaped(text: str) -> str:
     return printable_line(text).replace("%", "%25")
 
 
-def from_environment(reports: Path | None, passing: Collection[Verdict]) -> GitHub | None:
-    """Return the plugin if this process is a step of a workflow, else None."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
+def from_environment(resuming: str, reports: Path | None, passing: Collection[Verdict]) -> GitHub | None:
+    """Return the plugin if this process is a step of a workflow, else None. The word ``resuming`` is then not empty."""
+    if not resuming:
         return None
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    return GitHub(Path(summary) if summary else None, reports, passing)
+    return GitHub(resuming, Path(summary) if summary else None, reports, passing)

@@ -95,9 +95,17 @@ class Judging:
         self._budget = Budget()
         self._at_once = CONFIRMED_AT_ONCE
         self._held: list[SetAside] = []
-        plain = partial(plain_case, selection.casebook)
-        self._control = ControlCase(self._rerun, settings.retries, proven=proven, plain=plain, renew=holder.discard)
-        self._first = FirstShader(selection.casebook, holder, self._judged_again)
+        self._losses = 0
+        self._control = ControlCase(
+            self._rerun,
+            settings.retries,
+            proven=proven,
+            plain=partial(plain_case, selection.casebook),
+            renew=holder.discard,
+            findings=holder.findings,
+            disturbed=self._disturbed,
+        )
+        self._first = FirstShader(selection.casebook, holder, self._judged_again, settings.retries, self._disturbed)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if is_package(path, self._root):
@@ -165,7 +173,7 @@ class Judging:
         if verbose:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for attempt in self._selection.attempts.left(item.case.id):
-            if self._settings.limit is not None and self._settings.limit.over:
+            if self._settings.late:
                 break
             try:
                 self._judge(item, attempt)
@@ -189,13 +197,13 @@ class Judging:
             aside = SetAside(item.nodeid, attempt, first=None, kept_back=True, group=self._group)
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             return
+        self._losses = 0 if self._neighbours is None else self._neighbours.losses()
         self._first.before(item.case)
         effort = settings.effort(item.case, self._budget, foretold=self._selection.foretold is not None)
-        losses = 0 if self._neighbours is None else self._neighbours.losses()
         result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt, effort)
         is_lost = result.verdict in SET_ASIDE and not settings.known.settles(result, item.case)
         aside = SetAside(item.nodeid, attempt, tried(result, alone=False), group=self._group)
-        if is_lost or (result.verdict in WRONG and not self._is_blamed(result, item.case, losses)):
+        if is_lost or (result.verdict in WRONG and not self._is_blamed(result, item.case)):
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             if is_lost:
                 self._control.require(item.case.id)
@@ -243,15 +251,19 @@ class Judging:
 
     def _confirm(self, asides: Sequence[SetAside]) -> list[tuple[SetAside, CaseResult]]:
         """Return the failures that are the same in a fresh process. The others are judged at the end."""
-        losses = 0 if self._neighbours is None else self._neighbours.losses()
         control = self._control
-        bench = Bench(self._holder.discard, control.require, control.works, self._judge_again, alone=False)
+        bench = Bench(
+            self._holder.discard, control.require, control.works, self._judge_again, alone=False, late=lambda: self._settings.late
+        )
         found = [(aside, result) for aside, result in confirmed(asides, bench) if result is not None]
         if len(found) < len(asides):
             # A control may have failed, so the next case gets another process.
             self._holder.discard()
-        lost = self._neighbours is not None and self._neighbours.lost_since(losses)
-        return [] if lost else found
+        return [] if self._disturbed() else found
+
+    def _disturbed(self) -> bool:
+        """Tell whether another process has lost the device since the current case began."""
+        return self._neighbours is not None and self._neighbours.lost_since(self._losses)
 
     def _judge_again(self, aside: SetAside, code: str) -> CaseResult:
         settings, case = self._settings, find_case(self._selection.casebook, aside.id)
@@ -259,16 +271,16 @@ class Judging:
         effort = replace(effort, decided=(*effort.decided, code))
         return judge(case, self._holder, settings.front_end, settings.tier, aside.attempt, effort)
 
-    def _is_blamed(self, result: CaseResult, case: Case, losses: int) -> bool:
+    def _is_blamed(self, result: CaseResult, case: Case) -> bool:
         """Tell whether wrong values count against the case.
 
-        A known failure counts. Other values do not count if another process has lost the device since ``losses`` were counted; nor does a
-        failure if plain draws are wrong, too.
+        A known failure counts. Other values do not count if another process has lost the device meanwhile; nor does a failure if plain
+        draws are wrong, too.
         """
         judged = self._settings.known.judged(result, case).verdict
         if judged not in WRONG:
             return True
-        if self._neighbours is not None and self._neighbours.lost_since(losses):
+        if self._disturbed():
             return False
         return judged is not Verdict.FAIL or self._control.draws(case.id)
 

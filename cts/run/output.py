@@ -7,11 +7,15 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TextIO
 
 from cts.printable import printable_line
 
 CLOSED = "standard output is closed"
+
+STOP = "::stop-commands::"
+"""Begins a line after which GitHub obeys no command in the output until a line with the word that follows, between colons."""
 
 MOST_CHARACTERS = 4_000
 """The longest line that says what went wrong."""
@@ -36,17 +40,26 @@ def complain(message: str) -> None:
 
 
 @contextmanager
-def commands_stopped() -> Iterator[None]:
-    """In a step of a GitHub workflow, let no text that the block prints be a command to GitHub. A driver may have written that text."""
-    if os.environ.get("GITHUB_ACTIONS") != "true" or sys.stderr is None:
-        yield
+def commands_stopped(file: TextIO | None) -> Iterator[str]:
+    """In a step of a GitHub workflow, let no text that the block prints be a command to GitHub. A driver may have written that text.
+
+    Yield the word that lets GitHub obey commands again, if it stands between colons in a line; empty if this is no such step.
+
+    Args:
+        file: the output in which commands are stopped.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true" or file is None:
+        yield ""
         return
     word = secrets.token_hex(16)
-    print(f"::stop-commands::{word}", file=sys.stderr, flush=True)
+    # If the output is full or closed, nothing in it is obeyed, and who prints the rest handles that.
+    with suppress(OSError):
+        print(f"{STOP}{word}", file=file, flush=True)
     try:
-        yield
+        yield word
     finally:
-        print(f"::{word}::", file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(f"::{word}::", file=file, flush=True)
 
 
 def is_full(error: OSError) -> bool:

@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -21,7 +22,7 @@ from cts.exit_codes import BAD_INPUT
 from cts.printable import portable_argument, printable_line
 from cts.run.garbage import all_kept
 from cts.run.options import Request, in_cases, is_suite, parse_arguments
-from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
+from cts.run.output import CLOSED, MOST_CHARACTERS, commands_stopped, complain, unwritable
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 WORKER_INPUT = "cts"
 WORKER_ROW = "cts_row"
 """Key of a worker's input: the number of its row (cts.run.neighbours)."""
+_WORD = pytest.StashKey[str]()
+"""Key of the word with which GitHub obeys commands again (cts.run.output.commands_stopped)."""
 _FEW = 4
 """How many cases pytest-xdist gives a process at a time, if their order matters."""
 _HYPOTHESIS = "hypothesispytest"
@@ -180,7 +183,8 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.
         raise SystemExit(BAD_INPUT)
-    return (yield)
+    with nullcontext("") if hasattr(config, "workerinput") else commands_stopped(sys.stdout) as config.stash[_WORD]:
+        return (yield)
 
 
 def _controls(config: pytest.Config) -> bool:
@@ -360,7 +364,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     selected = Selected(selection)
     overview = Overview(version, groups, reports, selected, tally, retried, findings, claim)
     config.pluginmanager.register(overview, "cts-overview")
-    if (github := from_environment(reports, settings.passing)) is not None:
+    if (github := from_environment(config.stash.get(_WORD, ""), reports, settings.passing)) is not None:
         config.pluginmanager.register(github, "cts-github")
     holders = [(group, open_holder(group, findings)) for group in groups]
     alone = Alone(casebook, holders, overview.journal, findings, proven)

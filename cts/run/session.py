@@ -70,6 +70,11 @@ class Settings:
         return self.isolated or self.description.kind == "vulkan"
 
     @property
+    def late(self) -> bool:
+        """Whether the time limit is over."""
+        return self.limit is not None and self.limit.over
+
+    @property
     def passing(self) -> frozenset[Verdict]:
         """Return the verdicts that do not make the run fail."""
         return STRICTLY_PASSING if self.fail_on_quality else PASSING

@@ -36,7 +36,11 @@ class ChildDouble:
     def missing(self, kernel: Kernel) -> None:
         return None
 
+    damaged = False
+
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        if self.damaged:
+            return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
         number = (kernel.buffers[0].bytes - 64) // 16
         match json.loads(os.environ.get("CHILD", "{}")).get(f"n{number}", "pass"):
             case "kill":
@@ -71,6 +75,16 @@ class ChildDouble:
                     _await("running")
                 _marker("wrong").touch()
                 return [Outcome({"target": dispatch.contents[1]}) for dispatch in dispatches]
+            case "permitted_and_damages":
+                self.damaged = not _marker("damaged").exists()
+                _marker("damaged").touch()
+                return [Outcome({"target": _permitted(dispatch)}) for dispatch in dispatches]
+            case "wrong_in_other_ways":
+                again = _marker("wrong").exists()
+                with _marker("runs").open("a") as file:
+                    file.write(".")
+                _marker("again" if again else "wrong").touch()
+                return [Outcome({"target": _permitted(dispatch) if again else dispatch.contents[1]}) for dispatch in dispatches]
             case "wrong_then_permitted":
                 wrong = not _marker("wrong").exists()
                 _marker("wrong").touch()

@@ -39,8 +39,27 @@ def obeyed(lines: list[str]) -> list[str]:
     return found
 
 
+SPOKEN = "::warning ::made up"
+SPEAKS = f"""\
+def pytest_configure():
+    print({SPOKEN!r})
+
+def pytest_unconfigure():
+    print({SPOKEN!r})
+"""
+"""A plugin that prints, outside of the session, what a driver could print."""
+
+
+@pytest.mark.parametrize("end", [(), ("--help",), ("--retry", "fail")])
+def test_commands_are_obeyed_again_after_a_run(checkout, end):
+    done = checkout.run("cts", *end, GITHUB_ACTIONS="true")
+    assert obeyed([*done.stdout.splitlines(), SPOKEN]) == [SPOKEN]
+
+
 def test_only_the_annotations_of_a_run_are_commands(checkout):
+    checkout.add_plugin("driver", SPEAKS)
     done = checkout.run("cts", behaviours={"*": "fail"}, GITHUB_ACTIONS="true")
+    assert done.stdout.count(SPOKEN) == 2
     (error,) = obeyed(done.stdout.splitlines())
     assert error.startswith("::error ")
 

@@ -121,6 +121,22 @@ def test_a_forbidden_result_that_is_later_permitted_makes_the_run_fail(checkout,
     assert "copying[number:n2]" in finding["what"]
 
 
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_a_warning_after_which_the_device_is_damaged_in_one_process_makes_the_run_fail(checkout, options):
+    done = checkout.run(
+        *("cts", "--isolation", "on", "--report-dir", "out", *options),
+        DOUBLES_FACTORY="child_double:ChildDouble",
+        DOUBLES=json.dumps({"copying[number:n2]": "quality"}),
+        CHILD=json.dumps({"n2": "permitted_and_damages"}),
+        CHILD_LOST=str(checkout.root / "lost"),
+    )
+    verdicts = {f"copying[number:n{number}]": "quality_warning" if number == 2 else "pass" for number in range(8)}
+    assert checkout.results() == verdicts, done.stdout
+    assert done.returncode == 1
+    (finding,) = json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))["findings"]
+    assert "copying[number:n2]" in finding["what"]
+
+
 def test_a_wrong_result_that_a_fresh_process_repeats_is_a_failure(checkout):
     done, tries = judged_by_two(checkout, n2="wrong")
     assert tries == {"n1": [], "n2": ["fail", "fail"]}, done.stdout
@@ -128,12 +144,14 @@ def test_a_wrong_result_that_a_fresh_process_repeats_is_a_failure(checkout):
 
 
 LATE = """
+import json
 import os
 from pathlib import Path
 
 from cts.run.time_limit import TimeLimit
 
-TimeLimit.over = property(lambda self: Path(os.environ["CHILD_LOST"]).with_suffix(".wrong").exists())
+event = json.loads(os.environ["CHILD"]).get("late", ".wrong")
+TimeLimit.over = property(lambda self: Path(os.environ["CHILD_LOST"]).with_suffix(event).exists())
 """
 
 
@@ -142,3 +160,14 @@ def test_a_time_limit_does_not_hide_wrong_values_that_were_seen(checkout):
     done, tries = judged_by_two(checkout, "--time-limit", "600", n1="killed_after_wrong", n2="wrong")
     assert done.returncode == 1, done.stdout
     assert tries == {"n2": ["fail", "fail"]}
+
+
+@pytest.mark.parametrize(("late", "runs"), [(".wrong", 1), (".again", 2)])
+def test_after_the_time_limit_no_process_begins_to_confirm_a_failure(checkout, late, runs):
+    checkout.add_plugin("late", LATE)
+    done = judged_by_one(checkout, "--time-limit", "600", late=late, n2="wrong_in_other_ways")
+    assert done.returncode == 1
+    lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    (failed,) = [line for line in lines if line.get("verdict") == "fail"]
+    assert [one["fresh"] for one in failed["tries"]] == [False]
+    assert (checkout.root / "lost.runs").read_text() == "." * runs

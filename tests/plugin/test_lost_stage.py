@@ -27,14 +27,17 @@ def without_draws(self, kernel, dispatches):
 device.EmbeddedDevice.run = without_draws
 """
 WRONG = """
+from itertools import repeat
+
 from cts.devices.embedded import device
 
 run = device.EmbeddedDevice.run
+wrong = repeat(True{times})
 
 
 def wrong_draws(self, kernel, dispatches):
     outcomes = run(self, kernel, dispatches)
-    if kernel.draw is not None and {only!r} in kernel.spirv:
+    if kernel.draw is not None and {only!r} in kernel.spirv and next(wrong, False):
         for outcome in outcomes:
             for name in outcome.outputs:
                 outcome.outputs[name] = outcome.outputs[name] ^ 1
@@ -86,13 +89,21 @@ def test_a_draw_that_is_known_to_crash_is_a_known_failure(judged, tmp_path):
 
 
 def test_no_draw_is_blamed_if_draws_without_cooperative_types_are_also_wrong(judged):
-    done, verdicts = judged(WRONG.format(only=b""))
+    done, verdicts = judged(WRONG.format(only=b"", times=""))
     assert done.returncode == 2, done.stdout
     assert verdicts == {DISPATCHED: "pass"}
     assert "plain_shaders[stage:vertex]" in done.stdout
 
 
 def test_a_wrong_draw_is_blamed_where_draws_without_cooperative_types_are_right(judged):
-    done, verdicts = judged(WRONG.format(only=b"SPV_NV_cooperative_vector"))
+    done, verdicts = judged(WRONG.format(only=b"SPV_NV_cooperative_vector", times=""))
     assert done.returncode == 1, done.stdout
     assert verdicts == {DISPATCHED: "pass", DRAWN: "fail", OTHER_DRAWN: "fail"}
+
+
+def test_draws_that_are_wrong_at_first_blame_the_run_and_no_case(judged, tmp_path):
+    done, verdicts = judged(WRONG.format(only=b"", times=", 2"))
+    assert done.returncode == 1, done.stdout
+    assert set(verdicts.values()) == {"pass"}
+    (finding,) = json.loads((tmp_path / "out" / "meta.json").read_text(encoding="utf-8"))["findings"]
+    assert DRAWN in finding["what"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -32,11 +33,12 @@ def aside(number: int, group: int = 0) -> SetAside:
 class Device:
     """Records what happens to it. A case is as bad as before unless ``again`` says otherwise; the control fails after ``damaged_by``."""
 
-    def __init__(self, again: dict[str, CaseResult] | None = None, damaged_by: str = "") -> None:
+    def __init__(self, again: dict[str, CaseResult] | None = None, damaged_by: str = "", late_after: str = "") -> None:
         self.events: list[str] = []
         self.again = again or {}
         self.damaged_by = damaged_by
-        self.bench = Bench(lambda: self.events.append("renew"), self.require, self.works, self.judge, alone=True)
+        renew = partial(self.events.append, "renew")
+        self.bench = Bench(renew, self.require, self.works, self.judge, alone=True, late=lambda: late_after in self.events)
 
     def require(self, id_: str) -> None:
         self.events.append("control")
@@ -80,6 +82,17 @@ def test_a_failure_that_is_not_repeated_is_judged_by_itself_and_the_rest_in_a_fr
 def test_a_failure_after_which_the_control_fails_is_judged_by_itself():
     results = Device(damaged_by="a[1]").judged(3)
     assert [id_ for id_, result in results.items() if result is None] == ["a[1]"]
+
+
+@pytest.mark.parametrize("again", [{}, {"a[2]": failed(2, wrong=2)}])
+def test_after_the_time_limit_failures_keep_their_verdict_without_another_process(again: dict[str, CaseResult]):
+    device = Device(again, late_after="a[2]")
+    results = device.judged(3)
+    assert device.events.count("renew") == 1
+    assert [(one.id, one.code, [each.fresh for each in one.tries]) for one in (results["a[1]"], results["a[0]"]) if one] == [
+        ("a[1]", "fail.value", [False]),
+        ("a[0]", "fail.value", [False]),
+    ]
 
 
 def test_results_are_the_same_whatever_explains_them():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.devices.device import DeviceUnavailable
+from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import Retries
 from cts.run.control import IN_A_ROW, RUNS, ControlCase, Plain, StageUnavailable, plain_case
 from cts.verdict.verdict import Verdict
@@ -16,12 +16,21 @@ FRAGMENT = Plain("plain[stage:fragment]", drawn=True)
 class Device:
     """Ends each run of the control case with the next verdict, and all further runs with the last one."""
 
-    def __init__(self, *verdicts: str, plain: Plain | None = None) -> None:
+    def __init__(self, *verdicts: str, plain: Plain | None = None, disturbed: bool = False) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.asked: list[str] = []
         self.waited: list[float] = []
         self.renewed = 0
-        self.control = ControlCase(self.rerun, RETRIES, self.waited.append, plain=lambda _: plain, renew=self.renew)
+        self.findings: list[Finding] = []
+        self.control = ControlCase(
+            self.rerun,
+            RETRIES,
+            self.waited.append,
+            plain=lambda _: plain,
+            renew=self.renew,
+            findings=self.findings,
+            disturbed=lambda: disturbed,
+        )
 
     def renew(self) -> None:
         self.renewed += 1
@@ -212,3 +221,48 @@ def test_several_failures_in_a_row_raise_the_question_and_a_pass_between_them_do
     assert device.asked == []
     device.control.failed("one")
     assert set(device.asked) == {"quick"}
+
+
+ASKS = {
+    "require": lambda control: control.require("case"),
+    "confirm": lambda control: control.confirm("case"),
+    "confirm_draws": lambda control: control.confirm_draws("case"),
+    "works": lambda control: control.works("case"),
+    "draws": lambda control: control.draws("case"),
+}
+
+
+def asked_of_control(device: Device, ask: str) -> list[Finding]:
+    device.control.passed("quick", 0.1)
+    ASKS[ask](device.control)
+    return device.findings
+
+
+@pytest.mark.parametrize("ask", ASKS)
+@pytest.mark.parametrize("verdict", ["timeout", "device_lost"])
+def test_a_control_that_fails_in_one_process_only_is_a_finding_that_names_the_case(ask: str, verdict: str):
+    (finding,) = asked_of_control(Device(verdict, "pass", plain=FRAGMENT), ask)
+    assert " case" in finding.what
+    assert not finding.outside
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_a_control_is_no_finding_if_it_works_or_if_another_process_may_have_disturbed_it(ask: str):
+    assert asked_of_control(Device("pass", plain=FRAGMENT), ask) == []
+    assert asked_of_control(Device("timeout", "pass", plain=FRAGMENT, disturbed=True), ask) == []
+    assert asked_of_control(Device("resource_error", "pass", plain=FRAGMENT), ask) == []
+
+
+def test_a_driver_that_wears_out_again_and_again_is_one_finding():
+    device = Device("fail", "pass", "fail", "pass")
+    device.control.passed("quick", 0.1)
+    device.control.require("one")
+    device.control.require("another")
+    assert len(device.findings) == 1
+
+
+def test_a_device_that_is_unavailable_is_no_further_finding():
+    device = Device("fail", plain=FRAGMENT)
+    with pytest.raises(DeviceUnavailable):
+        asked_of_control(device, "require")
+    assert device.findings == []

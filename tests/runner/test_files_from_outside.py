@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from generators.bounded_files import Unreadable, read_bytes, read_text
 from generators.errors import CannotWrite
 
 CASE = "load_store[component:f16]"
+OTHER = "load_store[component:f32]"
 
 
 def test_a_report_of_a_journal_without_a_readable_line_ends_with_2(tmp_path: Path) -> None:
@@ -62,15 +64,36 @@ def test_a_journal_that_expands_without_end_is_not_read_to_its_end(tmp_path: Pat
 
 def test_a_reproduction_overwrites_no_other_files(tmp_path: Path) -> None:
     (tmp_path / "repro.c").write_text("mine")
-    with pytest.raises(CannotWrite), writing(tmp_path):
+    with pytest.raises(CannotWrite), writing(tmp_path, CASE):
         pytest.fail("it began to write")
     assert (tmp_path / "repro.c").read_text() == "mine"
 
 
 def test_a_reproduction_replaces_an_earlier_one(tmp_path: Path) -> None:
-    (tmp_path / README).write_text(heading(CASE) + "\n")
-    with writing(tmp_path):
-        assert not (tmp_path / README).exists()
+    (tmp_path / README).write_text(heading(OTHER) + "\n")
+    with writing(tmp_path, CASE):
+        assert (tmp_path / README).read_text() == heading(CASE) + "\n"
+
+
+def test_a_reproduction_replaces_one_that_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def begin(folder: Path) -> None:
+        with writing(folder, CASE):
+            (folder / "repro.c").write_text("int")
+            (folder / "0-pattern").mkdir()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        begin(tmp_path)
+    # The second one is interrupted while it removes the first.
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            begin(tmp_path)
+    with writing(tmp_path, CASE):
+        assert [entry.name for entry in tmp_path.iterdir()] == [README]
 
 
 def test_a_reproduction_follows_no_link(tmp_path: Path) -> None:
@@ -81,11 +104,11 @@ def test_a_reproduction_follows_no_link(tmp_path: Path) -> None:
     (folder / README).write_text(heading(CASE) + "\n")
     (folder / "0-pattern").symlink_to(elsewhere)
     (folder / "repro.c").symlink_to(elsewhere / "kept")
-    with writing(folder):
-        assert not list(folder.iterdir())
+    with writing(folder, CASE):
+        assert [entry.name for entry in folder.iterdir()] == [README]
     assert (elsewhere / "kept").read_text() == "mine"
     link.symlink_to(elsewhere)
-    with pytest.raises(CannotWrite), writing(link):
+    with pytest.raises(CannotWrite), writing(link, CASE):
         pytest.fail("it began to write")
 
 

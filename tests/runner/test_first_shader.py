@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.embedded.profile import load_profile
-from cts.devices.holder import DeviceHolder
-from cts.run.first_shader import ATTEMPTS, FirstShader, NoShaderRuns
+from cts.devices.holder import DeviceHolder, Retries
+from cts.run.first_shader import FirstShader, NoShaderRuns
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import expand, find_case
@@ -15,17 +15,21 @@ from tests.suite import casebook
 
 PLAIN_ID = "plain_shaders[stage:compute]"
 KERNEL = "load_store[component:f16]"
+RETRIES = Retries(attempts=3, pause=2.0)
 
 
 class Device:
     """A device of some kind whose first plain shaders end with some verdicts, and the others with the last one."""
 
-    def __init__(self, *verdicts: str, kind: str = "vulkan") -> None:
+    def __init__(self, *verdicts: str, kind: str = "vulkan", disturbed: tuple[bool, ...] = (False,)) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.description = replace(load_profile("universal").description, name="Some GPU", kind=kind)
         self.opened = self.closed = 0
         self.asked: list[str] = []
-        self.first = FirstShader(casebook(), DeviceHolder(self.open), self.judge)
+        self.waited: list[float] = []
+        self.holder = DeviceHolder(self.open)
+        answers = iter(disturbed)
+        self.first = FirstShader(casebook(), self.holder, self.judge, RETRIES, lambda: next(answers, False), self.waited.append)
 
     def open(self) -> Device:
         self.opened += 1
@@ -57,13 +61,34 @@ def test_a_plain_shader_runs_once_before_the_first_kernel():
 def test_a_device_on_which_no_plain_shader_runs_ends_the_run(verdict):
     with pytest.raises(NoShaderRuns) as raised:
         Device(verdict).before(KERNEL)
-    assert (raised.value.control, raised.value.verdict, raised.value.attempts) == (PLAIN_ID, verdict, ATTEMPTS)
+    assert (raised.value.control, raised.value.verdict, raised.value.attempts) == (PLAIN_ID, verdict, RETRIES.attempts)
 
 
 def test_a_plain_shader_that_fails_once_runs_again_on_a_fresh_device():
     device = Device("crash", "pass")
     assert device.before(KERNEL) == [PLAIN_ID] * 2
-    assert device.closed == 1
+    assert (device.closed, device.waited) == (1, [2.0])
+
+
+def test_a_plain_shader_that_fails_in_one_process_only_is_a_finding_that_names_the_case():
+    device = Device("fail", "pass")
+    device.before(KERNEL)
+    (finding,) = device.holder.findings
+    assert KERNEL in finding.what
+
+
+def test_a_plain_shader_that_fails_while_another_process_loses_the_device_runs_again_before_the_next_kernel():
+    device = Device("fail", "fail", "fail", "pass", disturbed=(True,))
+    assert device.before(KERNEL) == [PLAIN_ID] * 3
+    assert device.before(KERNEL, KERNEL) == [PLAIN_ID] * 4
+    assert device.holder.findings == []
+
+
+def test_a_plain_shader_that_still_fails_before_the_next_kernel_ends_the_run():
+    device = Device("fail", disturbed=(True,))
+    device.before(KERNEL)
+    with pytest.raises(NoShaderRuns):
+        device.before(KERNEL)
 
 
 @pytest.mark.parametrize("verdict", ["not_supported", "resource_error", "error", "quality_warning"])

@@ -24,12 +24,11 @@ plan: |
 # Missing coverage, one line each; 'cts coverage' lists it.
 todo:
   - write the plan, the parameters and the builder, and name what is covered
-# Each combination of labels is a case. The labels, in this order, make its id. The builder's class Parameters declares each parameter
-# and says what its labels mean. Products that do not mention a parameter take its first label.
+# Each combination of labels is a case. The builder's class Parameters declares each parameter, says what its labels mean, and decides the
+# order in ids. A parameter that is not here takes all values of its type: layout and padding do. Products that do not mention a parameter
+# take its first label, which is its default.
 parameters:
   component: [f16, f32, s8]
-  layout: [row, column]
-  padding: [tight, padded]
 # Which cases cannot exist, and why: when/require, exclude, or a predicate of the builder.
 constraints:
   - predicate: stride_is_whole
@@ -43,9 +42,8 @@ products:
     parameters: {component: all, layout: all, padding: all}
     smoke: 1
     nightly: 2
-# The dispatches of each case: one for each combination of these, which the builder's class SubcaseParameters declares.
-subcases:
-  pattern: [index, bits]
+# Each case has a dispatch for each combination of the values that the builder's class SubcaseParameters declares. A key 'subcases'
+# restricts them as 'parameters' does.
 """)
 
 _BUILDER = Template('''\

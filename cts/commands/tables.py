@@ -14,8 +14,12 @@ from cts.verdict.codes import MEANINGS
 from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
 from generators.casebook import Casebook, CaseKind, Tier, find_case
+from generators.casebook.parameters import Parameter
 from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, Refusal, glsl_coverage
+
+_MOST_VALUES = 40
+"""How many values that a YAML file lists a table shows: property rows and static rules are many."""
 
 _TABLE = re.compile(r"(?P<begin><!-- table: (?P<name>[^>]*?) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL)
 
@@ -95,8 +99,23 @@ def _known_failures(casebook: Casebook, name: str) -> str:
     return _markdown(("known failure", "driver", "what happens", "smallest case", "how we know"), rows)
 
 
+def _parameters(casebook: Casebook) -> str:
+    """Return a table for each family: its parameters, with their values in bold type where it is the default."""
+    parts = []
+    for family in casebook:
+        rows = ((f"`{one.name}`", _values(one), one.declaration.means) for one in (*family.parameters, *family.subcase_parameters))
+        parts.append(f"\n## {family.name}\n\n{_markdown(('parameter', 'values', 'meaning'), rows)}")
+    return "".join(parts)
+
+
+def _values(parameter: Parameter) -> str:
+    if parameter.declaration.values is None and len(parameter.labels) > _MOST_VALUES:
+        return f"{len(parameter.labels)}, in the YAML"
+    return ", ".join(f"**{label}**" if label == parameter.default else label for label in parameter.labels)
+
+
 TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
-    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl, "codes": _codes}
+    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl, "codes": _codes, "parameters": _parameters}
 )
 """The tables by name."""
 

@@ -17,7 +17,7 @@ from generators.casebook.parameters import NAME, Parameter, read_parameters
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
 from generators.errors import CasebookError
-from generators.parameters.declaration import declarations
+from generators.parameters.declaration import declarations, declarations_in_ids
 
 _ALL = "all"
 
@@ -196,8 +196,8 @@ def load_family(
         positions = load_positions(path.absolute().parent.parent)
     top = read_document(path)
     fields = top.fields(
-        ("family", "specification", "builder", "covers", "plan", "parameters", "products"),
-        ("todo", "positions", "disputed", "constraints", "subcases"),
+        ("family", "specification", "builder", "covers", "plan", "products"),
+        ("todo", "positions", "disputed", "parameters", "constraints", "subcases"),
     )
     name = fields["family"].text("the family's name")
     if not NAME.fullmatch(name) or name != path.stem:
@@ -215,16 +215,12 @@ def load_family(
         raise fields["builder"].error(str(error)) from None
     todo = _lines(fields["todo"]) if "todo" in fields else ()
     types = declared_types(builder)
-    of_case = declarations(types.case)
-    of_subcase = {name: one for name, one in declarations(types.subcase).items() if name not in of_case}
-    parameters = read_parameters(fields["parameters"], of_case)
+    of_case = declarations_in_ids(types.case)
+    of_subcase = {name: one for name, one in declarations_in_ids(types.subcase).items() if name not in of_case}
+    parameters = read_parameters(fields.get("parameters"), of_case, top)
     if sum(parameter.rows is not None for parameter in parameters) > 1:
         raise fields["parameters"].error("expected at most one parameter with property_rows")
-    subcase_parameters = read_parameters(fields["subcases"], of_subcase, parameters) if "subcases" in fields else ()
-    if of_subcase and not subcase_parameters:
-        raise fields["parameters"].error(
-            f"the builder declares parameters of subcases, {', '.join(of_subcase)}, which have no values in 'subcases'"
-        )
+    subcase_parameters = read_parameters(fields.get("subcases"), of_subcase, top)
     reader = ConditionReader(parameters, subcase_parameters, builder, builder_name)
     covers = read_covers(fields["covers"], requirements, parameters, reader)
     if not covers and not todo:

@@ -17,6 +17,9 @@ from generators.property_rows import RowKind, check_row
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """Pattern of the name of a family or a parameter."""
 
+_DEFAULT = "default"
+"""Stands for the values of a parameter that has its default in all cases of the family."""
+
 _LABEL = re.compile(r"[^\s,:/\[\]]+")
 
 
@@ -85,13 +88,28 @@ def _listed(items: Sequence[Element], declaration: Declaration) -> dict[str, Any
     return values
 
 
+def _is_default(element: Element) -> bool:
+    return not element.is_sequence and not element.is_mapping and element.label() == _DEFAULT
+
+
+def _all_values(family: Element, declaration: Declaration) -> Parameter:
+    """Return a parameter that takes all values of its type."""
+    if declaration.values is None:
+        raise family.error(f"the type of the builder's parameter '{declaration.name}' lists no values, so they are needed here")
+    return Parameter(declaration.name, declaration.values, declaration)
+
+
 def _parameter(name: str, element: Element, declaration: Declaration) -> Parameter:
     if not NAME.fullmatch(name):
         raise element.error(f"'{name}' cannot name a parameter; expected lower-case letters, digits and underscores")
+    if _is_default(element):
+        if declaration.default is None:
+            raise element.error(f"the builder declares no default of '{name}'; expected a list of values")
+        return Parameter(name, MappingProxyType({declaration.default: declaration.default_value}), declaration)
     rows: RowKind | None = None
     if element.is_sequence:
         values = _listed(element.items("values"), declaration)
-    elif "property_rows" in (entries := element.entries("a list of values or a mapping label: value")):
+    elif "property_rows" in (entries := element.entries(f"a list of values, a mapping label: value, or {_DEFAULT}")):
         fields = element.fields(("property_rows", "values"))
         rows = _row_kind(fields["property_rows"])
         values = _listed(fields["values"].items("property rows"), declaration)
@@ -121,28 +139,23 @@ def _row_kind(element: Element) -> RowKind | None:
     return "exact" if element.flag() else None
 
 
-def read_parameters(element: Element, declared: Mapping[str, Declaration], taken: Sequence[Parameter] = ()) -> tuple[Parameter, ...]:
-    """Read the parameters that ``element`` maps to their values.
+def read_parameters(element: Element | None, declared: Mapping[str, Declaration], family: Element) -> tuple[Parameter, ...]:
+    """Return the declared parameters in order. Those that keep their default in all cases follow the others.
 
     Args:
-        element: the element of the document.
-        taken: parameters of the case, whose names a subcase's parameters cannot have.
+        element: maps parameters to their values; None if the family takes all values of all parameters.
         declared: the builder's declarations.
+        family: the whole document, for messages.
     """
-    names = {parameter.name for parameter in taken}
-    parameters = []
-    for name, item in element.entries("a mapping from parameter name to values").items():
-        if name in names:
-            raise item.error(f"'{name}' is already a parameter of the case")
+    entries = element.entries("a mapping from parameter name to values") if element is not None else {}
+    place = element or family
+    for name, item in entries.items():
         if name not in declared:
             # Such a parameter would multiply the cases and change none of them.
-            raise item.error(f"the builder declares no parameter '{name}'; it declares {', '.join(declared)}")
-        parameters.append(_parameter(name, item, declared[name]))
-    for name, declaration in declared.items():
-        if not any(parameter.name == name for parameter in parameters):
-            if declaration.default is None:
-                raise element.error(f"the builder declares a parameter '{name}' without a default, so it needs values here")
-            parameters.append(Parameter(name, MappingProxyType({declaration.default: declaration.default_value}), declaration))
-    if not parameters:
-        raise element.error("expected at least one parameter")
-    return tuple(parameters)
+            raise item.error(f"the builder declares no parameter '{name}' that belongs here; expected one of {', '.join(declared)}")
+    found = {
+        name: _parameter(name, entries[name], declaration) if name in entries else _all_values(place, declaration)
+        for name, declaration in declared.items()
+    }
+    fixed = [name for name, item in entries.items() if _is_default(item)]
+    return (*(parameter for name, parameter in found.items() if name not in fixed), *(found[name] for name in fixed))

@@ -15,24 +15,23 @@ from generators.chains.pointers import PointerWriter, Storage
 from generators.chains.tiles import ChainWriter
 from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, layouts_of
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.operation import Hint
 from generators.program.program import Program, Subcase
 from generators.program.values import ScalarValue
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout, StorageClass
 
-DecidingSource = Literal["literal", "specialization", "push_constant", "buffer", "workgroup", "subgroup"]
+DecidingSource = Literal["push_constant", "buffer", "literal", "specialization", "workgroup", "subgroup"]
 """Sources of the deciding number: an operand, or the index of the workgroup or the subgroup."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChainParameters(Scoped):
+class ChainParameters(OneRow):
     """The parameters of a case whose program is a chain of multiply-adds that depends on a number n."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     workgroups: int = parameter("workgroups of the dispatch", default=1)
     source: DecidingSource = parameter("where n comes from", default="push_constant")
     layouts: tuple[Layout, ...] = parameter("the layouts of A, B, C and Result", default="rrrr", decode=layouts_of(4))

@@ -41,6 +41,10 @@ GAPS: Mapping[str, bool] = MappingProxyType({"none": False, "some": True})
 """Whether padding follows each line."""
 
 
+LOOP = ("source", "carry", "hint")
+"""The parameters of ``LoopParameters``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoopParameters:
     """The parameters of a kernel that accumulates in a loop."""

@@ -64,9 +64,9 @@ ORIGINS: Mapping[str, Origin] = MappingProxyType(
         "constant": CONSTANT,
         "specialization": Origin("constant", "specialization"),
         "literal_specialization": Origin("constant", specializes=True),
+        "null": Origin("null"),
         "replicated": Origin("constant", replicates=True),
         "replicated_specialization": Origin("constant", "specialization", replicates=True),
-        "null": Origin("null"),
     }
     | {f"splat_{source}": Origin("composite", source) for source in _SOURCES}
     | {f"replicate_{source}": Origin("composite", source, replicates=True) for source in _SOURCES}

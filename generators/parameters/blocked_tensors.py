@@ -38,6 +38,10 @@ def _goes_out(parameters: BlockedTensorLoad) -> bool:
     return parameters.place in ("over", "periods")
 
 
+ACCESS = ("last", "place", "mode", "setting", "view")
+"""The parameters of ``BlockedTensorLoad`` that say how a slice is loaded."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BlockedTensorLoad(OneTensor):
     """The parameters of a case that loads a matrix from a tensor of blocks."""

@@ -47,6 +47,10 @@ def _has_opposites(parameters: Computation) -> bool:
     return parameters.operation != "convert" and (parameters.rounding != "none" or parameters.denormals != "none")
 
 
+MODES = ("rounding", "denormals", "special")
+"""The parameters of ``ModeParameters``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModeParameters:
     """The modes of a case."""

@@ -1,4 +1,4 @@
-"""Parameters shared by families with one matrix, and with one matrix and a tensor."""
+"""Parameters shared by families of a property row, of one matrix, and of one matrix and a tensor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
+from generators.parameters.vocabulary import SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.values import MatrixType
+from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
 INTEGERS: Mapping[str, ComponentType] = MappingProxyType({name: COMPONENT_TYPES[name] for name in ("u32", "s32")})
@@ -19,13 +20,24 @@ Rank = Literal[1, 2, 3, 4, 5]
 """Dimensions of a tensor."""
 
 
+OPERANDS = ("source", "integer", "storage")
+"""The parameters that ``OneTensor`` adds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneRow(Scoped):
+    """The parameters of a case about the matrices of a property row."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row, then=SCOPE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OneMatrix(Scoped):
     """The parameters of a case about matrices of one type."""
 
     component: ComponentType = parameter("the type of the matrix's elements", labels=COMPONENT_TYPES)
     use: Use = parameter("the use of the matrix", default="acc", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrix", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrix", default="16x16", decode=parse_shape, then=SCOPE)
 
     @property
     def matrix_type(self) -> MatrixType:

@@ -32,6 +32,10 @@ CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
 )
 
 
+SCOPE = ("scope", "subgroups")
+"""The parameters of ``Scoped``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scoped:
     """The parameters of a case whose matrices belong to a scope."""

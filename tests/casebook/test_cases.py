@@ -180,15 +180,15 @@ def test_an_added_row_has_the_pinned_cases_of_the_row_that_is_most_like_it(
     pinned: Pinned, rows_text: str, tier: str, added: str, model: str
 ) -> None:
     cases = expand(pinned(rows_text), tier, [added])
-    there = [case.labels for case in cases if case.labels[3] == model and case.labels[4] == "tight"]
+    there = [case.labels for case in cases if case.labels[4] == model and case.labels[3] == "tight"]
     assert there
-    assert [case.labels for case in cases if case.labels[3] == added] == [(*labels[:3], added, labels[4]) for labels in there]
+    assert [case.labels for case in cases if case.labels[4] == added] == [(*labels[:4], added) for labels in there]
 
 
 def test_an_added_row_has_no_case_that_the_constraints_forbid_for_it(pinned: Pinned, rows_text: str) -> None:
     rule = f"  - when: {{use: [b]}}\n    require: {{row: [{ROW}, 8x8x8.f16.f16.f16.f16]}}\n    because: B has listed rows\nproducts:"
     cases = expand(pinned(rows_text.replace("products:", rule)), "nightly", ["8x8x8.f16.f16.f32.f32"])
-    assert {case.labels[2] for case in cases if case.labels[3] == "8x8x8.f16.f16.f32.f32"} == {"a"}
+    assert {case.labels[2] for case in cases if case.labels[4] == "8x8x8.f16.f16.f32.f32"} == {"a"}
 
 
 def test_an_added_row_has_no_smoke_case_where_no_product_of_all_rows_has_one(pinned: Pinned, rows_text: str) -> None:

@@ -34,7 +34,7 @@ def test_values_keep_their_yaml_types_and_labels_their_text(toy: Family) -> None
 def test_plain_words_stay_text(write: Write, declare: Declare, text: str, word: str) -> None:
     declare({"word": str})
     family = load_family(write(text.replace("use: [a, b]", f"use: [a, b]\n  word: {{x: {word}}}")))
-    assert family.parameters[3].values["x"] == word
+    assert family.parameters[-1].values["x"] == word
 
 
 def test_a_parameter_that_a_product_does_not_mention_has_its_first_label(toy: Family) -> None:
@@ -45,7 +45,7 @@ def test_a_parameter_that_a_product_does_not_mention_has_its_first_label(toy: Fa
 def test_yaml_may_use_anchors(write: Write, declare: Declare, text: str) -> None:
     declare({"others": int})
     family = load_family(write(text.replace("bytes: [1, 2, 4]", "bytes: &sizes [1, 2, 4]\n  others: *sizes")))
-    assert family.parameters[1].labels == ("1", "2", "4")
+    assert family.parameters[-1].labels == ("1", "2", "4")
 
 
 def test_a_builder_of_another_specification_has_its_folder_before_its_name() -> None:
@@ -86,7 +86,7 @@ ERRORS = [
     ("[KHR-A-01]\n", "[]\n", None, None),
     ("bytes: [1, 2, 4]", "bytes: [1, 2, 2]", 10, r"parameters\.bytes\[2\]: duplicate label '2'"),
     ("bytes: [1, 2, 4]", "bytes: []", 10, r"parameters\.bytes: expected at least one value"),
-    ("bytes: [1, 2, 4]", "bytes: 4", 10, r"parameters\.bytes: expected a list of values or a mapping label: value, found '4'"),
+    ("bytes: [1, 2, 4]", "bytes: 4", 10, r"parameters\.bytes: expected a list of values, a mapping label: value, or default, found '4'"),
     ("bytes: [1, 2, 4]", "bytes: [[1], 2]", 10, r"parameters\.bytes\[0\]: expected a scalar; values of other kinds need a mapping"),
     ("use: [a, b]", "use: [a-b, b]", None, None),
     ("use: [a, b]", "use: [a/b, b]", 12, r"parameters\.use\[0\]: the label 'a/b' is empty or has one of"),
@@ -96,11 +96,13 @@ ERRORS = [
     ("use: [a, b]", "use: ['a[', b]", 12, r"the label 'a\['"),
     ("use: [a, b]", "use: ['a::b', b]", 12, r"the label 'a::b'"),
     ("use: [a, b]", "use: ['', b]", 12, r"the label '' is empty"),
+    ("  use: [a, b]\n", "", 9, r"parameters: the type of the builder's parameter 'use' lists no values"),
+    ("use: [a, b]", "use: default", 12, r"parameters\.use: the builder declares no default of 'use'; expected a list of values"),
     (
         "use: [a, b]",
         "Use: [a, b]",
         12,
-        r"parameters\.Use: the builder declares no parameter 'Use'; it declares bytes, columns, use, stride",
+        r"parameters\.Use: the builder declares no parameter 'Use' that belongs here; expected one of bytes, columns, use, stride",
     ),
     ("use: [a, b]", "bytes: [a, b]", 12, r"parameters\.bytes: duplicate key; it was already given on line 10"),
     ("tight: 0,", "tight: !!int x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is not a valid int"),
@@ -148,7 +150,7 @@ ERRORS = [
     ("nightly: 2", "nightly: 0", 29, r"products\[0\]\.nightly: expected at least the strength of smoke, 1, found 0"),
     ("name: strides", "name: lengths", 30, r"products\[1\]: duplicate product 'lengths'"),
     ("    why: every length\n", "", 25, r"products\[0\]: key 'why' is missing"),
-    ("pattern: [index, halves]", "use: [index, halves]", 36, r"subcases\.use: 'use' is already a parameter of the case"),
+    ("pattern: [index, halves]", "use: [index, halves]", 36, r"subcases\.use: .*'use' that belongs here; expected one of pattern, seed"),
 ]
 
 

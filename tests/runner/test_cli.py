@@ -79,6 +79,18 @@ def test_show_as_json_has_all_values(case, capsys):
     assert len(shown["inputs"]) == len(shown["expected"]) == len(case.subcases)
 
 
+def test_show_of_a_family_has_the_values_that_come_from_types(capsys):
+    run("show", "load_store")
+    out = capsys.readouterr().out
+    assert "  component: component type of the matrix\n    f16, f32, f64, bf16," in out
+    assert "\nsubcases:\n  pattern: " in out
+    run("show", "load_store", "--json")
+    shown = json.loads(capsys.readouterr().out)
+    labels = {one["name"]: (one["default"], one["labels"]) for one in (*shown["parameters"], *shown["subcases"])}
+    assert labels["scope"] == ("subgroup", ["subgroup", "workgroup"])
+    assert labels["pattern"] == (None, ["index", "index_high", "bits", "extremes"])
+
+
 def test_repro_writes_what_a_driver_engineer_needs(case, tmp_path, capsys):
     folder = tmp_path / "repro"
     assert run("repro", case.id, str(folder)) == 0

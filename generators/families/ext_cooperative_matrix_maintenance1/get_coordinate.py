@@ -12,7 +12,7 @@ import numpy as np
 from generators.inputs.patterns import tame_bits
 from generators.layouts.matrix_arrays import Tiles, matrix_source, matrix_target, tight
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, layouts_of, parse_shape
+from generators.parameters.vocabulary import SCOPE, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.elements import ComponentsPlaced, CoordinateUse
@@ -39,7 +39,7 @@ class Parameters(Scoped):
         "whether a function asks for the coordinates: no; to change a variable to which it gets a pointer; or to return a matrix",
         default="no",
     )
-    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
+    layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2), then=SCOPE)
 
     @property
     def tiles(self) -> Tiles:

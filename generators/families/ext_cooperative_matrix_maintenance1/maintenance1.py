@@ -15,7 +15,7 @@ from generators.inputs.reductions import elements_for
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
 from generators.numerics.formats import encode, values
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import VERSIONS, Scoped, parse_shape
+from generators.parameters.vocabulary import SCOPE, VERSIONS, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees
@@ -74,7 +74,7 @@ class Parameters(Scoped):
         default="same",
         applies=lambda parameters: parameters.action in _UNCONVERTED and parameters.component in _OTHER_SIGN,
     )
-    version: Version = parameter("the version of SPIR-V that the module has", default="1.6", labels=VERSIONS)
+    version: Version = parameter("the version of SPIR-V that the module has", default="1.6", labels=VERSIONS, then=SCOPE)
 
     @property
     def type(self) -> MatrixType:

@@ -13,7 +13,8 @@ from generators.layouts.matrix_arrays import MatrixArray, matrix_source, matrix_
 from generators.layouts.row_types import row_type
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES, Scoped, layouts_of
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import SCOPE, SOURCE_NAMES, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -34,7 +35,6 @@ from generators.program.values import (
     is_scalar,
 )
 from generators.program.variables import Path, Variable, leaves, length, part_type
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout
 
 _WITHIN = ("none", "exchange", "rotate")
@@ -45,11 +45,10 @@ _Index = Literal["constant", "operand", "loop"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
-    member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices of arrays have", default="c")
+    member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices of arrays have", default="c", then=SCOPE)
     layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
     holder: Literal["array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested"] = parameter(
         "the type of the variables", default="array"

@@ -14,7 +14,7 @@ from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, Scoped, parse_shape
+from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
@@ -68,10 +68,10 @@ class Parameters(Scoped):
     """The parameters of a case."""
 
     origin: Origin = parameter("where the matrices come from", labels=ORIGINS)
-    component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
     holder: Holder | None = parameter("the variable that starts with the matrix", default="none", labels=_HOLDERS)
+    component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
     use: Use = parameter("use of the matrices", default="a", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape, then=SCOPE)
     value: Content = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
     form: Form = parameter("what is done with the matrices", default="single")
     layout: Layout = parameter("layout of the stores", default="row", labels=LAYOUTS)

@@ -270,8 +270,8 @@ class Parameters(ChainParameters):
     """The parameters of a case."""
 
     form: Callable[[PointerWriter], None] = parameter("how variables change", labels=FORMS)
-    storage: Storage = parameter("storage class of the variables", default="function")
-    hint: Hint = parameter("the hint of branches and loops, for or against their removal", default="none")
+    storage: Storage = parameter("storage class of the variables", default="function", then=("source",))
+    hint: Hint = parameter("the hint of branches and loops, for or against their removal", default="none", then=("layouts",))
 
 
 @dataclass(frozen=True, kw_only=True)

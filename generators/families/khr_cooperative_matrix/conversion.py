@@ -16,7 +16,7 @@ from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix
 from generators.layouts.placement import fills
 from generators.layouts.row_types import row_type
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, USES, Scoped, layouts_of, parse_shape
+from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, agrees, is_float8
@@ -84,7 +84,7 @@ class Parameters(Scoped):
     form: Form = parameter("what is converted, and where the result goes", default="alone")
     third: ComponentType = parameter("the third type of two conversions", default="f32", labels=COMPONENT_TYPES, applies=_has_third)
     layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rc", decode=layouts_of(2))
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES, then=SCOPE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, layouts_of
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import SCOPE, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, OthersCounted, UpdateCondition
@@ -22,7 +23,6 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import ArrayType, Operand, StructType, ValueType
 from generators.program.variables import Path, Variable
-from generators.property_rows import PropertyRow, parse_row
 from generators.routines.elements import count_others, update_components
 from generators.types import ComponentType, Layout, StorageClass
 
@@ -33,11 +33,10 @@ _ADDENDS = (41, 78)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
-    member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices have", default="c")
+    member: Literal["a", "b", "c"] = parameter("the operand of the row whose type the matrices have", default="c", then=SCOPE)
     layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rr", decode=layouts_of(2))
     storage: Literal["function", "private"] = parameter("storage class of the variables", default="function")
     holder: Literal["plain", "array", "dynamic", "struct", "nested"] = parameter(

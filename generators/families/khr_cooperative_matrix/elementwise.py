@@ -13,7 +13,7 @@ from generators.layouts.matrix_arrays import WORKGROUP_BYTES, Tiles, matrix_sour
 from generators.layouts.placement import fills
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
+from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.elementwise import Operator
@@ -49,9 +49,9 @@ class Parameters(Scoped):
     """The parameters of a case."""
 
     component: ComponentType = parameter("component type of the matrices", labels=_COMPONENTS)
-    operation: Operation = parameter("what is computed")
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape, then=SCOPE)
+    operation: Operation = parameter("what is computed")
     form: Literal["plain", "same", "kept"] = parameter(
         "whether both operands are one object, or the operands are stored after the result", default="plain"
     )

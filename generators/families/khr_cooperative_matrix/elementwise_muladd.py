@@ -15,12 +15,12 @@ from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, Scoped
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import Layout
 
 _GROWTH = 3
@@ -32,10 +32,9 @@ _SCALAR, _DEFAULT = -3, 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     place: Literal["a", "b", "c", "result", "between"] = parameter(
         "what the operation takes: an operand, the result, or the result of the first of two multiply-adds"
     )

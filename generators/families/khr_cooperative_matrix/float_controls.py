@@ -13,9 +13,9 @@ from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_sources,
 from generators.layouts.placement import fills
 from generators.layouts.tensor_writer import TensorWriter, matrix_steps
 from generators.parameters.declaration import parameter
-from generators.parameters.float_modes import ModeParameters, binds, controls, opposites, pattern_binds
+from generators.parameters.float_modes import MODES, ModeParameters, binds, controls, opposites, pattern_binds
 from generators.parameters.float_modes import target as target_of
-from generators.parameters.vocabulary import USES, Scoped, layouts_of, parse_shape
+from generators.parameters.vocabulary import SCOPE, USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
@@ -49,10 +49,10 @@ class Parameters(ModeParameters, Scoped):
 
     component: ComponentType = parameter("component type of the matrices", labels=_FLOATS)
     operation: Operation = parameter("what is computed")
-    to: ComponentType = parameter("component type of a conversion's result", default="f16", labels=_FLOATS, applies=_converts)
+    to: ComponentType = parameter("component type of a conversion's result", default="f16", labels=_FLOATS, applies=_converts, then=MODES)
     others: Literal["none", "opposite"] = opposites()
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape, then=SCOPE)
     layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rc", decode=layouts_of(2))
     way: Way = parameter("what a move goes through between its load and its store", default="direct", applies=_moves)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, with_tail
+from generators.engine_kernels.parts import GAPS, LOOP, KernelWriter, LoopParameters, Tail, with_tail
 from generators.inputs import kernels
 from generators.layouts.matrix_arrays import MatrixArray, granule_of, matrix_scratch, tiled
 from generators.layouts.row_types import row_type
@@ -50,7 +50,7 @@ class Parameters(LoopParameters):
     start: Literal["zero", "loaded"] = parameter("what the sum begins with: zeros, or C", default="zero")
     epilogue: Literal["none", "polynomial", "gate"] = parameter("how sums are changed before they are stored", default="none")
     out: Literal["staged", "direct"] = parameter("whether results are stored through workgroup memory", default="staged")
-    numbering: Numbering = parameter("how the invocations that copy are numbered", default="local")
+    numbering: Numbering = parameter("how the invocations that copy are numbered", default="local", then=LOOP)
 
     @property
     def subgroup_count(self) -> int:

@@ -18,7 +18,7 @@ from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.memory_masks import MASKS, Masks
-from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
+from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
@@ -52,7 +52,7 @@ class Parameters(Scoped):
 
     component: ComponentType = parameter("component type of the matrix", labels=COMPONENT_TYPES)
     use: Use = parameter("use of the matrix", default="a", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrix", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrix", default="16x16", decode=parse_shape, then=SCOPE)
     action: Literal["copy", "load_only", "store_only"] = parameter("what the shader does with the matrix", default="copy")
     load: Layout = parameter("layout of the load", default="row", labels=LAYOUTS, applies=_loads)
     store: Layout = parameter("layout of the store", default="row", labels=LAYOUTS, applies=_stores)

@@ -16,7 +16,7 @@ from generators.inputs.patterns import pattern_bits, random_bits
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, granule_of, lines_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_step
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
+from generators.parameters.vocabulary import LAYOUTS, SCOPE, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
@@ -53,13 +53,7 @@ _EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontem
 Form = Literal[
     "subgroup",
     "workgroup",
-    "divided",
     "dispatch",
-    "interleaved",
-    "relay",
-    "reload",
-    "reload_other",
-    "reload_plain",
     "plain_to_matrix",
     "matrix_to_plain",
     "plain_around_matrix",
@@ -67,8 +61,14 @@ Form = Literal[
     "tiles",
     "array_stride",
     "pointer_stride",
+    "divided",
     "own_copies",
     "divided_plain",
+    "reload",
+    "reload_other",
+    "reload_plain",
+    "relay",
+    "interleaved",
 ]
 """The forms, which differ in writer and reader; see the functions that write them."""
 
@@ -85,7 +85,7 @@ class Parameters(Scoped):
 
     component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
     use: Use = parameter("use of the matrices", default="a", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape, then=SCOPE)
     form: Form = parameter("who writes and who reads", default="subgroup")
     storage: StorageClass = parameter("where the shared array is", default="workgroup", labels=STORAGE_CLASSES)
     handover: Handover = parameter("what makes writes available and visible", default="barrier")

@@ -17,7 +17,8 @@ from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tensor_writer import TensorWriter, slice_step
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, VERSIONS, OfEitherExtension, Scoped
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, VERSIONS, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -25,7 +26,6 @@ from generators.program.conversion import agrees, conversions
 from generators.program.program import Program, Subcase
 from generators.program.shape import LocalSize, Version, WorkgroupShape
 from generators.program.values import Matrix, TensorLayoutType, Value
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, StorageClass
 
 _LAYOUTS = (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR, Layout.ROW_MAJOR)
@@ -44,15 +44,16 @@ load of C by tensor addressing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped, OfEitherExtension):
+class Parameters(OneRow, OfEitherExtension):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     work: Work = parameter("what the shader does", default="copy")
     version: Version = parameter("the version of SPIR-V that the module has", default="1.6", labels=VERSIONS)
     local_size: LocalSize = parameter("how the module states the local size", default="x_constant")
     full: bool | None = parameter("whether the pipeline requires full subgroups", default="if_possible", labels=FULL_SUBGROUPS)
-    subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=SUBGROUP_SIZES)
+    subgroup_size: int | None = parameter(
+        "the subgroup size that the pipeline requires", default="device", labels=SUBGROUP_SIZES, then=("subgroups",)
+    )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 
 

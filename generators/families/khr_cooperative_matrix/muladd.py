@@ -16,13 +16,13 @@ from generators.layouts.placement import fills
 from generators.layouts.product_tiles import LOOPS, Declared, Form, ProductTiles, product_tiles
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, Scoped, layouts_of
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, Scalar, Value
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import Layout, StorageClass
 
 ENVELOPE = (
@@ -57,10 +57,9 @@ def _loops(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     data: Literal["exact", "envelope", "wrap", "saturate"] = parameter(
         "whether sums are exact, are rounded and judged by the envelope, wrap, or saturate"
     )

@@ -13,7 +13,7 @@ from generators.layouts.matrix_arrays import ALIGNMENT, WORKGROUP_BYTES, MatrixA
 from generators.operands import constants
 from generators.operands.constants import CACHES, Varying, pipeline_labels, varying_among
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
+from generators.parameters.vocabulary import LAYOUTS, SCOPE, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Array, Pointee
@@ -26,10 +26,10 @@ _BIG = {"before": 37, "between": 91, "after": 53}
 """Lengths of the neighbours if they are long and odd."""
 
 _NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
-    "none": (),
     "before": ("before",),
     "between": ("between",),
     "all": ("before", "between", "after"),
+    "none": (),
 }
 """Label -> names of the arrays before, between and after the matrix arrays."""
 
@@ -51,7 +51,7 @@ class Parameters(Scoped):
 
     component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
-    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape, then=SCOPE)
     load: Layout = parameter("layout of the load", default="row", labels=LAYOUTS)
     store: Layout = parameter("layout of the store", default="column", labels=LAYOUTS)
     length: LengthSource = parameter("where the lengths of the matrices' arrays come from", default="selected")

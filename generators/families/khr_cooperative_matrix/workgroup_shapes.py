@@ -16,13 +16,13 @@ from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_source
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, Scoped, layouts_of, numbers_in
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, layouts_of, numbers_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
-from generators.property_rows import PropertyRow, parse_row
 from generators.routines.subgroups import store_subgroups
 from generators.types import Layout, StorageClass
 
@@ -65,11 +65,12 @@ def _parse_workgroups(text: str) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
-    form: Literal["copy", "muladd"] = parameter("whether A, B and C are copied, or multiplied and added", default="copy")
+    form: Literal["copy", "muladd"] = parameter(
+        "whether A, B and C are copied, or multiplied and added", default="copy", then=("subgroups",)
+    )
     arrangement: Arrangement = parameter("along which axes the subgroups are arranged", default="x", labels=_ARRANGEMENTS)
     local_size: LocalSize = parameter("how the module states the local size", default="x_constant")
     subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=SUBGROUP_SIZES)

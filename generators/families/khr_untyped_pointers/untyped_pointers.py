@@ -40,7 +40,7 @@ class Parameters(Scoped):
     load: Layout = parameter("layout of the load", default="row", labels=LAYOUTS)
     store: Layout = parameter("layout of the store", default="row", labels=LAYOUTS)
     padding: int = parameter("padding after each line, in units of the minimum alignment", default=0)
-    source: Source = parameter("where the strides come from", default="literal")
+    source: Source = parameter("where the strides come from", default="literal", then=("subgroups",))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ class Parameters(Scoped):
     )
     untyped: bool = parameter("whether the pointers have no pointee type", default="typed", labels={"typed": False, "untyped": True})
     layout: Layout = parameter("layout of the access", default="row", labels=LAYOUTS)
-    padding: int = parameter("padding after each line, in units of the minimum alignment", default=1)
+    padding: int = parameter("padding after each line, in units of the minimum alignment", default=1, then=("subgroups",))
 
 
 @dataclass(frozen=True, kw_only=True)

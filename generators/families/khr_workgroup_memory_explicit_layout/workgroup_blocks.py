@@ -20,7 +20,7 @@ from generators.program.values import MatrixType, ScalarValue
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
-Form = Literal["filled", "emptied", "aliased", "both_aliased"]
+Form = Literal["aliased", "both_aliased", "filled", "emptied"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Parameters(Scoped):
     form: Form = parameter("who writes the blocks and who reads them", default="aliased")
     offset: int = parameter("byte of the block at which the array that is written begins", default=16)
     written: Layout = parameter("layout of the store to a block", default="row", labels=LAYOUTS)
-    loaded: Layout = parameter("layout of the load from a block", default="row", labels=LAYOUTS)
+    loaded: Layout = parameter("layout of the load from a block", default="row", labels=LAYOUTS, then=("subgroups",))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,11 +103,11 @@ class Parameters:
     """The parameters of a case."""
 
     row: FlexibleRow = parameter("the row of flexible dimensions", decode=parse_flexible_row)
-    does: Literal["muladd", "loop", "load_store", "tensor", "per_element", "reduce_rows", "reduce_columns", "reduce_all"] = parameter(
-        "what is done with the matrices"
-    )
     size: Multiples | OneSide = parameter(
         "the sizes: multiples of the row's granularities, or one size that differs from them", default="1x1x1", decode=parse_size
+    )
+    does: Literal["muladd", "loop", "load_store", "tensor", "per_element", "reduce_rows", "reduce_columns", "reduce_all"] = parameter(
+        "what is done with the matrices"
     )
     beside: int = parameter(
         "bytes of workgroup memory beside the matrices, since a device may reserve some for matrices of workgroup scope",

@@ -10,16 +10,16 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data
-from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, sliced, workgroups_of
+from generators.engine_kernels.parts import LOOP, KernelWriter, LoopParameters, opened, sliced, workgroups_of
 from generators.inputs import kernels
 from generators.layouts.tensors import row_major, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, parse_shape
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorView, TensorViewType
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Use
 
 
@@ -48,10 +48,9 @@ _PADDINGS: Mapping[str, _Padding] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped, LoopParameters):
+class Parameters(OneRow, LoopParameters):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     form: Literal["taps", "patches"] = parameter(
         "what an iteration multiplies: all channels of one tap of the filter, or all taps of a block of channels", default="taps"
     )
@@ -63,7 +62,7 @@ class Parameters(Scoped, LoopParameters):
     dilation: int = parameter("pixels of the image between neighbouring taps", default=1)
     padding: _Padding = parameter("what surrounds the image", default="zeros", labels=_PADDINGS)
     tail: Literal["all", "none"] = parameter("whether sides, channels and filters are less than what the tiles hold", default="all")
-    epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none")
+    epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none", then=LOOP)
 
 
 def _fits(parameters: Parameters) -> bool:

@@ -10,14 +10,14 @@ import numpy as np
 
 from generators.engine_kernels.blocks import FORMATS, Format
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data, share
-from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, sliced, transposing
+from generators.engine_kernels.parts import LOOP, KernelWriter, LoopParameters, opened, sliced, transposing
 from generators.inputs import kernels
 from generators.inputs.whole_numbers import few, up_to
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep
 from generators.layouts.tensors import Tensor, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped
+from generators.parameters.matrices import OneRow
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.functions import Function
@@ -25,17 +25,15 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, ScalarValue, TensorLayoutType
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 
 _U8 = COMPONENT_TYPES["u8"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped, LoopParameters):
+class Parameters(OneRow, LoopParameters):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     workgroups: int = parameter("workgroups", default=2)
     format: Format = parameter("how a block of weights is stored", default="halves", labels=FORMATS)
     block: int = parameter("weights of a block", default=32)
@@ -48,7 +46,7 @@ class Parameters(Scoped, LoopParameters):
     )
     weights: Literal["b", "a"] = parameter("which factor the weights are", default="b")
     accumulators: int = parameter("accumulators of a scope instance, for weights beside each other", default=1)
-    epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none")
+    epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none", then=LOOP)
 
 
 def _types_fit(parameters: Parameters) -> bool:

@@ -9,14 +9,26 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.epilogues import Epilogue, EpilogueKind, epilogue_data, share
-from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, opened, sliced, transposing, with_tail, workgroups_of
+from generators.engine_kernels.parts import (
+    GAPS,
+    LOOP,
+    KernelWriter,
+    LoopParameters,
+    Tail,
+    opened,
+    sliced,
+    transposing,
+    with_tail,
+    workgroups_of,
+)
 from generators.inputs import kernels
 from generators.layouts.placement import add_witness_of_instances, fills
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import ViewStep
 from generators.layouts.tensors import Tensor, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, layouts_of, parse_shape
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
@@ -24,15 +36,13 @@ from generators.program.memory import Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorView, TensorViewType
-from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, MemoryScope
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped, LoopParameters):
+class Parameters(OneRow, LoopParameters):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     grid: tuple[int, int] = parameter("tiles of the result, down and across", default="1x1", decode=parse_shape)
     walk: Literal["rows", "columns"] = parameter(
         "whether neighbouring instances have tiles of one row of the grid, or of one column",
@@ -50,7 +60,7 @@ class Parameters(Scoped, LoopParameters):
     )
     epilogue: EpilogueKind = parameter("how sums are changed before they are stored", default="none")
     store: Literal["clamped", "branched"] = parameter(
-        "what keeps stores inside the tensor: its bounds, or a branch where the tile is inside", default="clamped"
+        "what keeps stores inside the tensor: its bounds, or a branch where the tile is inside", default="clamped", then=LOOP
     )
 
 

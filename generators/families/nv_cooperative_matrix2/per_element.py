@@ -16,7 +16,7 @@ from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_
 from generators.layouts.placement import stage_in
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
-from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, OfEitherExtension
+from generators.parameters.vocabulary import SCOPE, SOURCE_NAMES, STORAGE_CLASSES, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -63,7 +63,7 @@ class Parameters(OneMatrix, OfEitherExtension):
     storage: StorageClass = parameter(
         "where tables are", default="storage_buffer", labels=_STORAGE, applies=lambda parameters: parameters.function.reads_memory
     )
-    control: Hint = parameter("the function control, for or against inlining", default="none")
+    control: Hint = parameter("the function control, for or against inlining", default="none", then=SCOPE)
 
 
 @dataclass(frozen=True, kw_only=True)

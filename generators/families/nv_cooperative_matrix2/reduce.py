@@ -14,7 +14,7 @@ from generators.inputs.reductions import elements_for, integers, summands
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out, matrix_source, tight
 from generators.numerics.exactness import permitted_precision
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import OfEitherExtension, Scoped, parse_shape
+from generators.parameters.vocabulary import SCOPE, OfEitherExtension, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -81,7 +81,7 @@ class Parameters(Scoped, OfEitherExtension):
         default="single",
     )
     nesting: Literal[0, 1, 2] = parameter("functions that the function calls, one inside the other", default=0)
-    control: Hint = parameter("the function control, for or against inlining", default="none")
+    control: Hint = parameter("the function control, for or against inlining", default="none", then=SCOPE)
 
     @property
     def matrix_type(self) -> MatrixType:

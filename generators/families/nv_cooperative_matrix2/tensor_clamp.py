@@ -16,7 +16,7 @@ from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWrit
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
-from generators.parameters.matrices import OneTensor, Rank
+from generators.parameters.matrices import OPERANDS, OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
@@ -77,6 +77,7 @@ class Parameters(OneTensor):
         "result of a multiply-add, the result of a load of another slice; or one that a loop around the load carries",
         default="splat",
         applies=lambda parameters: parameters.access == "load",
+        then=OPERANDS,
     )
 
 

@@ -15,7 +15,7 @@ from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, numbers_in, types_in
+from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
@@ -85,19 +85,19 @@ class Parameters(Scoped, OfEitherExtension):
     """The parameters of a case."""
 
     types: ChainTypes = parameter("the component types", decode=parse_types)
-    enters: Literal["a", "b", "transposed"] = parameter("what S becomes: A, B, or transposed B")
     tile: ChainSizes = parameter("the sizes", default="16x16x16x16", decode=parse_sizes)
+    enters: Literal["a", "b", "transposed"] = parameter("what S becomes: A, B, or transposed B")
     between: Literal["nothing", "stored", "scaled", "negated_before", "negated_after"] = parameter(
         "what else is done with S, or P", default="nothing"
     )
+    trips: int = parameter("iterations of the loop", default=1, applies=lambda parameters: parameters.trip_source != "none")
     trip_source: Literal["none", "literal", "specialization", "push_constant", "buffer"] = parameter(
         "where the trip count comes from, if there is a loop", default="none"
     )
-    trips: int = parameter("iterations of the loop", default=1, applies=lambda parameters: parameters.trip_source != "none")
     layouts: tuple[Layout, ...] = parameter(
         "the layouts of Q and V, of K and the stored S, and of C, Z and O", default="rcr", decode=layouts_of(3)
     )
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES, then=SCOPE)
 
 
 def _chain(parameters: Parameters) -> UseChain:

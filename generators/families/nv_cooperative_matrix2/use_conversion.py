@@ -16,7 +16,7 @@ from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix
 from generators.layouts.placement import fills
 from generators.numerics.formats import denormals
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, parse_shape
+from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8
@@ -57,7 +57,7 @@ class Parameters(Scoped, OfEitherExtension):
         "whether results are saturated to the largest value", default="none", labels={"none": False, "largest": True}, applies=_saturates
     )
     layouts: tuple[Layout, ...] = parameter("the layouts of loads and of stores", default="rc", decode=layouts_of(2))
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES, then=SCOPE)
 
     @property
     def target(self) -> ComponentType:

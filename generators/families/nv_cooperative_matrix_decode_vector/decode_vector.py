@@ -30,9 +30,9 @@ from generators.layouts.vector_decoders import (
     other_pointee,
     vector_decode_function,
 )
-from generators.parameters.blocked_tensors import BlockedTensorLoad
+from generators.parameters.blocked_tensors import ACCESS, BlockedTensorLoad
 from generators.parameters.declaration import parameter
-from generators.parameters.matrices import INTEGERS
+from generators.parameters.matrices import INTEGERS, OPERANDS
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
@@ -57,7 +57,7 @@ _POINTEES: Mapping[str, Pointee] = MappingProxyType(
 class Parameters(BlockedTensorLoad):
     """The parameters of a case."""
 
-    lanes: Literal[2, 4, 8] = parameter("the elements that the vector function decodes at once", default=2)
+    lanes: Literal[2, 4, 8] = parameter("the elements that the vector function decodes at once", default=2, then=("block",))
     decode: Decoding = parameter("what the decode functions make of a block", labels=_DECODINGS)
     functions: Literal["agree", "differ"] = parameter(
         "whether both functions give the same elements, or different ones that show which function gave them", default="agree"
@@ -71,6 +71,7 @@ class Parameters(BlockedTensorLoad):
         "how the vector function makes its components: one after the other, in a loop, or in one of two ways, "
         "the first of which returns early",
         default="formula",
+        then=ACCESS,
     )
     loads: Literal["one", "several"] = parameter(
         "loads by one layout: one; or three: with both functions, with only the scalar function, and with another pair of functions",
@@ -79,7 +80,7 @@ class Parameters(BlockedTensorLoad):
     then: Literal["store", "muladd"] = parameter("what is done with the matrix", default="store")
     calls: Calls = parameter("the functions that each decode function consists of", default="plain")
     control: Hint = parameter("the function control, for or against inlining", default="none")
-    coordinates: ComponentType = parameter("the type of the functions' coordinates", default="u32", labels=INTEGERS)
+    coordinates: ComponentType = parameter("the type of the functions' coordinates", default="u32", labels=INTEGERS, then=OPERANDS)
     pointee: Pointee = parameter("the type that the tensor's array is declared with", default="u8", labels=_POINTEES)
 
 

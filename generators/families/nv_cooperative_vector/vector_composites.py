@@ -27,6 +27,12 @@ from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
 _COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
 
 Form = Literal[
+    "both",
+    "reverse",
+    "select",
+    "extract",
+    "insert",
+    "exchange",
     "construct",
     "splat",
     "replicated_splat",
@@ -34,13 +40,7 @@ Form = Literal[
     "replicated_constant",
     "null",
     "undefined",
-    "exchange",
-    "extract",
-    "insert",
-    "both",
-    "reverse",
     "copy",
-    "select",
 ]
 """construct: a vector from the components of two vectors. splat: a vector of one component, or of a scalar from outside. constant: a
 constant of the module. null: OpConstantNull. undefined: OpUndef with all components replaced. exchange: a component at a constant index of

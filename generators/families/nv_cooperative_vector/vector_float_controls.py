@@ -13,7 +13,7 @@ from generators.inputs import float_controls as inputs
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.float_modes import ModeParameters, binds, controls, is_denormal, opposites, pattern_binds
+from generators.parameters.float_modes import MODES, ModeParameters, binds, controls, is_denormal, opposites, pattern_binds
 from generators.parameters.float_modes import target as target_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
@@ -72,6 +72,7 @@ class Parameters(ModeParameters):
         default="f16",
         labels=_FLOATS,
         applies=lambda parameters: parameters.operation == "convert",
+        then=MODES,
     )
     others: Literal["none", "opposite"] = opposites()
     access: Literal["components", "memory", "loaded", "stored"] = parameter(

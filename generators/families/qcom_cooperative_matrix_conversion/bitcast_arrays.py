@@ -23,7 +23,7 @@ from generators.program.values import ArrayType, ArrayValue, ScalarValue, Value
 from generators.routines.invocation_control import Control, InvocationCode, path, run
 from generators.types import COMPONENT_TYPES, ComponentType, Scope
 
-_TYPES = {name: COMPONENT_TYPES[name] for name in ("u32", "s32", "f32", "f16")}
+_TYPES = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "u32", "s32")}
 _MOST_HALVES = 128
 """Maximum size in bytes of an f16 array among the types that GLSL lists."""
 

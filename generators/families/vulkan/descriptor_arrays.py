@@ -36,7 +36,7 @@ class Parameters(Scoped):
     )
     binding: Literal["first", "last"] = parameter("whether arrays of descriptors come before the other bindings", default="first")
     layout: Layout = parameter("layout of the accesses whose buffers are chosen", default="row", labels=LAYOUTS)
-    padding: int = parameter("padding after each line, in units of the minimum alignment", default=1)
+    padding: int = parameter("padding after each line, in units of the minimum alignment", default=1, then=("subgroups",))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,8 @@ from generators.layouts.placement import fills
 from generators.layouts.product_tiles import product_tiles
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import STORAGE_CLASSES
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.functions import Function
@@ -51,10 +52,9 @@ Other = Literal["result", "types", "shared_memory"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     other: Other = parameter("what the other entry point has that this one lacks", default="result")
     names: tuple[str, str] = parameter("how the entry points are called", default="main_runs", labels=_NAMES)
     order: bool = parameter("which is first in the module", default="runs_first", labels={"runs_first": False, "other_first": True})
@@ -62,7 +62,7 @@ class Parameters(Scoped):
         "local size of the other entry point", default="larger", labels={"larger": (128, 2, 1), "single": (1, 1, 1)}
     )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
-    called: bool = parameter("whether both call a function", default="apart", labels={"apart": False, "shared": True})
+    called: bool = parameter("whether both call a function", default="apart", labels={"apart": False, "shared": True}, then=("subgroups",))
 
 
 @dataclass(frozen=True, kw_only=True)

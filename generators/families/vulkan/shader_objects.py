@@ -16,13 +16,13 @@ from generators.layouts.product_tiles import product_tiles
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import FULL_SUBGROUPS, SOURCE_NAMES, STORAGE_CLASSES, SUBGROUP_SIZES, Scoped
+from generators.parameters.matrices import OneRow
+from generators.parameters.vocabulary import FULL_SUBGROUPS, SOURCE_NAMES, STORAGE_CLASSES, SUBGROUP_SIZES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import FurtherEntryPoint, Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
 from generators.program.values import Extent, MatrixType
-from generators.property_rows import PropertyRow, parse_row
 from generators.routines.scaling import scaled
 from generators.stages import ShaderObject
 from generators.types import ComponentType, Layout, StorageClass
@@ -36,10 +36,9 @@ _SIDES: Mapping[str, tuple[str, str]] = {"a": ("m", "k"), "b": ("k", "n"), "c": 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped):
+class Parameters(OneRow):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     code: ShaderObject = parameter(
         "what the shader object is made of: the module, or the binary code of another shader object; or it runs in turn with a pipeline",
         default="spirv",
@@ -50,7 +49,7 @@ class Parameters(Scoped):
     full: bool | None = parameter("whether full subgroups are required", default="if_possible", labels=FULL_SUBGROUPS)
     subgroup_size: int | None = parameter("the subgroup size that is required", default="device", labels=SUBGROUP_SIZES)
     names: tuple[str, str | None] = parameter("how the entry points are called", default="main", labels=_NAMES)
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES, then=("subgroups",))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,10 +37,13 @@ class Parameters(ChainParameters):
 
     form: Form = parameter("what the control flow is", labels={**SELECTIONS, **LOOPS})
     relation: Relation = parameter("how a branch compares numbers", default="less", applies=lambda parameters: parameters.form.compares)
-    integer: ComponentType = parameter("the type of n", default="u32", labels=_INTEGERS)
+    integer: ComponentType = parameter("the type of n", default="u32", labels=_INTEGERS, then=("source",))
     n: int = parameter("n, if it is known before the shader runs", default="2", labels=_NUMBERS, applies=_known)
     hint: Hint = parameter(
-        "the hint of branches and loops, for or against their removal", default="none", applies=lambda parameters: parameters.form.hinted
+        "the hint of branches and loops, for or against their removal",
+        default="none",
+        applies=lambda parameters: parameters.form.hinted,
+        then=("layouts",),
     )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=_STORAGE)
 

@@ -20,7 +20,7 @@ FORMS: Mapping[str, CallForm] = {**POINTERS, **VARIABLES}
 class Parameters(CallParameters):
     """The parameters of a case."""
 
-    form: CallForm = parameter("what the functions and their variables are", labels=FORMS)
+    form: CallForm = parameter("what the functions and their variables are", labels=FORMS, then=("storage", "source", "control", "layouts"))
     storage: Storage = parameter(
         "the variables that pointers point to", default="function", applies=lambda parameters: parameters.form.any_storage
     )

@@ -256,10 +256,10 @@ POINTERS: Mapping[str, CallForm] = {
     "advance": CallForm(_advance),
     "nested": CallForm(_nested),
     "array": CallForm(_array),
+    "both_storages": CallForm(_both_storages, any_storage=False),
     "in_loop": CallForm(_in_loop, decides=True),
     "in_branch": CallForm(_in_branch, decides=True),
     "early": CallForm(_early, decides=True),
     "with_loop": CallForm(_with_loop, decides=True),
-    "both_storages": CallForm(_both_storages, any_storage=False),
 }
 """By label."""

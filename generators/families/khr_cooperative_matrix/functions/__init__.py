@@ -179,7 +179,7 @@ _FORMS: Mapping[str, CallForm] = {
 class Parameters(CallParameters):
     """The parameters of a case."""
 
-    form: CallForm = parameter("what the functions and their calls are", labels=_FORMS)
+    form: CallForm = parameter("what the functions and their calls are", labels=_FORMS, then=("source", "control", "layouts"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from generators.layouts.tensors import row_major, tensor_array
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
-from generators.parameters.vocabulary import SOURCE_NAMES, OfEitherExtension
+from generators.parameters.vocabulary import SCOPE, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.functions import Function, Parameter
@@ -82,12 +82,14 @@ class Parameters(OneMatrix, OfEitherExtension):
     size: Literal["same", "double", "half"] = parameter(
         "how many rows or columns the result of a reduction has", default="same", applies=_is_reduced
     )
-    source: SOURCE_NAMES = parameter("where the numbers of the function come from", default="specialization", applies=_has_number)
+    source: Literal["specialization", "push_constant", "buffer", "literal"] = parameter(
+        "where the numbers of the function come from", default="specialization", applies=_has_number
+    )
     table: Storage = parameter("where its table is", default="function", applies=_has_table)
     result: Literal["stored", "unused"] = parameter(
         "what is done with the result of an instruction whose function writes memory", default="stored", applies=_writes
     )
-    mark: Mark = parameter("the room that each element has in the buffer of marks", default="bits", applies=_marks)
+    mark: Mark = parameter("the room that each element has in the buffer of marks", default="bits", applies=_marks, then=SCOPE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, sliced, transposing
+from generators.engine_kernels.parts import GAPS, LOOP, KernelWriter, LoopParameters, opened, sliced, transposing
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions
 from generators.inputs import kernels
 from generators.inputs.whole_numbers import any_signs, few
@@ -17,7 +17,7 @@ from generators.layouts.tensors import shared_tensor
 from generators.numerics.exactness import PERMITTED_PRECISION, permitted_precision
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped
+from generators.parameters.matrices import OneRow
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import MatrixConvert, conversions
@@ -27,7 +27,7 @@ from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, ScalarValue, Value
-from generators.property_rows import PropertyRow, parse_row
+from generators.property_rows import PropertyRow
 from generators.types import ClampMode, Layout, ReduceMode, Use
 
 _FEW = 0.12
@@ -35,10 +35,9 @@ _FEW = 0.12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Scoped, LoopParameters):
+class Parameters(OneRow, LoopParameters):
     """The parameters of a case."""
 
-    row: PropertyRow = parameter("the property row", decode=parse_row)
     workgroups: int = parameter("workgroups", default=2)
     group: int = parameter("heads that share keys", default=1)
     blocks: int = parameter("blocks of keys", default=3)
@@ -58,7 +57,7 @@ class Parameters(Scoped, LoopParameters):
         "how the weights become an A: by a conversion, by a conversion and a change of use, or through workgroup memory",
         default="convert",
     )
-    gap: bool = parameter("whether elements that belong to no tensor follow each line", default="none", labels=GAPS)
+    gap: bool = parameter("whether elements that belong to no tensor follow each line", default="none", labels=GAPS, then=LOOP)
 
     @property
     def heads(self) -> int:

@@ -18,7 +18,7 @@ from generators.families.nv_cooperative_matrix2.tensor_layout.regions import (
     StrideKind,
 )
 from generators.parameters.declaration import parameter
-from generators.parameters.matrices import OneTensor, Rank
+from generators.parameters.matrices import OPERANDS, OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
 from generators.types import ClampMode, MemoryAccess
 
@@ -110,7 +110,7 @@ class Parameters(OneTensor):
     blocks: BlockKind = parameter("whether the layout has block sizes, and whether they divide its dimensions", default="none")
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES)
     clamp_value: ClampValueKind = parameter("which of the instructions sets the clamp value", default="none", applies=_loads_clamp_values)
-    form: LayoutForm = parameter("how the program gets its layouts", default="direct", labels=FORMS)
+    form: LayoutForm = parameter("how the program gets its layouts", default="direct", labels=FORMS, then=OPERANDS)
     pointee: Literal["component", "vec2", "vec4", "u32", "uvec4"] = parameter(
         "the type that the tensor's array is declared with", default="component"
     )

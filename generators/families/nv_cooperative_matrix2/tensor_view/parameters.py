@@ -8,7 +8,7 @@ from typing import Literal
 from generators.families.nv_cooperative_matrix2.tensor_view.shapes import ClipKind, FormKind
 from generators.layouts.placement import PointeeName
 from generators.parameters.declaration import parameter
-from generators.parameters.matrices import OneTensor, Rank
+from generators.parameters.matrices import OPERANDS, OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
 from generators.types import ClampMode
 
@@ -52,7 +52,7 @@ class Parameters(OneTensor):
         "different window for each scope instance",
         default="value",
     )
-    constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal")
+    constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal", then=OPERANDS)
     object: Literal["loaded", "null", "splat", "again", "carried"] = parameter(
         "the Object of the load, whose elements stay outside the clip window; it may be stored again after the load, or come from the "
         "iteration before",

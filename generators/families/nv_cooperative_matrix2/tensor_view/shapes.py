@@ -25,18 +25,18 @@ FormKind = Literal[
     "padded",
     "crossed",
     "odd",
-    "far",
-    "broad",
     "outer_zero",
     "inner_zero",
     "sliding",
     "wrapping",
+    "far",
+    "broad",
 ]
 """``span`` has no dimensions of its own; neither does ``span_set``, although it sets dimensions and strides. ``default`` sets dimensions;
 ``reset`` sets them after other dimensions and strides. ``padded`` has gaps, and ``crossed`` the strides of the reversed dimensions. ``far``
 has a stride beyond 16 bits, and ``broad`` a dimension beyond 16 bits, of which only the start is reached. ``odd`` has dimensions that are
 one larger and not powers of two. ``outer_zero`` and ``inner_zero`` have a stride of 0, ``sliding`` has windows that overlap as in a
-convolution, and ``wrapping`` has half of the elements. With the last four, several elements of a matrix are the same element of the tensor,
+convolution, and ``wrapping`` has half of the elements. With these four, several elements of a matrix are the same element of the tensor,
 so they are for loads only."""
 
 ClipKind = Literal["none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty"]

@@ -44,7 +44,7 @@ FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
 
 
 class Builder(Protocol):
-    """The interface of every module in ``generators.families``.
+    """The interface of every builder in ``generators.families``: a module, or an object of a table BUILDERS.
 
     It may also have ``SubcaseParameters``, a class derived from ``Parameters``, if its cases have several subcases.
     """
@@ -94,7 +94,8 @@ class ConversionBuilder(Builder, Protocol):
 
 
 def load_builder(name: str, specification: str) -> Builder:
-    """Return the builder module of that name.
+    """Return the builder of that name: a module, or the entry for the specification in the table BUILDERS of a module that several
+    specifications share.
 
     Args:
         name: the module's name; if the module is in another specification's package, the name begins with that package and a dot, as in
@@ -105,9 +106,18 @@ def load_builder(name: str, specification: str) -> Builder:
         CasebookError: no module has this name, or it lacks a required name.
     """
     qualified = f"{PACKAGE}.{name}" if "." in name else f"{PACKAGE}.{specification}.{name}"
-    if not all(part.isidentifier() for part in name.split(".")) or not _is_there(qualified):
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise CasebookError(f"'{name}' cannot name a builder; expected the name of a module in {PACKAGE}.{specification}")
+    shared = f"{PACKAGE}.{name}"
+    if _is_there(qualified):
+        builder = cast(Builder, importlib.import_module(qualified))
+    elif _is_there(shared):
+        table: Mapping[str, Builder] = importlib.import_module(shared).BUILDERS
+        if specification not in table:
+            raise CasebookError(f"the builder '{name}' has no entry for {specification}; add one to BUILDERS of {shared}")
+        builder = table[specification]
+    else:
         raise CasebookError(f"there is no builder '{name}'; expected a module {qualified}")
-    builder = cast(Builder, importlib.import_module(qualified))
     needed = ("PREDICATES", "Parameters", *FUNCTIONS[kind_of(builder)])
     for function in needed:
         if not hasattr(builder, function):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from generators.casebook import Family, load_family
-from generators.casebook.builders import load_builder
+from generators.casebook import CaseKind, Family, load_family
+from generators.casebook.builders import kind_of, load_builder
 from generators.errors import CasebookError
 from tests.casebook.conftest import Declare
 
@@ -53,6 +53,14 @@ def test_a_builder_of_another_specification_has_its_folder_before_its_name() -> 
     assert named is load_builder("reduce", "nv_cooperative_matrix2")
 
 
+def test_specifications_share_a_builder_with_an_entry_for_each() -> None:
+    one, other = (load_builder("static_rules", name) for name in ("nv_cooperative_vector", "nv_cooperative_matrix2"))
+    assert {kind_of(one), kind_of(other)} == {CaseKind.STATIC}
+    assert one.Parameters is not other.Parameters
+    with pytest.raises(CasebookError, match="'static_rules' has no entry for vulkan; add one to BUILDERS of generators"):
+        load_builder("static_rules", "vulkan")
+
+
 ERRORS = [
     ("plan: |", "plan: [", 7, "malformed YAML: .* of line 5"),
     ("todo:", "to do:", 7, r"to do: unknown key; expected one of family, specification, .*todo"),
@@ -77,7 +85,7 @@ ERRORS = [
         3,
         r"there is no builder 'nv_cooperative_matrix2.missing'; expected a module generators.families.nv_cooperative_matrix2.missing",
     ),
-    ("builder: toy", "builder: .toy", 3, r"there is no builder '\.toy'"),
+    ("builder: toy", "builder: .toy", 3, r"'\.toy' cannot name a builder"),
     ("builder: toy", "builder: incomplete", 3, r"builder: the builder 'incomplete' lacks 'build'"),
     ("builder: toy", "builder: half", 3, r"'half' lacks 'Parameters'; .* must define PREDICATES, Parameters, build"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-99]", 4, r"covers\[1\]: there is no requirement 'KHR-A-99'"),

@@ -7,7 +7,7 @@ SignedZeroInfNanPreserve; float patterns leave these out but include denormals.
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from generators.types import ComponentType
 
 Pattern = Literal["index", "index_high", "bits", "extremes"]
 """The names of patterns."""
-
-PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 
 _LOW_PERIOD, _HIGH_PERIOD = 241, 239
 """Primes below the number of finite patterns of any 8-bit type, so no power-of-two stride aliases."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from generators.types import ComponentType, StorageClass
 
 PointeeName = Literal["component", "vec2", "vec4", "u32", "uvec4"]
 """The pointee of an array: the component type of its matrices, vectors of it, or u32 and vectors of u32."""
-
-POINTEES: tuple[PointeeName, ...] = get_args(PointeeName)
 
 _WITNESSES = 64
 """Number of words that a shader writes to show that it runs."""

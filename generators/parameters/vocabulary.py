@@ -14,9 +14,6 @@ from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, 
 
 SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
 USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR})
-OPERAND_USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "c": Use.ACCUMULATOR, "d": Use.ACCUMULATOR})
-"""By the letters of a multiply-add, D = A * B + C."""
-
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR})
 LAYOUT_LETTERS: Mapping[str, Layout] = MappingProxyType({"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR})
 """The letters of labels that give the layouts of several matrices in one word, such as ``rcr``."""

@@ -154,10 +154,6 @@ class ReturnBoth(Operation):
     otherwise_returned: AnyValue | Operand
 
 
-ControlFlow = Branch | Switch | Exit | ReturnBoth
-"""The operations that decide control flow, besides loops."""
-
-
 def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
     """Return the operations inside ``operation``, one tuple for each path that control may take."""
     match operation:

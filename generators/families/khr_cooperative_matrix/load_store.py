@@ -257,7 +257,7 @@ def build(parameters: Parameters) -> Built:
     loading, storing = Access(parameters, "load"), Access(parameters, "store")
     load, store = _tiles(loading), _tiles(storing)
     if load is None or store is None:
-        raise GeneratorError(Rule.CONSTRAINT, "load_store: the constraint 'aligned' must exclude this case")
+        raise GeneratorError(Rule.CONSTRAINT, "load_store: the constraints 'load_fits' and 'store_fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     if parameters.action == "store_only":
         matrix = builder.splat("matrix", load.type, builder.operand("value", component, parameters.source, _splat(component)))

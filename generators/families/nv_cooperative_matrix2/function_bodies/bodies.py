@@ -55,7 +55,6 @@ class Body:
     Attributes:
         write: writes it. ``needs``: the resources that it needs besides parameters.
         has_table: whether it uses a table.
-        has_number: whether it has numbers that the module's environment gives.
         only_elements: whether only operations on elements have it.
         only_floats: whether only floats have it.
     """
@@ -63,7 +62,6 @@ class Body:
     write: Write
     needs: tuple[Need, ...] = ()
     has_table: bool = False
-    has_number: bool = False
     only_elements: bool = False
     only_floats: bool = False
 
@@ -370,8 +368,8 @@ BODIES: Mapping[str, Body] = MappingProxyType(
         "early_return": Body(_early_return),
         "both_return": Body(_both_return),
         "branch": Body(_branch),
-        "switch_constant": Body(_switch_constant, has_number=True),
-        "switch_default": Body(_switch_default, has_number=True),
+        "switch_constant": Body(_switch_constant),
+        "switch_default": Body(_switch_default),
         "switch_element": Body(_switch_element),
         "loop": Body(_loop),
         "loop_return": Body(_loop_return),
@@ -380,7 +378,7 @@ BODIES: Mapping[str, Body] = MappingProxyType(
         "vector": Body(_vector),
         "bytes": Body(_bytes, ("words",)),
         "reference": Body(_reference, ("reference",)),
-        "number": Body(_number, has_number=True),
+        "number": Body(_number),
         "private": Body(_private, ("private",)),
         "table": Body(_table, has_table=True),
         "call": Body(_call),

@@ -57,7 +57,6 @@ class Combination:
         write: writes it. ``needs``: the resources that it needs besides parameters.
         limit: numbers are below it. ``multiples``: they are multiples of a number of their group, except zero.
         table: its table.
-        has_number: whether it has numbers that the module's environment gives.
         constant: whether all elements of a group are equal.
         negative: whether elements of signed types have both signs.
         only_floats: whether only floats have it.
@@ -67,7 +66,6 @@ class Combination:
     limit: int
     needs: tuple[Need, ...] = ()
     table: tuple[int, ...] = ()
-    has_number: bool = False
     multiples: bool = False
     constant: bool = False
     negative: bool = False
@@ -284,8 +282,8 @@ COMBINATIONS: Mapping[str, Combination] = MappingProxyType(
         "early_return": Combination(_early_return, 2000),
         "both_return": Combination(_both_return, 2000),
         "branch": Combination(_branch, _MODULUS),
-        "switch_constant": Combination(_switch_constant, _MODULUS, has_number=True),
-        "switch_default": Combination(_switch_default, _MODULUS, has_number=True),
+        "switch_constant": Combination(_switch_constant, _MODULUS),
+        "switch_default": Combination(_switch_default, _MODULUS),
         "switch_element": Combination(_switch_element, 512),
         "loop": Combination(_loop, 2048),
         "loop_return": Combination(_loop_return, 2000, multiples=True),
@@ -294,7 +292,7 @@ COMBINATIONS: Mapping[str, Combination] = MappingProxyType(
         "vector": Combination(_vector, 512),
         "bytes": Combination(_bytes, 8, ("words",)),
         "reference": Combination(_reference, 8, ("reference",)),
-        "number": Combination(_number, _MODULUS, has_number=True),
+        "number": Combination(_number, _MODULUS),
         "private": Combination(_private, 150, ("private",)),
         "table": Combination(_table, 8, table=TABLE),
         "call": Combination(_call, 2048),

@@ -107,6 +107,5 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "sizes_fit": _sizes_fit,
     "vectors_fit": _vectors_fit,
     "exchanges_fit": _exchanges_fit,
-    "indexes_components": lambda parameters: parameters.change == "components" and parameters.at != "constant",
     "diverges": lambda parameters: parameters.control != "straight" or parameters.invocations in (1, 7, 33),
 }

@@ -108,14 +108,13 @@ def load_builder(name: str, specification: str) -> Builder:
     qualified = f"{PACKAGE}.{name}" if "." in name else f"{PACKAGE}.{specification}.{name}"
     if not all(part.isidentifier() for part in name.split(".")):
         raise CasebookError(f"'{name}' cannot name a builder; expected the name of a module in {PACKAGE}.{specification}")
-    shared = f"{PACKAGE}.{name}"
+    shared = _entries(f"{PACKAGE}.{name}")
     if _is_there(qualified):
         builder = cast(Builder, importlib.import_module(qualified))
-    elif _is_there(shared):
-        table: Mapping[str, Builder] = importlib.import_module(shared).BUILDERS
-        if specification not in table:
-            raise CasebookError(f"the builder '{name}' has no entry for {specification}; add one to BUILDERS of {shared}")
-        builder = table[specification]
+    elif specification in shared:
+        builder = shared[specification]
+    elif shared:
+        raise CasebookError(f"the builder '{name}' has no entry for {specification}; add one to BUILDERS of {PACKAGE}.{name}")
     else:
         raise CasebookError(f"there is no builder '{name}'; expected a module {qualified}")
     needed = ("PREDICATES", "Parameters", *FUNCTIONS[kind_of(builder)])
@@ -123,6 +122,11 @@ def load_builder(name: str, specification: str) -> Builder:
         if not hasattr(builder, function):
             raise CasebookError(f"the builder '{name}' lacks '{function}'; {qualified} must define {', '.join(needed)}")
     return builder
+
+
+def _entries(module: str) -> Mapping[str, Builder]:
+    """Return the builders of a module that several specifications share, by specification; none if it is no such module."""
+    return getattr(importlib.import_module(module), "BUILDERS", {}) if _is_there(module) else {}
 
 
 def _is_there(qualified: str) -> bool:

@@ -85,6 +85,7 @@ ERRORS = [
         3,
         r"there is no builder 'nv_cooperative_matrix2.missing'; expected a module generators.families.nv_cooperative_matrix2.missing",
     ),
+    ("builder: toy", "builder: nv_cooperative_vector", 3, r"there is no builder 'nv_cooperative_vector'"),
     ("builder: toy", "builder: .toy", 3, r"'\.toy' cannot name a builder"),
     ("builder: toy", "builder: incomplete", 3, r"builder: the builder 'incomplete' lacks 'build'"),
     ("builder: toy", "builder: half", 3, r"'half' lacks 'Parameters'; .* must define PREDICATES, Parameters, build"),

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.devices.device import Device, DeviceFailure, UndefinedBehaviour
-from cts.devices.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
-from cts.devices.embedded.limits import Limits
-from cts.devices.embedded.observations import Observation, Observations, Severity
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
+from cts.embedded.limits import Limits
+from cts.embedded.observations import Observation, Observations, Severity
+from cts.embedded.profile import load_profile
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
 from generators.errors import GeneratorError

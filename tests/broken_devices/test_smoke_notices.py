@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Fault, Faults
-from cts.devices.embedded.instructions import HANDLERS
-from cts.devices.embedded.load_store import robust_load, robust_store
-from cts.devices.embedded.machine import take_phis
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.spirv_types import MatrixType
-from cts.devices.embedded.translation import filled, null
-from cts.devices.embedded.values import blend, settle
-from cts.devices.embedded.workgroup import built_in
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Fault, Faults
+from cts.embedded.instructions import HANDLERS
+from cts.embedded.load_store import robust_load, robust_store
+from cts.embedded.machine import take_phis
+from cts.embedded.profile import load_profile
+from cts.embedded.spirv_types import MatrixType
+from cts.embedded.translation import filled, null
+from cts.embedded.values import blend, settle
+from cts.embedded.workgroup import built_in
 from generators.numerics.rounding import to_bits
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.types import Use

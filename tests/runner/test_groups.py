@@ -10,8 +10,8 @@ import pytest
 from cts import judges
 from cts.devices.device import NoSuchDevice
 from cts.devices.listing import DeviceListing, VulkanDevices
-from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
+from cts.opening import open_device
 from cts.run import groups
 from cts.run.groups import checked_groups, group_of
 from cts.run.plan import OptionError

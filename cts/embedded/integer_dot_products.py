@@ -1,0 +1,90 @@
+"""Integer dot products of vectors, or of four 8-bit integers packed in 32 bits (SPV_KHR_integer_dot_product, SPIR-V 3.52.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.embedded.diagnostics import Violation, need
+from cts.embedded.machine import Run
+from cts.embedded.spirv_types import Number, Vector, type_text
+from cts.embedded.translation import Handler, Translation, Words
+from cts.embedded.values import Value
+from generators.spirv.enumerants import Op
+
+_Parts = Callable[[Value], tuple[np.ndarray, ...]]
+
+_PACKED_PARTS = 4
+
+
+def _parts(translation: Translation, operand: int, signed: bool, is_packed: bool) -> _Parts:
+    """Return a function that reads the components of an operand as Python integers, so no sum of products wraps."""
+    type_ = translation.type_of[operand]
+    if isinstance(type_, Vector):
+        number = translation.number_of(type_)
+        dtype = number.signed_dtype if signed else number.dtype
+        return lambda value: tuple(np.asarray(part, number.dtype).view(dtype).astype(object) for part in value)
+    fits = isinstance(type_, Number) and not type_.is_float and type_.bits == 32
+    need(fits and is_packed, f"a dot product of a {type_text(type_)}")
+
+    def unpacked(value: Value) -> tuple[np.ndarray, ...]:
+        bits = np.asarray(value, np.uint32)
+        found = (((bits >> np.uint32(8 * i)) & np.uint32(0xFF)).astype(np.uint8) for i in range(_PACKED_PARTS))
+        return tuple((part.view(np.int8) if signed else part).astype(object) for part in found)
+
+    return unpacked
+
+
+def _dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
+    """Return the handler of a dot product. ``signs`` has the signedness of the operands; the result is signed if one of them is."""
+
+    def handler(translation: Translation, words: Words) -> Run:
+        type_, values = translation.number_of(translation.types[words[0]]), translation.values
+        formats = words[5:] if accumulates else words[4:]
+        read_a, read_b = (_parts(translation, id_, signed, bool(formats)) for id_, signed in zip(words[2:4], signs, strict=True))
+        a, b, accumulator = words[2], words[3], words[4] if accumulates else 0
+        is_signed = any(signs)
+        low, high = (-(1 << type_.bits - 1), (1 << type_.bits - 1) - 1) if is_signed else (0, type_.mask)
+        machine = translation.machine
+
+        def run() -> Value:
+            total: Value = sum(x * y for x, y in zip(read_a(values[a]), read_b(values[b]), strict=True))
+            if accumulator:
+                outside = np.asarray((total < low) | (total > high), bool)
+                if (np.broadcast_to(outside, machine.mask.shape) & machine.mask).any():
+                    machine.forbid("SPIR-V 3.52.13", "a dot product that its type cannot hold is added to an accumulator")
+                start = np.asarray(values[accumulator], type_.dtype)
+                total = np.clip(total + (start.view(type_.signed_dtype) if is_signed else start).astype(object), low, high)
+            bits = np.asarray(total & type_.mask, object).astype(type_.dtype)
+            return bits if bits.ndim else int(bits)
+
+        return run
+
+    return handler
+
+
+def _checked(handler: Handler) -> Handler:
+    def checked(translation: Translation, words: Words) -> Run:
+        one, other = (translation.type_of[id_] for id_ in words[2:4])
+        if isinstance(one, Vector) != isinstance(other, Vector):
+            raise Violation("SPIR-V 3.52.13", "a dot product of a vector and a scalar")
+        return handler(translation, words)
+
+    return checked
+
+
+_SIGNED, _UNSIGNED, _MIXED = (True, True), (False, False), (True, False)
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType(
+    {
+        Op.SDot: _checked(_dot(_SIGNED, False)),
+        Op.UDot: _checked(_dot(_UNSIGNED, False)),
+        Op.SUDot: _checked(_dot(_MIXED, False)),
+        Op.SDotAccSat: _checked(_dot(_SIGNED, True)),
+        Op.UDotAccSat: _checked(_dot(_UNSIGNED, True)),
+        Op.SUDotAccSat: _checked(_dot(_MIXED, True)),
+    }
+)
+"""Handlers for integer dot products."""

@@ -97,7 +97,7 @@ class ChildDouble:
 
 def _after_answer(do: Callable[[], None]) -> None:
     """Make the child do something after it has answered the current request."""
-    serving = sys.modules["__main__"]
+    serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
     def sending(channel: object, number: int, message: tuple[str, object]) -> None:

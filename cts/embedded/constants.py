@@ -5,23 +5,8 @@ from __future__ import annotations
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.spirv_types import Bool, MatrixType, Number, Type, constituent_count, type_text
 from cts.embedded.translation import Translation, Words
-from cts.embedded.type_rules import RULES
-from cts.embedded.type_rules.arithmetic import INT_COMPARISONS, LOGIC, SAME_FLOAT, SAME_INT
 from cts.embedded.values import UNDEFINED, Value
 from generators.spirv.enumerants import Decoration, Op
-
-SPECIALIZABLE = frozenset(
-    {
-        *SAME_INT,
-        *INT_COMPARISONS,
-        *LOGIC,
-        *(Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic, Op.SConvert, Op.UConvert, Op.FConvert, Op.Select),
-        *(Op.VectorShuffle, Op.CompositeExtract, Op.CompositeInsert, Op.QuantizeToF16, Op.Bitcast, Op.CooperativeMatrixLengthKHR),
-        Op.CooperativeMatrixLengthNV,
-        *(Op.CooperativeMatrixLengthNV, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertFToU, Op.ConvertUToF, *SAME_FLOAT),
-    }
-) - {Op.BitCount, Op.BitReverse}
-"""The instructions that OpSpecConstantOp computes."""
 
 _BOOLEANS = frozenset({Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
 _NUMBERS = frozenset({Op.Constant, Op.SpecConstant})
@@ -49,13 +34,11 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
     if op is Op.ConstantNull:
         return translation.zero(type_)
     if op is Op.Undef:
-        RULES[Op.Undef](translation, words)
+        translation.check_types(Op.Undef, words)
         return UNDEFINED if translation.strict else translation.zero(type_)
     if op is Op.SpecConstantOp:
-        inner = Op(operands[0])
-        if inner not in SPECIALIZABLE:
-            raise Malformed(f"OpSpecConstantOp of Op{inner.name}, which it does not compute")
-        compute = translation.prepare(inner, (words[0], words[1], *operands[1:]))
+        translation.check_types(op, words)
+        compute = translation.prepare(Op(operands[0]), (words[0], words[1], *operands[1:]))
         try:
             return compute()
         except Violation:
@@ -81,7 +64,7 @@ def _composite(translation: Translation, op: Op, type_: Type, words: Words) -> V
     if isinstance(type_, MatrixType) and len(operands) != 1:
         raise Violation("KHR-COMP-01", f"a constant cooperative matrix of {len(operands)} constituents; it takes one")
     repeated = op in _REPEATED or isinstance(type_, MatrixType)
-    RULES[Op.CompositeConstructReplicateEXT if repeated else Op.CompositeConstruct](translation, words)
+    translation.check_types(Op.CompositeConstructReplicateEXT if repeated else Op.CompositeConstruct, words)
     if isinstance(type_, MatrixType):
         return translation.splat(type_, translation.values[operands[0]])
     if repeated:

@@ -13,7 +13,6 @@ from cts.embedded.observations import static_severity
 from cts.embedded.references import EXTENDED
 from cts.embedded.spirv_types import FunctionType, Number, PointerType, Void
 from cts.embedded.translation import RESULT_OPS, Handler, Translation, Words
-from cts.embedded.type_rules import RULES
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import Instruction
 
@@ -108,14 +107,13 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
         elif op is Op.SelectionMerge:
             merges[block.label] = (words[0],)
         elif op is Op.Phi:
-            RULES[op](translation, words)
+            translation.check_types(op, words)
             sources = dict(zip(words[3::2], words[2::2], strict=True))
             block.phis.append(Phi(words[1], translation.types[words[0]], sources))
         elif op is Op.Variable:
             function.begin.append(translation.prepare(op, words))
         elif op in _ENDS:
-            if op in RULES:
-                RULES[op](translation, words)
+            translation.check_types(op, words)
             if op is Op.ReturnValue and (not returns or translation.type_of[words[0]] != function.result):
                 raise Malformed("the returned value does not have the function's return type")
             if op is Op.Return and returns:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from cts.embedded.limits import ELEMENTS_A_STEP
 from cts.embedded.spirv_types import CooperativeVector, MatrixType
+from cts.embedded.translation import Translation, Words
 from generators.spirv.enumerants import Op
 from generators.spirv.grammar import GRAMMAR
-
-if TYPE_CHECKING:
-    from cts.embedded.translation import Translation, Words
 
 _PRODUCTS = frozenset({Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV, Op.CooperativeVectorOuterProductAccumulateNV})
 """Instructions that multiply two vectors, or a matrix and a vector."""

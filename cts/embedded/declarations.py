@@ -12,10 +12,9 @@ from cts.embedded.float_modes import note_mode
 from cts.embedded.limits import extent_of
 from cts.embedded.ordering import MAX_INVOCATIONS
 from cts.embedded.references import EXTENDED, LENGTHS
-from cts.embedded.spirv_types import Array, MatrixType, PointerType, Struct, has_cooperative_vector, has_matrix, has_no_bytes
+from cts.embedded.spirv_types import Array, CooperativeVector, MatrixType, PointerType, Struct, contains, has_no_bytes
 from cts.embedded.translation import RESULT_OPS, Translation, Words
 from cts.embedded.type_declarations import declared_type
-from cts.embedded.type_rules import RULES
 from cts.embedded.values import Value
 from generators.errors import GeneratorError
 from generators.program.shape import LATEST
@@ -239,7 +238,7 @@ class _Declarations:
     def _variable(self, words: Words) -> None:
         id_ = words[1]
         self._module.set_type(id_, words[0])
-        RULES[Op.Variable](self._module, words)
+        self._module.check_types(Op.Variable, words)
         pointer = self._module.types[words[0]]
         assert isinstance(pointer, PointerType)
         self._module.target(pointer)
@@ -248,7 +247,7 @@ class _Declarations:
 
     def _untyped_variable(self, words: Words) -> None:
         self._module.set_type(words[1], words[0])
-        RULES[Op.UntypedVariableKHR](self._module, words)
+        self._module.check_types(Op.UntypedVariableKHR, words)
         data = words[3]
         storage = StorageClass(words[2])
         if storage not in (StorageClass.UniformConstant, StorageClass.Private) and data not in self._module.laid_out:
@@ -268,9 +267,9 @@ class _Declarations:
             self._module.descriptor_arrays.add(id_)
         if Decoration.NonWritable in self._module.decorations.get(id_, {}):
             self._module.read_only.add(id_)
-        if has_matrix(contents) and storage not in (StorageClass.Private, StorageClass.Function):
+        if contains(contents, MatrixType) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
-        if has_cooperative_vector(contents) and storage not in (StorageClass.Private, StorageClass.Function):
+        if contains(contents, CooperativeVector) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("CV-TYPE-05", f"a cooperative vector in {storage.name} storage; only Function and Private may have one")
         if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function, StorageClass.UniformConstant):
             raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, although it has no bytes")
@@ -280,7 +279,11 @@ class _Declarations:
         """Evaluate a constant. Defer one that needs the number of invocations: a matrix, its length, or a value made from them."""
         self._module.set_type(words[1], words[0])
         is_length = op is Op.SpecConstantOp and words[2] in LENGTHS
-        if is_length or has_matrix(self._module.type_of[words[1]]) or not self._late_ids.isdisjoint(words[2:] if op in _MADE else ()):
+        if (
+            is_length
+            or contains(self._module.type_of[words[1]], MatrixType)
+            or not self._late_ids.isdisjoint(words[2:] if op in _MADE else ())
+        ):
             self._late_ids.add(words[1])
             self._late.append((self._module.index, op, words))
         else:

@@ -20,9 +20,9 @@ from cts.embedded.diagnostics import UndefinedUse, Violation
 from cts.embedded.faults import replaceable
 from cts.embedded.memory import Memory
 from cts.embedded.pointers import AddressPointer
+from cts.embedded.shapes import is_int32
 from cts.embedded.spirv_types import Array, MatrixType, PointerType, Struct, Type, Vector, alignment_of, size_of
 from cts.embedded.tensor_addressing import Layout, Places
-from cts.embedded.tensor_types import is_int32
 from cts.embedded.translation import Translation
 from cts.embedded.values import Undefined, Value
 from generators.spirv.enumerants import Capability, Op, StorageClass

@@ -5,7 +5,7 @@ A fault takes the function that performs an operation, and returns its replaceme
     def always_full(built_in):
         return lambda translation, which, type_: 32 if which == BuiltIn.SubgroupSize else built_in(translation, which, type_)
 
-    EmbeddedDevice(profile, faults=Faults(operations={workgroup.built_in: always_full}))
+    EmbeddedDevice(profile, faults=Faults(operations={built_ins.built_in: always_full}))
 
 Faults are applied when a pipeline is created, so a device without faults calls its own functions directly.
 """

@@ -8,9 +8,8 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.embedded.diagnostics import need
-from cts.embedded.linear_algebra import is_columns
 from cts.embedded.machine import Run
-from cts.embedded.shapes import TypeKind, element_of, kind_of
+from cts.embedded.shapes import TypeKind, element_of, is_columns, kind_of
 from cts.embedded.spirv_types import Array, Vector, type_text
 from cts.embedded.translation import Handler, Translation, Words
 from cts.embedded.values import Value

@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.embedded.diagnostics import need
-from cts.embedded.float_modes import corrected
 from cts.embedded.machine import Run
-from cts.embedded.spirv_types import Array, Number, Type, Vector, type_text
+from cts.embedded.shapes import is_columns
+from cts.embedded.spirv_types import Array, Type, Vector, type_text
 from cts.embedded.translation import Handler, Translation, Words
 from cts.embedded.values import Value
 from generators.spirv.enumerants import Op
-
-
-def is_columns(type_: Type) -> bool:
-    """Return whether a type is an OpTypeMatrix: an array of columns."""
-    return isinstance(type_, Array) and isinstance(type_.element, Vector)
 
 
 def _size(type_: Type) -> tuple[int, int]:
@@ -85,19 +80,6 @@ def _outer_product(translation: Translation, words: Words) -> Run:
     size = _vector(translation.type_of[column]), _vector(translation.type_of[row])
     need(_size(translation.types[words[0]]) == size, "an outer product of the wrong size")
     return lambda: tuple(tuple(x * y for x in values[column]) for y in values[row])
-
-
-def columns_times_scalar(translation: Translation, words: Words) -> Run:
-    """Return a function that multiplies each component of a matrix of OpTypeMatrix (OpMatrixTimesScalar)."""
-    values, matrix, scalar = translation.values, words[2], words[3]
-    type_ = translation.types[words[0]]
-    need(
-        translation.type_of[matrix] == type_ and isinstance(translation.type_of[scalar], Number),
-        "a matrix times a scalar of the wrong type",
-    )
-    assert isinstance(type_, Array)
-    times = corrected(translation, Op.VectorTimesScalar, translation.number_of(type_.element), lambda x, y: x * y)
-    return lambda: tuple(tuple(times(part, values[scalar]) for part in column) for column in values[matrix])
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.embedded.diagnostics import Violation
+from cts.embedded.diagnostics import Violation, need
 from cts.embedded.elementwise import Function, apply, happens, where_of
 from cts.embedded.float_modes import corrected
-from cts.embedded.linear_algebra import columns_times_scalar, is_columns
 from cts.embedded.machine import Machine, Run
-from cts.embedded.spirv_types import Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, Vector
+from cts.embedded.shapes import is_columns
+from cts.embedded.spirv_types import Array, Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, Vector
 from cts.embedded.translation import Handler, Translation, Words
 from cts.embedded.values import Value, blend, expand, to_signed, varies
 from generators.spirv.enumerants import Op
@@ -293,7 +293,7 @@ def _times_scalar(translation: Translation, words: Words) -> Run:
         times = corrected(translation, Op.VectorTimesScalar, translation.number_of(type_), operator.mul)
         return lambda: tuple(times(x, values[scalar]) for x in values[composite])
     if is_columns(type_):
-        return columns_times_scalar(translation, words)
+        return _columns_times_scalar(translation, words)
     matrix = translation.matrix_type(composite, "KHR-ARI-05", "the operand of OpMatrixTimesScalar")
     mask = matrix.number.mask
     times = corrected(translation, Op.MatrixTimesScalar, matrix.number, operator.mul)
@@ -307,6 +307,19 @@ def _times_scalar(translation: Translation, words: Words) -> Run:
         return product if matrix.number.is_float else product & mask
 
     return run
+
+
+def _columns_times_scalar(translation: Translation, words: Words) -> Run:
+    """Return a function that multiplies each component of a matrix of OpTypeMatrix (OpMatrixTimesScalar)."""
+    values, matrix, scalar = translation.values, words[2], words[3]
+    type_ = translation.types[words[0]]
+    need(
+        translation.type_of[matrix] == type_ and isinstance(translation.type_of[scalar], Number),
+        "a matrix times a scalar of the wrong type",
+    )
+    assert isinstance(type_, Array)
+    times = corrected(translation, Op.VectorTimesScalar, translation.number_of(type_.element), operator.mul)
+    return lambda: tuple(tuple(times(part, values[scalar]) for part in column) for column in values[matrix])
 
 
 def _dot(translation: Translation, words: Words) -> Run:

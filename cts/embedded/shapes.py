@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from cts.embedded.spirv_types import Bool, Number, PointerType, Type, Vector
+from cts.embedded.spirv_types import Array, Bool, Number, PointerType, Type, Vector
 from generators.spirv.enumerants import StorageClass
 
 CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageClass.Input, StorageClass.Output})
@@ -55,3 +55,13 @@ def alike(one: Type, other: Type) -> bool:
 def is_physical(type_: Type) -> bool:
     """Return whether a type is a pointer that is an address."""
     return isinstance(type_, PointerType) and type_.storage is StorageClass.PhysicalStorageBuffer
+
+
+def is_columns(type_: Type) -> bool:
+    """Return whether a type is an OpTypeMatrix: an array of columns."""
+    return isinstance(type_, Array) and isinstance(type_.element, Vector)
+
+
+def is_int32(type_: Type) -> bool:
+    """Return whether a type is a scalar 32-bit integer, of either signedness."""
+    return isinstance(type_, Number) and not type_.is_float and type_.bits == 32

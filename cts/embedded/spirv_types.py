@@ -270,45 +270,22 @@ def natural_offsets(members: tuple[Type, ...]) -> tuple[int, ...]:
 
 
 @cache
-def has_matrix(type_: Type) -> bool:
-    """Return whether the type is or contains a cooperative matrix."""
+def contains(type_: Type, *kinds: type) -> bool:
+    """Return whether a type is of one of these classes, or has a part that is."""
+    if isinstance(type_, kinds):
+        return True
     match type_:
-        case MatrixType():
-            return True
         case Array() | Vector():
-            return has_matrix(type_.element)
+            return contains(type_.element, *kinds)
         case Struct():
-            return any(has_matrix(m) for m in type_.members)
+            return any(contains(member, *kinds) for member in type_.members)
         case _:
             return False
 
 
-@cache
 def has_no_bytes(type_: Type) -> bool:
-    """Return whether the type is or contains a type without bytes: a cooperative matrix or vector, a tensor layout or a tensor view."""
-    match type_:
-        case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector() | ImageType() | SamplerType() | SampledImageType():
-            return True
-        case Array() | Vector():
-            return has_no_bytes(type_.element)
-        case Struct():
-            return any(has_no_bytes(m) for m in type_.members)
-        case _:
-            return False
-
-
-@cache
-def has_cooperative_vector(type_: Type) -> bool:
-    """Return whether the type is or contains a cooperative vector."""
-    match type_:
-        case CooperativeVector():
-            return True
-        case Array():
-            return has_cooperative_vector(type_.element)
-        case Struct():
-            return any(has_cooperative_vector(m) for m in type_.members)
-        case _:
-            return False
+    """Return whether a type is or contains a type without bytes: a cooperative matrix or vector, a tensor layout or view, an image."""
+    return contains(type_, MatrixType, CooperativeVector, TensorLayoutType, TensorViewType, ImageType, SamplerType, SampledImageType)
 
 
 def constituent_type(type_: Type, index: int) -> Type:

@@ -15,10 +15,9 @@ import numpy as np
 from cts.embedded import (
     composites,
     conversions,
+    dot_products,
     glsl_std_450,
-    integer_dot_products,
     linear_algebra,
-    mixed_dot_products,
     scalars,
     wide_integers,
 )
@@ -41,7 +40,7 @@ from cts.embedded.translation import Translation, Words
 from cts.embedded.values import UNDEFINED, Partly, Undefined, Value, expand, is_defined, partly, spread
 from generators.spirv.enumerants import GlslStd450, Op
 
-_GROUPS = (scalars, conversions, wide_integers, linear_algebra, integer_dot_products, mixed_dot_products, composites)
+_GROUPS = (scalars, conversions, wide_integers, linear_algebra, dot_products, composites)
 _ELEMENTWISE = frozenset(op for group in _GROUPS for op in group.HANDLERS)
 _WHOLE_SUBGROUPS = frozenset(op for op in Op if op.name.startswith("GroupNonUniform")) - {Op.GroupNonUniformElect}
 _THROUGH_POINTERS = frozenset({GlslStd450.Modf, GlslStd450.Frexp})

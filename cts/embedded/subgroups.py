@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 
@@ -16,11 +15,11 @@ from cts.embedded.machine import Run
 from cts.embedded.shapes import element_of
 from cts.embedded.spirv_types import Bool, Number, Vector, number
 from cts.embedded.translation import Handler, Translation, Words
+from cts.embedded.type_rules.invocations import without_scope
 from cts.embedded.values import Value, spread
 from generators.spirv.enumerants import GroupOperation, Op, Scope
 
 Groups = list[np.ndarray]
-_Result = TypeVar("_Result")
 
 
 def groups_of(translation: Translation) -> Groups:
@@ -236,11 +235,6 @@ LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = Mappin
     }
 )
 """Group operation -> the bits of a ballot that count for an invocation."""
-
-
-def without_scope(handle: Callable[[Translation, Words], _Result]) -> Callable[[Translation, Words], _Result]:
-    """Adapt ``handle``, which expects a scope operand, to an instruction without one."""
-    return lambda translation, words: handle(translation, (*words[:2], 0, *words[2:]))
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(

@@ -15,8 +15,8 @@ import numpy as np
 from cts.embedded.diagnostics import UndefinedUse, Violation
 from cts.embedded.faults import replaceable
 from cts.embedded.machine import Machine, Run
+from cts.embedded.shapes import is_int32
 from cts.embedded.spirv_types import TensorLayoutType, TensorViewType, Type
-from cts.embedded.tensor_types import is_int32
 from cts.embedded.translation import Handler, Translation, Words
 from cts.embedded.values import UNDEFINED, Value, expand, settle, wide
 from generators.spirv.enumerants import Op

@@ -208,10 +208,18 @@ class Translation:
             raise Unsupported(f"Op{op.name}")
         for check in self._checks:
             check(self, op, words)
+        self.check_types(op, words)
+        return handler(self, words)
+
+    def check_types(self, op: Op, words: Words) -> None:
+        """Check the types of an instruction's operands and result, if it has a rule for them.
+
+        Raises:
+            Malformed, Violation, Unsupported: see ``prepare``.
+        """
         rule = self._rules.get(op)
         if rule is not None:
             rule(self, words)
-        return handler(self, words)
 
     def constant(self, id_: int) -> Value:
         """Return the value of a constant, or None if ``id_`` is not one."""

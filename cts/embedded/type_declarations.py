@@ -8,6 +8,7 @@ from typing import Any
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, extent_of
+from cts.embedded.shapes import is_int32
 from cts.embedded.spirv_types import (
     Array,
     Bool,
@@ -21,6 +22,8 @@ from cts.embedded.spirv_types import (
     SamplerType,
     StridedVector,
     Struct,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Vector,
     Void,
@@ -31,7 +34,6 @@ from cts.embedded.spirv_types import (
     size_of,
     type_text,
 )
-from cts.embedded.tensor_types import tensor_layout_type, tensor_view_type
 from cts.embedded.translation import Translation, Words
 from generators.spirv.enumerants import (
     Capability,
@@ -39,6 +41,7 @@ from generators.spirv.enumerants import (
     FPEncoding,
     Op,
     StorageClass,
+    TensorClampMode,
 )
 from generators.types import Scope, Use
 
@@ -122,9 +125,9 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
         case Op.TypeCooperativeMatrixKHR | Op.TypeCooperativeMatrixNV:
             return _matrix(translation, words)
         case Op.TypeTensorLayoutNV:
-            return tensor_layout_type(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
+            return _tensor_layout(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
         case Op.TypeTensorViewNV:
-            return tensor_view_type(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
+            return _tensor_view(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
         case _:
             raise Unsupported(f"Op{op.name}")
 
@@ -267,3 +270,42 @@ def _matrix(translation: Translation, words: Words) -> MatrixType:
     if rows * columns > MAX_ELEMENTS:
         raise Exhausted(f"a cooperative matrix of {rows} x {columns}, more than {MAX_ELEMENTS:,} elements")
     return MatrixType(component, Scope(scope), rows, columns, Use(numbers[3]) if has_use else None)
+
+
+_MAX_DIM = 5
+_Operand = tuple[Type, Any]
+"""Type and value of an operand; the value is None if the operand is not a constant."""
+
+
+def _tensor_layout(*operands: _Operand) -> TensorLayoutType:
+    """Return the type of a tensor layout from Dim and ClampMode."""
+    dim, mode = operands
+    count = _dim(dim, "TA-TL-01", "layout")
+    if not _is_constant_integer(mode) or mode[1] not in TensorClampMode:
+        raise Violation("TA-TL-02", f"a tensor layout with ClampMode {mode[1]}, which is not a constant of a Tensor Clamp Mode")
+    return TensorLayoutType(count, TensorClampMode(mode[1]))
+
+
+def _tensor_view(*operands: _Operand) -> TensorViewType:
+    """Return the type of a tensor view from Dim, HasDimensions and the permutation."""
+    dim, has_dimensions, *permutation = operands
+    count = _dim(dim, "TA-TV-01", "view")
+    if not isinstance(has_dimensions[0], Bool) or has_dimensions[1] is None:
+        raise Violation("TA-TV-02", "HasDimensions of a tensor view is not a constant boolean")
+    order = tuple(value for _, value in permutation)
+    if not all(map(_is_constant_integer, permutation)) or sorted(order) != list(range(count)):
+        listed = ", ".join(map(str, order))
+        raise Violation("TA-TV-03", f"({listed}) is not a permutation of 0 up to {count - 1}, in constants of 32-bit integer type")
+    return TensorViewType(count, bool(has_dimensions[1]), order)
+
+
+def _dim(operand: _Operand, rule: str, what: str) -> int:
+    value = operand[1]
+    if not _is_constant_integer(operand) or not 1 <= value <= _MAX_DIM:
+        raise Violation(rule, f"a tensor {what} with Dim {value}, which is not a constant 32-bit integer from 1 to {_MAX_DIM}")
+    return int(value)
+
+
+def _is_constant_integer(operand: _Operand) -> bool:
+    type_, value = operand
+    return is_int32(type_) and value.__class__ is int

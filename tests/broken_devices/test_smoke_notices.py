@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.embedded.built_ins import built_in
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Fault, Faults
 from cts.embedded.instructions import HANDLERS
@@ -17,7 +18,6 @@ from cts.embedded.profile import load_profile
 from cts.embedded.spirv_types import MatrixType
 from cts.embedded.translation import filled, null
 from cts.embedded.values import blend, settle
-from cts.embedded.workgroup import built_in
 from generators.numerics.rounding import to_bits
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.types import Use

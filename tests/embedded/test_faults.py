@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cts.embedded.built_ins import built_in, check_built_in
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import NO_FAULTS, Faults, NoSuchFault, operations
 from cts.embedded.instructions import HANDLERS, handlers_with
 from cts.embedded.profile import load_profile
-from cts.embedded.workgroup import built_in, check_built_in
 from generators.spirv.enumerants import Op
 
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.embedded.translation import Check, Rule
-from cts.embedded.type_rules import arithmetic, composites, control_flow, cooperative_vectors, invocations, memory
+from cts.embedded.type_rules import arithmetic, composites, constants, control_flow, cooperative_vectors, invocations, memory
 from generators.spirv.enumerants import Op
 
 RULES: Mapping[Op, Rule] = MappingProxyType(
-    {op: rule for group in (arithmetic, composites, control_flow, invocations, memory) for op, rule in group.RULES.items()}
+    {op: rule for group in (arithmetic, composites, constants, control_flow, invocations, memory) for op, rule in group.RULES.items()}
 )
 """Opcode -> rule, of all groups. Instructions without an entry are checked only by their handlers."""
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from cts.embedded.diagnostics import Violation, need
 from cts.embedded.shapes import BOOL, FLOAT, INT, NUMBER, TypeKind, element_of, kind_of, shape_of
 from cts.embedded.spirv_types import Bool, Number, Type, Vector, type_text
-from cts.embedded.subgroups import without_scope
 from cts.embedded.translation import Rule, Translation, Words
 from cts.embedded.type_rules.constants import constant_integer
 from generators.spirv.enumerants import GroupOperation, Op
+
+_Result = TypeVar("_Result")
 
 
 def _constants(translation: Translation, words: Words) -> None:
@@ -113,6 +115,12 @@ _SHUFFLES = (
     *(Op.GroupNonUniformShuffleUp, Op.GroupNonUniformShuffleDown, Op.GroupNonUniformRotateKHR),
     *(Op.GroupNonUniformQuadBroadcast, Op.GroupNonUniformQuadSwap),
 )
+
+
+def without_scope(handle: Callable[[Translation, Words], _Result]) -> Callable[[Translation, Words], _Result]:
+    """Adapt ``handle``, which expects a scope operand, to an instruction without one."""
+    return lambda translation, words: handle(translation, (*words[:2], 0, *words[2:]))
+
 
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {

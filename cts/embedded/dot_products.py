@@ -1,4 +1,8 @@
-"""Integer dot products of vectors, or of four 8-bit integers packed in 32 bits (SPV_KHR_integer_dot_product, SPIR-V 3.52.13)."""
+"""Dot products of integers (SPV_KHR_integer_dot_product, SPIR-V 3.52.13) and of narrow floats (SPV_VALVE_mixed_float_dot_product).
+
+Integers are components of vectors, or four 8-bit integers packed in 32 bits. Products of narrow floats are added as 64-bit floats, and the
+sum is rounded to the type of the result. This is a choice: no text at hand says how the sum is rounded.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ def _parts(translation: Translation, operand: int, signed: bool, is_packed: bool
     return unpacked
 
 
-def _dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
+def _integer_dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
     """Return the handler of a dot product. ``signs`` has the signedness of the operands; the result is signed if one of them is."""
 
     def handler(translation: Translation, words: Words) -> Run:
@@ -65,7 +69,7 @@ def _dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
     return handler
 
 
-def _checked(handler: Handler) -> Handler:
+def _of_like_operands(handler: Handler) -> Handler:
     def checked(translation: Translation, words: Words) -> Run:
         one, other = (translation.type_of[id_] for id_ in words[2:4])
         if isinstance(one, Vector) != isinstance(other, Vector):
@@ -77,14 +81,51 @@ def _checked(handler: Handler) -> Handler:
 
 _SIGNED, _UNSIGNED, _MIXED = (True, True), (False, False), (True, False)
 
+_HALVES, _QUARTERS = frozenset({"f16", "bf16"}), frozenset({"e4m3", "e5m2"})
+
+
+def _result_type(translation: Translation, words: Words, factors: frozenset[str], count: int, is_wide: bool) -> Number:
+    """Return the type of the result, if the operands have types that fit."""
+    vector, result = translation.type_of[words[2]], translation.types[words[0]]
+    narrow = vector.element if isinstance(vector, Vector) and vector.count == count else None
+    need(isinstance(narrow, Number) and narrow.component.name in factors, f"a mixed dot product of a {type_text(vector)}")
+    need(translation.type_of[words[3]] == vector, "a mixed dot product of vectors of two types")
+    assert isinstance(narrow, Number)
+    wanted = "f32" if is_wide else narrow.component.name
+    need(isinstance(result, Number) and result.component.name == wanted, f"the result is a {type_text(result)}, not a {wanted}")
+    need(translation.type_of[words[4]] == result, "the accumulator does not have the type of the result")
+    return translation.number_of(result)
+
+
+def _mixed_dot(factors: frozenset[str], count: int, is_wide: bool) -> Handler:
+    """Return the handler of a dot product of ``count`` components of a type in ``factors``; its result is f32 if it ``is_wide``."""
+
+    def handler(translation: Translation, words: Words) -> Run:
+        result = _result_type(translation, words, factors, count, is_wide)
+        values, (a, b, accumulator) = translation.values, words[2:5]
+
+        def run() -> Value:
+            total = np.asarray(values[accumulator]).astype(np.float64)
+            for x, y in zip(values[a], values[b], strict=True):
+                total = total + np.asarray(x).astype(np.float64) * np.asarray(y).astype(np.float64)
+            return total.astype(result.dtype)[()]
+
+        return run
+
+    return handler
+
+
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
-        Op.SDot: _checked(_dot(_SIGNED, False)),
-        Op.UDot: _checked(_dot(_UNSIGNED, False)),
-        Op.SUDot: _checked(_dot(_MIXED, False)),
-        Op.SDotAccSat: _checked(_dot(_SIGNED, True)),
-        Op.UDotAccSat: _checked(_dot(_UNSIGNED, True)),
-        Op.SUDotAccSat: _checked(_dot(_MIXED, True)),
+        Op.SDot: _of_like_operands(_integer_dot(_SIGNED, False)),
+        Op.UDot: _of_like_operands(_integer_dot(_UNSIGNED, False)),
+        Op.SUDot: _of_like_operands(_integer_dot(_MIXED, False)),
+        Op.SDotAccSat: _of_like_operands(_integer_dot(_SIGNED, True)),
+        Op.UDotAccSat: _of_like_operands(_integer_dot(_UNSIGNED, True)),
+        Op.SUDotAccSat: _of_like_operands(_integer_dot(_MIXED, True)),
+        Op.FDot2MixAcc32VALVE: _mixed_dot(_HALVES, 2, True),
+        Op.FDot2MixAcc16VALVE: _mixed_dot(_HALVES, 2, False),
+        Op.FDot4MixAcc32VALVE: _mixed_dot(_QUARTERS, 4, True),
     }
 )
-"""Handlers for integer dot products."""
+"""Handlers for dot products."""

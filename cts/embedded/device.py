@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding, Step
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
-from cts.embedded.elements import MAPPINGS
 from cts.embedded.faults import NO_FAULTS, Faults
-from cts.embedded.instructions import handlers_with
-from cts.embedded.limits import Limits
-from cts.embedded.matrix_conversion import MatrixConverter
-from cts.embedded.matrix_layouts import MatrixLayouts, seed_of
+from cts.embedded.instructions.registry import handlers_with
+from cts.embedded.layout_conversion import MatrixConverter
+from cts.embedded.machine.elements import MAPPINGS
+from cts.embedded.memory.matrix_layouts import MatrixLayouts, seed_of
 from cts.embedded.observations import Observations
 from cts.embedded.pipeline import Pipeline
 from cts.embedded.profile import Profile
 from cts.embedded.property_commands import ask
+from cts.embedded.types.limits import Limits
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 

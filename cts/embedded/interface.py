@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.embedded.declarations import outline
 from cts.embedded.diagnostics import Malformed, NotSupported, NotValidSpirv, Unsupported, Violation
 from cts.embedded.faults import NO_FAULTS
-from cts.embedded.instructions import HANDLERS
-from cts.embedded.limits import Exhausted, Limits
-from cts.embedded.spirv_types import Array, Bool, ImageType, Number, SampledImageType, SamplerType, Struct, Type, Vector, size_of
-from cts.embedded.translation import Translation
-from cts.embedded.type_rules import RULES
+from cts.embedded.instructions.registry import handlers
+from cts.embedded.module.declarations import outline
+from cts.embedded.module.translation import Translation
+from cts.embedded.rules import RULES
+from cts.embedded.types.limits import Exhausted, Limits
+from cts.embedded.types.spirv_types import Array, Bool, ImageType, Number, SampledImageType, SamplerType, Struct, Type, Vector, size_of
 from generators.kernel import Kernel, Specialization
 from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction, read_instructions, read_string
@@ -99,7 +99,7 @@ def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Special
     """
     kernel = Kernel(spirv, (), specialization, local_size_constant_id=None, entry_point=entry_point)
     try:
-        translation = Translation(kernel, 32, "interleaved", False, HANDLERS, RULES, Limits(), NO_FAULTS)
+        translation = Translation(kernel, 32, "interleaved", False, handlers(), RULES, Limits(), NO_FAULTS)
         outline(translation)
     except NotSpirv as error:
         raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error

@@ -9,9 +9,6 @@ from itertools import product
 import numpy as np
 
 from cts.devices.device import DeviceFailure, OutOfMemory, Step, UndefinedBehaviour
-from cts.embedded.built_ins import built_in, check_built_in, check_drawn_built_in, drawn_built_in
-from cts.embedded.control_flow import prepare_functions
-from cts.embedded.declarations import declare
 from cts.embedded.diagnostics import (
     Malformed,
     NotSupported,
@@ -22,18 +19,21 @@ from cts.embedded.diagnostics import (
     instruction_text,
 )
 from cts.embedded.faults import Faults
-from cts.embedded.limits import Exhausted, Limits
-from cts.embedded.matrix_layouts import MatrixLayouts
-from cts.embedded.memory import Memory, OpaqueMemory, stray_writes
+from cts.embedded.instructions.control_flow import prepare_functions
+from cts.embedded.instructions.invocations.built_ins import built_in, check_built_in, check_drawn_built_in, drawn_built_in
+from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
+from cts.embedded.memory.matrix_layouts import MatrixLayouts
+from cts.embedded.memory.memory import Memory, OpaqueMemory, stray_writes
+from cts.embedded.memory.ordering import MemoryKind
+from cts.embedded.module.declarations import declare
+from cts.embedded.module.translation import Handler, Translation
 from cts.embedded.observations import Observations, static_severity
-from cts.embedded.ordering import MemoryKind
-from cts.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
-from cts.embedded.recovery import UNDEFINED_RULE, Recovery
-from cts.embedded.shapes import CELL_STORAGE
-from cts.embedded.spirv_types import Array, size_of
-from cts.embedded.translation import Handler, Translation
-from cts.embedded.type_rules import CHECKS, RULES
-from cts.embedded.values import UNDEFINED
+from cts.embedded.rules import CHECKS, RULES
+from cts.embedded.types.limits import Exhausted, Limits
+from cts.embedded.types.shapes import CELL_STORAGE
+from cts.embedded.types.spirv_types import Array, size_of
+from cts.embedded.types.values import UNDEFINED
+from cts.embedded.undefined.recovery import UNDEFINED_RULE, Recovery
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Decoration, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction

@@ -9,9 +9,9 @@ import numpy as np
 
 from cts.devices.device import Device, DeviceFailure, UndefinedBehaviour
 from cts.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
-from cts.embedded.limits import Limits
 from cts.embedded.observations import Observation, Observations, Severity
 from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import Limits
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
 from generators.errors import GeneratorError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cts.embedded.faults import Faults
-from cts.embedded.load_store import element_offsets
-from cts.embedded.memory import Memory
+from cts.embedded.instructions.matrices.load_store import element_offsets
+from cts.embedded.memory.memory import Memory
 from generators.spirv.enumerants import MemoryAccess, MemorySemantics, Op
 from tests.broken_devices.smoke import fails, noticed, prepared, smoke_cases, wrong
 

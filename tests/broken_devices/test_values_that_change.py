@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cts.embedded.faults import Faults
-from cts.embedded.spirv_types import MatrixType
+from cts.embedded.types.spirv_types import MatrixType
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged

@@ -20,7 +20,7 @@ from cts.devices.vulkan.opaque import OpaqueBuffers
 from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 from cts.embedded.device import EmbeddedDevice
-from cts.embedded.matrix_layouts import MatrixLayouts
+from cts.embedded.memory.matrix_layouts import MatrixLayouts
 from cts.embedded.profile import load_profile
 from cts.kinds.conversion import judge as judge_case
 from cts.kinds.kind import Stopwatch

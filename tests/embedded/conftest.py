@@ -12,8 +12,8 @@ from cts.devices.device import UndefinedBehaviour
 from cts.embedded.device import LIMITS, EmbeddedDevice
 from cts.embedded.diagnostics import NotSupported, NotValidSpirv
 from cts.embedded.faults import NO_FAULTS, Faults
-from cts.embedded.limits import Limits
 from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import Limits
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
 
 SUBGROUP_SIZE = 4

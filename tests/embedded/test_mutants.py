@@ -7,8 +7,8 @@ import warnings
 import pytest
 
 from cts.embedded.device import EmbeddedDevice
-from cts.embedded.limits import Limits
 from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import Limits
 from tests.embedded.mutants import answer, case_samples, glslang_samples, mutants
 
 FAMILIES = ("tensor_view", "control_flow", "functions", "specialization", "reduce", "per_element", "memory")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cts.embedded.faults import Faults
-from cts.embedded.float_modes import Corrections, corrections
+from cts.embedded.module.float_controls import Corrections, corrections
 from cts.verdict.verdict import Verdict
 from tests.broken_devices.doubles import Broken, judged
 

@@ -14,7 +14,7 @@ from cts.devices.device import VectorRow
 from cts.devices.holder import DeviceHolder
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Faults
-from cts.embedded.float_modes import Corrections, corrections
+from cts.embedded.module.float_controls import Corrections, corrections
 from cts.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cts.embedded.faults import Fault, Faults
-from cts.embedded.machine import Run
-from cts.embedded.translation import Translation, Words
+from cts.embedded.machine.machine import Run
+from cts.embedded.module.translation import Translation, Words
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged

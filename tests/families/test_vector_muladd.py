@@ -10,12 +10,12 @@ import pytest
 
 from cts.devices.device import VectorRow
 from cts.devices.holder import DeviceHolder
-from cts.embedded.cooperative_vector_matmul import converted_input
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Fault, Faults
-from cts.embedded.machine import Run
+from cts.embedded.instructions.vectors.cooperative_vector_matmul import converted_input
+from cts.embedded.machine.machine import Run
+from cts.embedded.module.translation import Translation, Words
 from cts.embedded.profile import load_profile
-from cts.embedded.translation import Translation, Words
 from cts.run.runner import judge
 from cts.run.selection import device_rows
 from cts.verdict.verdict import Verdict

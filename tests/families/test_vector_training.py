@@ -8,12 +8,12 @@ from itertools import count
 import numpy as np
 import pytest
 
-from cts.embedded.cooperative_vector_training import added
 from cts.embedded.faults import Fault, Faults
-from cts.embedded.machine import Run
-from cts.embedded.memory import Memory
-from cts.embedded.spirv_types import Number, number
-from cts.embedded.translation import Translation, Words
+from cts.embedded.instructions.vectors.cooperative_vector_training import added
+from cts.embedded.machine.machine import Run
+from cts.embedded.memory.memory import Memory
+from cts.embedded.module.translation import Translation, Words
+from cts.embedded.types.spirv_types import Number, number
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged

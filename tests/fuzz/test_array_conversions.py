@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from cts.commands.fuzzing import ARRAY_CONVERSION, Fuzzer, check_known
 from cts.devices.holder import DeviceHolder
-from cts.embedded.array_conversions import placed
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.matrices.array_conversion import placed
 from cts.embedded.profile import load_profile
 from generators.fuzz.array_conversions import DRAWS_PER_FORM, describe, draw, simpler, size
 from generators.types import Use

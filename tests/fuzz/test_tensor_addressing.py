@@ -15,11 +15,11 @@ from cts.devices.device import DeviceCrash, DeviceError
 from cts.devices.holder import DeviceHolder
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.tensors.tensor import block_count
+from cts.embedded.instructions.tensors.tensor_access import places_of
+from cts.embedded.instructions.tensors.tensor_addressing import Layout, View
 from cts.embedded.profile import load_profile
-from cts.embedded.tensor_access import places_of
-from cts.embedded.tensor_addressing import Layout, View
-from cts.embedded.tensor_state import block_count
-from cts.embedded.values import wide
+from cts.embedded.types.values import wide
 from generators.errors import CtsError
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
 from generators.fuzz.shrinking import simpler, size

@@ -15,8 +15,8 @@ from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, Conv
 from cts.devices.spec import DeviceSpec
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import NO_FAULTS, Faults
-from cts.embedded.matrix_conversion import converted, places_of_elements, size_of_matrix, written
-from cts.embedded.matrix_layouts import MatrixLayouts, seed_of
+from cts.embedded.layout_conversion import converted, places_of_elements, size_of_matrix, written
+from cts.embedded.memory.matrix_layouts import MatrixLayouts, seed_of
 from cts.embedded.profile import load_profile
 from cts.kinds.conversion import digests, judge, lines, show
 from cts.kinds.conversion_reproduction import write_conversion

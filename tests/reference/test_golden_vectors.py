@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
-from cts.embedded.decode import chosen_groups
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Faults
+from cts.embedded.instructions.tensors.decode import chosen_groups
 from cts.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
 from cts.verdict.elements import gather

@@ -11,7 +11,7 @@ import yaml
 
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
 from cts.embedded.device import EmbeddedDevice
-from cts.embedded.matrix_conversion import converted as device_converted
+from cts.embedded.layout_conversion import converted as device_converted
 from cts.embedded.profile import load_profile
 from cts.reference.layout_conversion import Elements, converted, evaluate, placed
 from cts.verdict.elements import scatter

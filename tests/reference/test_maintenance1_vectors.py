@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cts.embedded.device import EmbeddedDevice
-from cts.embedded.elements import MAPPINGS
+from cts.embedded.machine.elements import MAPPINGS
 from cts.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
 from cts.verdict.expected import Exact

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cts.devices.holder import DeviceHolder
-from cts.embedded.array_conversions import placed
 from cts.embedded.device import EmbeddedDevice
-from cts.embedded.elements import MAPPINGS
 from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.matrices.array_conversion import placed
+from cts.embedded.machine.elements import MAPPINGS
 from cts.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict

@@ -34,8 +34,9 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
 
 
 def _open_embedded(spec: DeviceSpec) -> Device:
-    from cts.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
+    from cts.embedded.device import EmbeddedDevice
     from cts.embedded.profile import load_profile
+    from cts.embedded.settings import DEFAULT_MAPPING
 
     mapping, colon, seed = spec.mapping.partition(":")
     if colon and not seed.isdecimal():

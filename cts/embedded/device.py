@@ -18,12 +18,10 @@ from cts.embedded.observations import Observations
 from cts.embedded.pipeline import Pipeline
 from cts.embedded.profile import Profile
 from cts.embedded.property_commands import ask
-from cts.embedded.types.limits import Limits
+from cts.embedded.settings import DEFAULT_MAPPING, Settings
+from cts.embedded.types.limits import LIMITS, Limits
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
-
-DEFAULT_MAPPING = "interleaved"
-LIMITS = Limits()
 
 TOLERABLE = frozenset({"F-CM2-6", "F-CM2-10"})
 """Positions of this suite where the specification is silent and applications differ. The device can warn of them and go on."""
@@ -84,16 +82,12 @@ class EmbeddedDevice:
         if mapping not in MAPPINGS:
             raise UnknownMapping(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
-        self._mapping = mapping
-        self._choices = choices
-        self._observations = observations
-        self._strict = strict
-        self._limits = limits
-        self._tolerated = frozenset(tolerated)
-        self.warnings: tuple[str, ...] = ()
-        self._handlers, self._faults = handlers_with(faults), faults
+        layouts = MatrixLayouts(seed_of(self._description.name))
+        self._settings = Settings(mapping, strict, limits, faults, frozenset(tolerated), observations, choices, layouts)
+        self._handlers = handlers_with(faults)
         self._pipeline: Pipeline | None = None
-        self._converter = MatrixConverter(self._description, MatrixLayouts(seed_of(self._description.name)), strict, faults)
+        self._converter = MatrixConverter(self._description, layouts, strict, faults)
+        self.warnings: tuple[str, ...] = ()
         self.last_steps: dict[str, float] = {}
 
     @property
@@ -122,19 +116,7 @@ class EmbeddedDevice:
         with self._step(Step.PIPELINE):
             if pipeline is None or pipeline.kernel is not kernel:
                 subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
-                pipeline = Pipeline(
-                    kernel,
-                    subgroup_size,
-                    self._mapping,
-                    self._strict,
-                    self._limits,
-                    self._handlers,
-                    self._faults,
-                    self._tolerated,
-                    seed_of(self._description.name),
-                    self._choices,
-                    self._observations,
-                )
+                pipeline = Pipeline(kernel, subgroup_size, self._settings, self._handlers)
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
         self.warnings = pipeline.warnings

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from cts.devices.device import DeviceFailure, Step
 from cts.verdict.codes import Code
 from generators.errors import GeneratorError
 from generators.spirv.disassemble import instruction_lines
 from generators.spirv.named_number import NamedNumber
+from generators.spirv.reader import NotSpirv, UnknownInstruction
 
 
 class Violation(Exception):
@@ -84,6 +88,21 @@ class NotSupported(DeviceFailure):
     def __init__(self, message: str, instruction: str) -> None:
         super().__init__(message, step=Step.PIPELINE)
         self.instruction = instruction
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Report words that are not a module, and instructions that the grammar lacks, as failures of the device.
+
+    Raises:
+        NotValidSpirv, NotSupported: there are such words within the block.
+    """
+    try:
+        yield
+    except NotSpirv as error:
+        raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
+    except UnknownInstruction as error:
+        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
 
 
 def enumerant_text(kind: type[NamedNumber], value: int) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.embedded.diagnostics import Malformed, NotSupported, NotValidSpirv, Unsupported, Violation
-from cts.embedded.faults import NO_FAULTS
+from cts.embedded.diagnostics import Malformed, NotSupported, NotValidSpirv, Unsupported, Violation, reading
 from cts.embedded.instructions.registry import handlers
 from cts.embedded.module.declarations import outline
 from cts.embedded.module.translation import Translation
 from cts.embedded.rules import RULES
-from cts.embedded.types.limits import Exhausted, Limits
+from cts.embedded.settings import Settings
+from cts.embedded.types.limits import Exhausted
 from cts.embedded.types.spirv_types import Array, Bool, ImageType, Number, SampledImageType, SamplerType, Struct, Type, Vector, size_of
 from generators.kernel import Kernel, Specialization
 from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageClass
-from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction, read_instructions, read_string
+from generators.spirv.reader import HEADER_WORDS, read_instructions, read_string
 from generators.types import SCALAR_TYPES, ComponentType
 
 _BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant)
@@ -82,13 +82,9 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
         NotValidSpirv: ``spirv`` is not a module.
         NotSupported: the module has an instruction that the grammar lacks.
     """
-    try:
+    with reading():
         words = [instruction.operands for instruction in read_instructions(spirv) if instruction.op is Op.EntryPoint]
         return tuple(read_string(operands[2:])[0] for operands in words if operands[0] == ExecutionModel.GLCompute)
-    except NotSpirv as error:
-        raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
-    except UnknownInstruction as error:
-        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:
@@ -99,30 +95,28 @@ def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Special
     """
     kernel = Kernel(spirv, (), specialization, local_size_constant_id=None, entry_point=entry_point)
     try:
-        translation = Translation(kernel, 32, "interleaved", False, handlers(), RULES, Limits(), NO_FAULTS)
-        outline(translation)
-    except NotSpirv as error:
-        raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
-    except UnknownInstruction as error:
-        raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
+        with reading():
+            translation = Translation(kernel, 32, Settings(strict=False), handlers(), RULES)
+            outline(translation)
     except Unsupported as error:
         raise NotSupported(f"the embedded device does not support this: {error}", "") from error
     except (Malformed, Violation, Exhausted) as error:
         raise NotValidSpirv(str(error), HEADER_WORDS) from error
-    push = next((data for _, storage, data, _ in translation.variables if storage is StorageClass.PushConstant), 0)
+    push = next((one.data for one in translation.variables.values() if one.storage is StorageClass.PushConstant), 0)
     members = _members(translation, push) if push else ()
     return Interface(entry_point, _bindings(translation), members, size_of(translation.types[push]) if push else 0, _constants(translation))
 
 
 def _bindings(translation: Translation) -> tuple[Binding, ...]:
     found: dict[tuple[int, int], Binding] = {}
-    for id_, storage, data, _ in translation.variables:
+    for variable in translation.variables.values():
+        id_, storage, data = variable.id, variable.storage, variable.data
         decorations = translation.decorations.get(id_, {})
         if storage not in _BUFFERS or Decoration.Binding not in decorations or not translation.uses(id_):
             continue
         place = decorations.get(Decoration.DescriptorSet, (0,))[0], decorations[Decoration.Binding][0]
         contents = translation.types[data]
-        block = contents.element if id_ in translation.descriptor_arrays and isinstance(contents, Array) else contents
+        block = contents.element if variable.is_descriptor_array and isinstance(contents, Array) else contents
         is_uniform = storage is StorageClass.Uniform and not translation.has_buffer_blocks
         read_only = id_ in translation.read_only or (isinstance(block, Struct) and len(block.read_only) == len(block.members))
         before = found.get(place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -17,26 +17,26 @@ from cts.embedded.diagnostics import (
     Unsupported,
     Violation,
     instruction_text,
+    reading,
 )
-from cts.embedded.faults import Faults
 from cts.embedded.instructions.control_flow import prepare_functions
 from cts.embedded.instructions.invocations.built_ins import built_in, check_built_in, check_drawn_built_in, drawn_built_in
 from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
-from cts.embedded.memory.matrix_layouts import MatrixLayouts
 from cts.embedded.memory.memory import Memory, OpaqueMemory, stray_writes
-from cts.embedded.memory.ordering import MemoryKind
 from cts.embedded.module.declarations import declare
+from cts.embedded.module.module import Variable
 from cts.embedded.module.translation import Handler, Translation
-from cts.embedded.observations import Observations, static_severity
+from cts.embedded.observations import static_severity
 from cts.embedded.rules import CHECKS, RULES
-from cts.embedded.types.limits import Exhausted, Limits
+from cts.embedded.settings import Settings
+from cts.embedded.types.limits import Exhausted
 from cts.embedded.types.shapes import CELL_STORAGE
 from cts.embedded.types.spirv_types import Array, size_of
 from cts.embedded.types.values import UNDEFINED
 from cts.embedded.undefined.recovery import UNDEFINED_RULE, Recovery
-from generators.kernel import Dispatch, Kernel, Outcome
+from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Decoration, Op, StorageClass
-from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction
+from generators.spirv.reader import HEADER_WORDS
 
 
 @dataclass(frozen=True)
@@ -57,41 +57,20 @@ class Pipeline:
         UndefinedBehaviour: the module breaks a rule that does not depend on data.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        subgroup_size: int,
-        mapping: str,
-        strict: bool,
-        limits: Limits,
-        handlers: Mapping[Op, Handler],
-        faults: Faults,
-        tolerated: frozenset[str],
-        seed: int,
-        choices: int,
-        observations: Observations | None,
-    ) -> None:
+    def __init__(self, kernel: Kernel, subgroup_size: int, settings: Settings, handlers: Mapping[Op, Handler]) -> None:
         self.kernel = kernel
-        self._strict = strict
-        self._built_in = faults.performing(built_in)
+        self._settings = settings
+        self._built_in = settings.faults.performing(built_in)
+        with reading():
+            translation = Translation(kernel, subgroup_size, settings, handlers, RULES, CHECKS)
         try:
-            layouts = MatrixLayouts(seed)
-            translation = Translation(
-                kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults, tolerated, CHECKS, layouts, choices
-            )
-        except NotSpirv as error:
-            raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
-        except UnknownInstruction as error:
-            raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not support this: {error.name}", error.name) from error
-        try:
-            translation.machine.observations = observations
-            translation.machine.recovery = Recovery(translation, observations) if strict else None
+            translation.machine.recovery = Recovery(translation, settings.observations) if settings.strict else None
             declare(translation, subgroup_size)
             prepare_functions(translation)
             self._translation = translation
             self._connect()
         except (Exhausted, Malformed, Violation, UndefinedUse, Unsupported) as error:
-            if isinstance(error, Violation) and observations is not None:
+            if isinstance(error, Violation) and settings.observations is not None:
                 translation.machine.index = translation.index
                 translation.machine.forbid(error.rule, error.text, severity=static_severity(error.rule))
             raise _explained(translation, translation.index, error) from error
@@ -103,39 +82,35 @@ class Pipeline:
 
     def _connect(self) -> None:
         """Collect the properties of variables that every dispatch needs."""
-        self._buffer_variables: list[tuple[int, str]] = []
+        self._buffer_variables: list[Variable] = []
         self._push_constants: list[int] = []
-        self._descriptor_counts: dict[int, int] = {}
         self._workgroup: list[_Shared] = []
         self._cells: list[tuple[int, Cell, int | None, int]] = []
         types = self._translation.types
-        for id_, storage, pointee, initializer in self._translation.variables:
-            name = self._translation.name(id_)
+        for variable in self._translation.variables.values():
+            id_, storage, pointee = variable.id, variable.storage, variable.data
             if storage is StorageClass.PushConstant:
                 self._push_constants.append(id_)
             elif storage is StorageClass.Workgroup:
-                self._connect_workgroup(id_, pointee, bool(initializer))
+                self._connect_workgroup(id_, pointee, bool(variable.initializer))
             elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant):
-                self._buffer_variables.append((id_, name))
-                contents = types[pointee]
-                if id_ in self._translation.descriptor_arrays and isinstance(contents, Array) and contents.length is not None:
-                    self._descriptor_counts[id_] = contents.length
+                self._buffer_variables.append(variable)
             elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
-                which = self._translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
+                which = self._translation.decoration(id_, Decoration.BuiltIn)
                 if which is not None and self.kernel.draw is not None:
                     check_drawn_built_in(which[0], types[pointee], storage, self.kernel.draw)
                 elif which is not None:
                     check_built_in(which[0], types[pointee])
                 read = None if which is None or storage is not StorageClass.Input else which[0]
-                self._cells.append((id_, Cell(types[pointee], name), read, initializer))
+                self._cells.append((id_, Cell(types[pointee], self._translation.name(id_)), read, variable.initializer))
 
     def _connect_workgroup(self, id_: int, data: int, is_initialized: bool) -> None:
         """Note a workgroup variable. Aliased blocks share memory: all begin at the same byte (WL-ALI-01)."""
         translation = self._translation
         # A variable of another entry point has no memory.
         size = size_of(translation.types[data]) if translation.uses(id_) else 0
-        is_aliased = Decoration.Aliased in translation.decorations.get(id_, {}) and data in translation.blocks
+        is_aliased = translation.decoration(id_, Decoration.Aliased) is not None and translation.is_block(data)
         if is_aliased:
             before = next((shared for shared in self._workgroup if shared.is_aliased), None)
             if before is not None:
@@ -167,7 +142,7 @@ class Pipeline:
             self._begin_workgroup()
             machine.call(main, ())
         written = [(slot, memory) for slot, memory in zip(self.kernel.buffers, memories, strict=True) if slot.written]
-        layouts = translation.matrix_layouts
+        layouts = self._settings.matrix_layouts
         outputs = {
             slot.name: memory.data if slot.opaque is None else layouts.taken_out(slot.opaque, memory.data) for slot, memory in written
         }
@@ -175,74 +150,90 @@ class Pipeline:
 
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
         """Return the buffers' memories with their contents. Write their addresses to the push constants and into buffers."""
-        translation, constants = self._translation, self._translation.machine.constants
-        forbid = translation.machine.forbid
+        space, slots = self._translation.space, self.kernel.buffers
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
-        translation.space.clear()
-        memories = []
-        pointed_to = {name for slot in self.kernel.buffers for _, name in slot.addresses}
-        bound: dict[tuple[int, int], dict[int, BytePointer | ImagePlace]] = {}
-        for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
-            data = contents.copy() if slot.written else contents
-            if slot.opaque is not None:
-                data = translation.matrix_layouts.put_in(slot.opaque, contents)
-            base = translation.space.place(data.size if slot.windows is None else slot.windows.span)
-            robust = self.kernel.robust and slot.binding is not None
-            kind: MemoryKind = "buffer" if slot.image is None else "image"
-            memory = Memory(
-                slot.name, data, kind, base, slot.written, strict=self._strict, robust=robust, windows=slot.windows, forbid=forbid
-            )
-            memories.append(memory)
-            if slot.binding is not None:
-                bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = (
-                    BytePointer(memory, 0) if slot.image is None else ImagePlace(slot.image, memory)
-                )
-            if slot.opaque is not None:
-                pitch = translation.matrix_layouts.pitch(slot.opaque)
-                memory.opaque = OpaqueMemory(slot.opaque, pitch)
-                if slot.opaque.pitch_offset is not None:
-                    at = slot.opaque.pitch_offset
-                    push_constants[at : at + 4] = np.frombuffer(pitch.to_bytes(4, "little"), np.uint8)
-            if slot.address_offset is not None or slot.name in pointed_to:
-                translation.space.add(memory)
-            if slot.address_offset is not None:
-                push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)
+        space.clear()
+        memories = [self._memory(slot, contents) for slot, contents in zip(slots, dispatch.contents, strict=True)]
         bases = {memory.name: memory.base for memory in memories}
-        for slot, memory in zip(self.kernel.buffers, memories, strict=True):
+        pointed_to = {name for slot in slots for _, name in slot.addresses}
+        for slot, memory in zip(slots, memories, strict=True):
+            if slot.address_offset is not None or slot.name in pointed_to:
+                space.add(memory)
+            if slot.address_offset is not None:
+                _put(push_constants, slot.address_offset, memory.base, 8)
+            if memory.opaque is not None and memory.opaque.slot.pitch_offset is not None:
+                _put(push_constants, memory.opaque.slot.pitch_offset, memory.opaque.pitch, 4)
             if slot.addresses:
                 memory.data = memory.data.copy()
             for at, name in slot.addresses:
-                memory.data[at : at + 8] = np.frombuffer(bases[name].to_bytes(8, "little"), np.uint8)
-        for id_, name in self._buffer_variables:
-            decorations = translation.decorations.get(id_, {})
-            place = decorations.get(Decoration.DescriptorSet, (0,))[0], decorations.get(Decoration.Binding, (-1,))[0]
-            descriptors = bound.get(place, {})
+                _put(memory.data, at, bases[name], 8)
+        self._bind(memories, push_constants)
+        return memories
+
+    def _memory(self, slot: BufferSlot, contents: np.ndarray) -> Memory:
+        """Return the memory of a buffer or an image, at an address of its own."""
+        layouts, opaque = self._settings.matrix_layouts, slot.opaque
+        data = contents.copy() if slot.written else contents
+        if opaque is not None:
+            data = layouts.put_in(opaque, contents)
+        memory = Memory(
+            slot.name,
+            data,
+            "buffer" if slot.image is None else "image",
+            self._translation.space.place(data.size if slot.windows is None else slot.windows.span),
+            slot.written,
+            strict=self._settings.strict,
+            robust=self.kernel.robust and slot.binding is not None,
+            windows=slot.windows,
+            forbid=self._translation.machine.forbid,
+        )
+        if opaque is not None:
+            memory.opaque = OpaqueMemory(opaque, layouts.pitch(opaque))
+        return memory
+
+    def _bind(self, memories: Sequence[Memory], push_constants: np.ndarray) -> None:
+        """Point the variables of the module to memories."""
+        translation, constants, strict = self._translation, self._translation.machine.constants, self._settings.strict
+        forbid = translation.machine.forbid
+        bound: dict[tuple[int, int], dict[int, BytePointer | ImagePlace]] = {}
+        for slot, memory in zip(self.kernel.buffers, memories, strict=True):
+            if slot.binding is not None:
+                place = BytePointer(memory, 0) if slot.image is None else ImagePlace(slot.image, memory)
+                bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = place
+        for variable in self._buffer_variables:
+            number, binding = (
+                (translation.decoration(variable.id, which) or (default,))[0]
+                for which, default in ((Decoration.DescriptorSet, 0), (Decoration.Binding, -1))
+            )
+            descriptors = bound.get((number, binding), {})
             # If nothing is bound, any access is out of bounds.
-            nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict, forbid=forbid), 0)
-            if id_ in translation.descriptor_arrays:
+            empty = np.zeros(0, np.uint8)
+            nothing = BytePointer(Memory(translation.name(variable.id), empty, "buffer", strict=strict, forbid=forbid), 0)
+            if variable.is_descriptor_array:
+                contents = translation.types[variable.data]
+                assert isinstance(contents, Array)
                 # An array without a length ends after the last bound descriptor.
-                count = self._descriptor_counts.get(id_, max(descriptors, default=-1) + 1)
-                constants[id_] = DescriptorArray(descriptors, count, nothing)
+                count = max(descriptors, default=-1) + 1 if contents.length is None else contents.length
+                constants[variable.id] = DescriptorArray(descriptors, count, nothing)
             else:
-                constants[id_] = descriptors.get(0, nothing)
-        block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict, forbid=forbid)
+                constants[variable.id] = descriptors.get(0, nothing)
+        block = Memory("push constants", push_constants, "buffer", writable=False, strict=strict, forbid=forbid)
         for id_ in self._push_constants:
             constants[id_] = BytePointer(block, 0)
-        return memories
 
     def _begin_workgroup(self) -> None:
         translation, values = self._translation, self._translation.values
         for shared in self._workgroup:
             size, initialized = shared.size, shared.is_initialized
-            data = np.zeros(size, np.uint8) if initialized or not self._strict else np.full(size, 0xCD, np.uint8)
+            data = np.zeros(size, np.uint8) if initialized or not self._settings.strict else np.full(size, 0xCD, np.uint8)
             name = ", ".join(translation.name(id_) for id_ in shared.ids)
-            memory = Memory(name, data, "workgroup", defined=initialized, strict=self._strict, forbid=translation.machine.forbid)
+            memory = Memory(name, data, "workgroup", defined=initialized, strict=self._settings.strict, forbid=translation.machine.forbid)
             place = BytePointer(memory, 0)
             for id_ in shared.ids:
                 values[id_] = place
         draw = self.kernel.draw
         for id_, cell, built_in_input, initializer in self._cells:
-            values[id_] = CellPointer(cell, (), translation.mapping)
+            values[id_] = CellPointer(cell, (), self._settings.mapping)
             if built_in_input is not None and draw is not None:
                 cell.value = drawn_built_in(built_in_input, draw)
             elif built_in_input is not None:
@@ -250,7 +241,12 @@ class Pipeline:
             elif initializer:
                 cell.value = values[initializer]
             else:
-                cell.value = UNDEFINED if self._strict else translation.zero(cell.type)
+                cell.value = UNDEFINED if self._settings.strict else translation.zero(cell.type)
+
+
+def _put(data: np.ndarray, at: int, number: int, size: int) -> None:
+    """Write a number of ``size`` bytes at byte ``at``."""
+    data[at : at + size] = np.frombuffer(number.to_bytes(size, "little"), np.uint8)
 
 
 def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:

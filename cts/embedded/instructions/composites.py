@@ -64,7 +64,7 @@ def _replicate(translation: Translation, words: Words) -> Run:
 
 @computes(Op.CompositeExtract)
 def _extract(translation: Translation, words: Words) -> Run:
-    values, machine, mapping = translation.values, translation.machine, translation.mapping
+    values, machine, mapping = translation.values, translation.machine, translation.settings.mapping
     composite, path = words[2], words[3:]
     type_ = translation.type_of[composite]
     steps: list[tuple[Type, int]] = []
@@ -96,7 +96,7 @@ def _extract(translation: Translation, words: Words) -> Run:
 
 @computes(Op.CompositeInsert)
 def _insert(translation: Translation, words: Words) -> Run:
-    values, machine, mapping = translation.values, translation.machine, translation.mapping
+    values, machine, mapping = translation.values, translation.machine, translation.settings.mapping
     new, composite, path = words[2], words[3], words[4:]
     type_ = translation.types[words[0]]
 
@@ -179,7 +179,7 @@ def _copy(translation: Translation, words: Words) -> Run:
 @computes(Op.Undef)
 def _undefined(translation: Translation, words: Words) -> Run:
     type_ = translation.types[words[0]]
-    if translation.strict:
+    if translation.settings.strict:
         return lambda: UNDEFINED
     value = translation.zero(type_)
     return lambda: value
@@ -193,7 +193,7 @@ def _length(translation: Translation, words: Words) -> Run:
     if not isinstance(result, Number) or result.component.name != "u32":
         raise Violation("KHR-LEN-01", "the length of a cooperative matrix is a 32-bit unsigned integer")
     instances = translation.machine.instances(type_.scope)
-    counts = component_counts(translation.mapping, type_.rows, type_.columns, translation.machine.lanes // instances)
+    counts = component_counts(translation.settings.mapping, type_.rows, type_.columns, translation.machine.lanes // instances)
     length: Value = int(counts[0])
     if (counts != counts[0]).any():
         length = np.tile(counts.astype(np.uint32), instances)
@@ -220,7 +220,7 @@ def _coordinate(translation: Translation, words: Words) -> Run:
         raise Violation("M1-COORD-02", "the index is not a 32-bit integer")
     values, machine = translation.values, translation.machine
     instances = machine.instances(matrix.scope)
-    table = element_table(translation.mapping, matrix.rows, matrix.columns, machine.lanes // instances)
+    table = element_table(translation.settings.mapping, matrix.rows, matrix.columns, machine.lanes // instances)
     lanes, number = np.tile(np.arange(table.shape[1]), instances), translation.number_of(index_type)
 
     def run() -> Value:

@@ -150,7 +150,7 @@ def _prepared(translation: Translation, op: Op, words: Words) -> Run:
     try:
         return translation.prepare(op, words)
     except Violation as error:
-        if translation.machine.observations is None:
+        if translation.settings.observations is None:
             raise
         zero = translation.zero(translation.types[words[0]]) if op in RESULT_OPS else None
         translation.machine.index = translation.index

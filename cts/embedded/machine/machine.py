@@ -15,10 +15,11 @@ import numpy as np
 
 from cts.devices.device import DeviceTimeout, Step
 from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation
-from cts.embedded.faults import Faults, replaceable
+from cts.embedded.faults import replaceable
 from cts.embedded.memory.element_accesses import ElementAccesses
 from cts.embedded.memory.ordering import Clock
-from cts.embedded.observations import Observation, Observations, Severity, first_invocation, severity_of
+from cts.embedded.observations import Observation, Severity, first_invocation, severity_of
+from cts.embedded.settings import Settings
 from cts.embedded.types.limits import ELEMENTS_A_STEP
 from cts.embedded.types.spirv_types import Type, Void
 from cts.embedded.types.values import Mask, Value, blend, settle, varies
@@ -153,7 +154,6 @@ class Machine:
         full: whether all invocations execute.
         clock: orders accesses, to find races.
         strict: whether undefined behaviour raises Violation.
-        tolerated: rules that it only warns about.
         warnings: its warnings, once each, in order.
         observations: collects mistakes; None to stop at the first.
         is_running: whether a workgroup has begun.
@@ -169,34 +169,38 @@ class Machine:
         wide_indexing: whether the entry point has 64-bit indexing.
     """
 
-    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int, faults: Faults) -> None:
+    def __init__(self, bound: int, settings: Settings) -> None:
         self.values: list[Value] = [None] * bound
+        self.strict = settings.strict
+        self.warnings: dict[str, None] = {}
+        self.index = 0
+        self.callback = False
+        self.element_accesses: ElementAccesses | None = None
+        self.wide_indexing = False
+        self.constants: list[Value] = []
+        self.workgroup = (0, 0, 0)
+        self.workgroups = (1, 1, 1)
+        self.steps = 0
+        self._steps_limit = settings.limits.steps
+        self._tolerated = settings.tolerated
+        self._weight = 1
+        self._is_quiet = False
+        self.is_running = False
+        self.observations = settings.observations
+        self.uninitialised: dict[int, str] = {}
+        self.recovery: Recovers | None = None
+        self._take_phis = settings.faults.performing(take_phis)
+        self.resize(1, 1)
+
+    def resize(self, lanes: int, subgroup_size: int) -> None:
+        """Set the number of invocations, and of invocations in a subgroup. Keep the values."""
         self.lanes = lanes
         self.subgroup_size = subgroup_size
         self.subgroups = -(-lanes // subgroup_size)
         self.everyone = np.ones(lanes, bool)
         self.mask: Mask = self.everyone
         self.full = True
-        self.strict = strict
-        self.tolerated: frozenset[str] = frozenset()
-        self.warnings: dict[str, None] = {}
-        self.index = 0
-        self.callback = False
-        self.element_accesses: ElementAccesses | None = None
-        self.wide_indexing = False
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
-        self.constants: list[Value] = []
-        self.workgroup = (0, 0, 0)
-        self.workgroups = (1, 1, 1)
-        self.steps = 0
-        self._steps_limit = steps
-        self._weight = 1
-        self._is_quiet = False
-        self.is_running = False
-        self.observations: Observations | None = None
-        self.uninitialised: dict[int, str] = {}
-        self.recovery: Recovers | None = None
-        self._take_phis = faults.performing(take_phis)
 
     def begin_dispatch(self) -> None:
         """Begin a dispatch, in which nothing has been accessed yet."""
@@ -231,7 +235,7 @@ class Machine:
             self.observations.note(
                 Observation(kind, rule, text, self.index, workgroup=self.workgroup if self.is_running else None, invocation=invocation)
             )
-        elif rule in self.tolerated:
+        elif rule in self._tolerated:
             self.warnings[f"{text} [{rule}]"] = None
         elif self.strict:
             raise Violation(rule, text)

@@ -35,7 +35,7 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
         return translation.zero(type_)
     if op is Op.Undef:
         translation.check_types(Op.Undef, words)
-        return UNDEFINED if translation.strict else translation.zero(type_)
+        return UNDEFINED if translation.settings.strict else translation.zero(type_)
     if op is Op.SpecConstantOp:
         translation.check_types(op, words)
         compute = translation.prepare(Op(operands[0]), (words[0], words[1], *operands[1:]))
@@ -48,7 +48,7 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
 
 
 def _specialized(translation: Translation, id_: int) -> int | None:
-    return translation.specialized.get(translation.decorations.get(id_, {}).get(Decoration.SpecId, (-1,))[0])
+    return translation.specialized.get((translation.decoration(id_, Decoration.SpecId) or (-1,))[0])
 
 
 def _number(translation: Translation, op: Op, type_: Type, words: Words) -> Value:

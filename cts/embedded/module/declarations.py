@@ -10,6 +10,7 @@ from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.memory.ordering import MAX_INVOCATIONS
 from cts.embedded.module.constants import constant_value
 from cts.embedded.module.float_controls import note_mode
+from cts.embedded.module.module import Variable
 from cts.embedded.module.references import EXTENDED, LENGTHS
 from cts.embedded.module.translation import RESULT_OPS, Translation, Words
 from cts.embedded.module.type_declarations import declared_type
@@ -86,13 +87,12 @@ class _Declarations:
         lanes = math.prod(self._module.local_size)
         if not 1 <= lanes <= MAX_INVOCATIONS:
             raise Violation("VUID-RuntimeSpirv-x-06432", f"a workgroup of {lanes} invocations; at most {MAX_INVOCATIONS}")
-        self._module.resize(lanes, subgroup_size)
+        self._module.machine.resize(lanes, subgroup_size)
         self._check_scopes()
         for index, op, words in self._late:
             self._module.index = index
             self._constant(op, words)
         self._module.machine.constants = list(self._module.values)
-        self._module.function_instructions = self._module.instructions[self._module.first_function :]
 
     def outline(self) -> None:
         """Evaluate the declarations that do not depend on the number of invocations."""
@@ -121,25 +121,25 @@ class _Declarations:
 
         Refuse workgroup blocks that are mixed with other workgroup variables or not decorated."""
         self._check_workgroup()
-        storage = {id_: storage for id_, storage, _, _ in self._module.variables}
         for id_ in self._interface if self._module.version < (1, 4) else ():
-            if storage.get(id_, StorageClass.Input) not in (StorageClass.Input, StorageClass.Output):
-                raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {storage[id_].name} storage, which needs SPIR-V 1.4")
+            found = self._module.variables.get(id_)
+            if found is not None and found.storage not in (StorageClass.Input, StorageClass.Output):
+                raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {found.storage.name} storage, which needs SPIR-V 1.4")
 
     def _check_workgroup(self) -> None:
         """Check the variables of workgroup memory (SPV_KHR_workgroup_memory_explicit_layout, 2.16.2)."""
         module = self._module
-        shared = [(id_, data) for id_, storage, data, _ in module.variables if storage is StorageClass.Workgroup and module.uses(id_)]
-        blocks = [id_ for id_, data in shared if data in module.blocks]
+        shared = [one for one in module.variables.values() if one.storage is StorageClass.Workgroup and module.uses(one.id)]
+        blocks = [one.id for one in shared if module.is_block(one.data)]
         if not blocks:
             return
         if Capability.WorkgroupMemoryExplicitLayoutKHR not in module.capabilities:
             raise Violation("WL-CAP-01", "a block in workgroup memory, but the module does not declare WorkgroupMemoryExplicitLayoutKHR")
         if len(blocks) < len(shared):
             raise Violation("WL-BLK-01", "some variables of workgroup memory are blocks, but others are not")
-        if any(data not in module.laid_out for _, data in shared):
+        if any(one.data not in module.laid_out for one in shared):
             raise Violation("WL-LAY-01", "a block in workgroup memory has no explicit layout")
-        plain = [id_ for id_ in blocks if Decoration.Aliased not in module.decorations.get(id_, {})]
+        plain = [id_ for id_ in blocks if module.decoration(id_, Decoration.Aliased) is None]
         if len(blocks) > 1 and plain and Capability.UntypedPointersKHR not in module.capabilities:
             name = module.name(plain[0])
             raise Violation("WL-BLK-02", f"{len(blocks)} blocks in workgroup memory, but '{name}' is not decorated Aliased")
@@ -171,16 +171,13 @@ class _Declarations:
     def _note_layout(self, op: Op, words: Words) -> None:
         """Note whether a type and all of its parts are explicitly laid out."""
         module, id_ = self._module, words[0]
-        decorations = module.decorations.get(id_, {})
         if op is Op.TypeStruct:
-            if Decoration.Block in decorations:
-                module.blocks.add(id_)
-            if Decoration.BufferBlock in decorations:
+            if module.decoration(id_, Decoration.BufferBlock) is not None:
                 module.has_buffer_blocks = True
             placed = all(Decoration.Offset in module.member_decorations.get((id_, i), {}) for i in range(len(words) - 1))
             is_laid_out = placed and module.laid_out.issuperset(words[1:])
         elif op in (Op.TypeArray, Op.TypeRuntimeArray):
-            is_laid_out = Decoration.ArrayStride in decorations and words[1] in module.laid_out
+            is_laid_out = module.decoration(id_, Decoration.ArrayStride) is not None and words[1] in module.laid_out
         else:
             is_laid_out = True
         if is_laid_out:
@@ -259,13 +256,11 @@ class _Declarations:
         contents = self._module.types[data]
         if storage not in _VARIABLES:
             raise Unsupported(f"a variable of {storage.name} storage")
-        if (
-            storage in (StorageClass.StorageBuffer, StorageClass.Uniform)
-            and isinstance(contents, Array)
-            and isinstance(contents.element, Struct)
-        ) or (storage is StorageClass.UniformConstant and isinstance(contents, Array)):
-            self._module.descriptor_arrays.add(id_)
-        if Decoration.NonWritable in self._module.decorations.get(id_, {}):
+        in_buffers = storage in (StorageClass.StorageBuffer, StorageClass.Uniform)
+        has_descriptors = isinstance(contents, Array) and (
+            storage is StorageClass.UniformConstant or (in_buffers and isinstance(contents.element, Struct))
+        )
+        if self._module.decoration(id_, Decoration.NonWritable) is not None:
             self._module.read_only.add(id_)
         if contains(contents, MatrixType) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
@@ -273,7 +268,7 @@ class _Declarations:
             raise Violation("CV-TYPE-05", f"a cooperative vector in {storage.name} storage; only Function and Private may have one")
         if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function, StorageClass.UniformConstant):
             raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, although it has no bytes")
-        self._module.variables.append((id_, storage, data, initializer))
+        self._module.variables[id_] = Variable(id_, storage, data, initializer, has_descriptors)
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
         """Evaluate a constant. Defer one that needs the number of invocations: a matrix, its length, or a value made from them."""
@@ -302,8 +297,8 @@ class _Declarations:
             raise Violation("VUID-VkPipelineShaderStageCreateInfo-pName-00707", f"no entry point '{name}' of the {draw.stage} stage")
         if draw.stage == "fragment" and ExecutionMode.OriginUpperLeft not in self._modes:
             raise Violation("VUID-StandaloneSpirv-OriginLowerLeft-04653", f"the entry point '{name}' does not have OriginUpperLeft")
-        for id_, storage, _, _ in self._module.variables:
-            if storage is StorageClass.Workgroup and self._module.uses(id_):
+        for one in self._module.variables.values():
+            if one.storage is StorageClass.Workgroup and self._module.uses(one.id):
                 raise Violation("VUID-StandaloneSpirv-None-04645", f"workgroup memory in the {draw.stage} stage")
         return draw.invocations, 1, 1
 

@@ -70,7 +70,7 @@ def corrected(translation: Translation, op: Op, number: Number, function: Functi
     """Return ``function``, which computes ``op`` to nearest, with its results corrected for the modes."""
     if not translation.float_modes or not number.is_float:
         return function
-    asked = translation.faults.performing(corrections)(translation, op, number)
+    asked = translation.performing(corrections)(translation, op, number)
     if not (asked.truncates or asked.flushes):
         return function
 

@@ -161,56 +161,40 @@ class _Structure:
 
     def check(self, instructions: Sequence[Instruction]) -> None:
         """Check all instructions."""
-        kinds, homes, values, bound = self._kinds, self._homes, self._widths.values, self._bound
         for instruction in instructions:
             op, words, _ = instruction
             shape = _shape(op)
-            if shape.section is not Section.FUNCTION or not self._block:
-                self._stands(shape.section, instruction)
-            elif op is Op.Phi and self._plain:
-                _refuse(instruction, "follows instructions of its block that are not OpPhi")
-            elif op is not Op.Phi and not self._plain and op is not Op.Label:
-                self._plain = True
+            self._stands(shape.section, instruction)
             if shape.least <= len(words) <= shape.most:
                 ids: Sequence[int] = words[shape.first : shape.last]
             else:
                 ids = _ids(instruction, shape, self._widths)
-            if shape.uses is _ANY or (op in EXTENDED and words[2] in self._non_semantic):
-                for id_ in ids:
-                    if not 0 < id_ < bound:
-                        self._refuse_result(instruction, id_)
-                if shape.result < 0:
-                    continue
-                ids = ()
-            if shape.typed and kinds.get(words[0]) != "type":
+            if shape.typed and self._kinds.get(words[0]) != "type":
                 _refuse(instruction, f"its result type %{words[0]} is not a type declared before")
-            if shape.uses is None and op is not Op.Phi:
-                block = self._block
-                for id_ in ids:
-                    home = homes.get(id_)
-                    if home not in (0, block):
-                        self._elsewhere(id_, home, instruction)
-            else:
-                is_length = op is Op.SpecConstantOp and words[2] in LENGTHS
-                self._mention(instruction, ids, _OF_TYPE if is_length else shape.uses or ())
+            self._mention(instruction, ids, shape.uses)
             if shape.result >= 0:
-                id_ = words[shape.result]
-                if not 0 < id_ < bound or id_ in homes or id_ in kinds:
-                    self._refuse_result(instruction, id_)
-                if not shape.typed:
-                    kinds[id_] = _kind(op)
-                elif op is Op.Function:
-                    kinds[id_] = "function"
-                else:
-                    homes[id_] = self._flow.first if op is Op.FunctionParameter and self._flow else self._block
-                    values[id_] = words[0]
-                    if self._flow is None and op not in (Op.Variable, Op.UntypedVariableKHR):
-                        self._constants.add(id_)
+                self._define(instruction, shape)
             if shape.structural:
                 self._structure(instruction, ids)
             elif op is Op.ExtInstImport and read_string(words[1:])[0].startswith(NON_SEMANTIC):
                 self._non_semantic.add(words[0])
         self._end(instructions)
+
+    def _define(self, instruction: Instruction, shape: _Shape) -> None:
+        """Note the result of an instruction."""
+        op, words, _ = instruction
+        id_ = words[shape.result]
+        if not 0 < id_ < self._bound or id_ in self._homes or id_ in self._kinds:
+            self._refuse_result(instruction, id_)
+        if not shape.typed:
+            self._kinds[id_] = _kind(op)
+        elif op is Op.Function:
+            self._kinds[id_] = "function"
+        else:
+            self._homes[id_] = self._flow.first if op is Op.FunctionParameter and self._flow else self._block
+            self._widths.values[id_] = words[0]
+            if self._flow is None and op not in (Op.Variable, Op.UntypedVariableKHR):
+                self._constants.add(id_)
 
     def _refuse_result(self, instruction: Instruction, id_: int) -> NoReturn:
         if 0 < id_ < self._bound:
@@ -225,13 +209,27 @@ class _Structure:
             _refuse(instruction, f"%{id_} is a value of a function")
         self._flow.uses.setdefault((home, self._block), (id_, instruction))
 
-    def _mention(self, instruction: Instruction, ids: Sequence[int], uses: tuple[str, ...]) -> None:
-        if instruction.op is Op.Phi:
+    def _mention(self, instruction: Instruction, ids: Sequence[int], uses: tuple[str, ...] | None) -> None:
+        """Check the ids that an instruction mentions. ``uses`` are their kinds; None if all are values."""
+        op, words, _ = instruction
+        if uses is _ANY or (op in EXTENDED and words[2] in self._non_semantic):
+            for id_ in ids:
+                if not 0 < id_ < self._bound:
+                    self._refuse_result(instruction, id_)
+        elif op is Op.Phi:
             assert self._flow is not None
             self._flow.phis.append((self._block, instruction))
-            return
-        for place, id_ in enumerate(ids):
-            self._use(uses[min(place, len(uses) - 1)], id_, instruction)
+        elif uses is None:
+            homes, block = self._homes, self._block
+            for id_ in ids:
+                home = homes.get(id_)
+                if home not in (0, block):
+                    self._elsewhere(id_, home, instruction)
+        else:
+            if op is Op.SpecConstantOp and words[2] in LENGTHS:
+                uses = _OF_TYPE
+            for place, id_ in enumerate(ids):
+                self._use(uses[min(place, len(uses) - 1)], id_, instruction)
 
     def _use(self, use: str, id_: int, instruction: Instruction) -> None:
         known = self._kinds.get(id_)
@@ -264,8 +262,13 @@ class _Structure:
                     self._later.append(("type", id_, instruction))
 
     def _stands(self, section: Section, instruction: Instruction) -> None:
-        """Check that an instruction is in the right section. Functions have separate checks."""
+        """Check that an instruction is in the right section, and that OpPhi precedes the other instructions of its block."""
         op = instruction.op
+        if section is Section.FUNCTION and self._block:
+            if op is Op.Phi and self._plain:
+                _refuse(instruction, "follows instructions of its block that are not OpPhi")
+            self._plain = self._plain or op not in (Op.Phi, Op.Label)
+            return
         if section is Section.ANYWHERE:
             is_free = op in _NOWHERE or (op in EXTENDED and instruction.operands[2] in self._non_semantic)
             if not is_free and not self._block and self._section is Section.FUNCTION:

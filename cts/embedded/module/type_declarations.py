@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
@@ -74,70 +75,69 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
         Unsupported: the interpreter lacks such types.
         Exhausted: the type's values would take too much memory.
     """
-    id_ = words[0]
-    match op:
-        case Op.TypeForwardPointer:
-            return _forward_pointer(translation, id_)
-        case Op.TypeVoid:
-            return Void()
-        case Op.TypeBool:
-            return Bool()
-        case Op.TypeInt:
-            need(words[2] in (0, 1), f"signedness {words[2]}")
-            if words[1] not in _WIDTHS:
-                raise Unsupported(f"integers of {words[1]} bits")
-            return number(("s" if words[2] else "u") + str(words[1]))
-        case Op.TypeFloat:
-            name = _FLOATS.get(words[1:])
-            if name is None:
-                raise Unsupported(f"floating-point numbers of {words[1]} bits in encoding {words[2] if len(words) > 2 else 'IEEE 754'}")
-            return number(name)
-        case Op.TypeVector:
-            if words[2] > _PLAIN_COMPONENTS and Capability.LongVectorEXT not in translation.capabilities:
-                raise Violation("SPV_EXT_long_vector 3.31", f"a vector of {words[2]} components without the capability LongVectorEXT")
-            return _vector(translation, words[1], words[2])
-        case Op.TypeVectorIdEXT if Capability.LongVectorEXT in translation.capabilities:
-            return _vector(translation, words[1], translation.values[words[2]])
-        case Op.TypeCooperativeVectorNV if Capability.CooperativeVectorNV in translation.capabilities:
-            return _cooperative_vector(translation, words)
-        case Op.TypeImage:
-            return ImageType(translation.types[words[1]], words[2], bool(words[4]), bool(words[5]), words[6] == _STORAGE_IMAGE)
-        case Op.TypeSampler:
-            return SamplerType()
-        case Op.TypeSampledImage:
-            image = translation.types[words[1]]
-            need(isinstance(image, ImageType), f"a sampled image of a {type_text(image)}")
-            assert isinstance(image, ImageType)
-            return SampledImageType(image)
-        case Op.TypeMatrix:
-            return _columns(translation.types[words[1]], words[2])
-        case Op.TypeArray | Op.TypeRuntimeArray:
-            return _array(translation, op, words)
-        case Op.TypeStruct:
-            return _struct(translation, id_, words[1:])
-        case Op.TypePointer:
-            return PointerType(_storage(words[1]), words[2])
-        case Op.TypeUntypedPointerKHR:
-            return _untyped_pointer(translation, words[1])
-        case Op.TypeFunction:
-            need(not any(isinstance(translation.types[w], Void) for w in words[2:]), "a parameter of type void")
-            return FunctionType(translation.types[words[1]], tuple(translation.types[w] for w in words[2:]))
-        case Op.TypeCooperativeMatrixKHR | Op.TypeCooperativeMatrixNV:
-            return _matrix(translation, words)
-        case Op.TypeTensorLayoutNV:
-            return _tensor_layout(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
-        case Op.TypeTensorViewNV:
-            return _tensor_view(*((translation.type_of[w], translation.values[w]) for w in words[1:]))
-        case _:
-            raise Unsupported(f"Op{op.name}")
+    declare = _DECLARED.get(op)
+    if declare is None or (op in _CAPABILITIES and _CAPABILITIES[op] not in translation.capabilities):
+        raise Unsupported(f"Op{op.name}")
+    return declare(translation, words)
 
 
-def _forward_pointer(translation: Translation, id_: int) -> PointerType:
+_CAPABILITIES: Mapping[Op, Capability] = MappingProxyType(
+    {Op.TypeVectorIdEXT: Capability.LongVectorEXT, Op.TypeCooperativeVectorNV: Capability.CooperativeVectorNV}
+)
+"""The types that the interpreter has only in a module with this capability."""
+
+
+def _integer(_: Translation, words: Words) -> Number:
+    need(words[2] in (0, 1), f"signedness {words[2]}")
+    if words[1] not in _WIDTHS:
+        raise Unsupported(f"integers of {words[1]} bits")
+    return number(("s" if words[2] else "u") + str(words[1]))
+
+
+def _float(_: Translation, words: Words) -> Number:
+    name = _FLOATS.get(words[1:])
+    if name is None:
+        raise Unsupported(f"floating-point numbers of {words[1]} bits in encoding {words[2] if len(words) > 2 else 'IEEE 754'}")
+    return number(name)
+
+
+def _plain_vector(translation: Translation, words: Words) -> Vector:
+    if words[2] > _PLAIN_COMPONENTS and Capability.LongVectorEXT not in translation.capabilities:
+        raise Violation("SPV_EXT_long_vector 3.31", f"a vector of {words[2]} components without the capability LongVectorEXT")
+    return _vector(translation.types[words[1]], words[2])
+
+
+def _long_vector(translation: Translation, words: Words) -> Vector:
+    return _vector(translation.types[words[1]], translation.values[words[2]])
+
+
+def _image(translation: Translation, words: Words) -> ImageType:
+    return ImageType(translation.types[words[1]], words[2], bool(words[4]), bool(words[5]), words[6] == _STORAGE_IMAGE)
+
+
+def _sampled_image(translation: Translation, words: Words) -> SampledImageType:
+    image = translation.types[words[1]]
+    need(isinstance(image, ImageType), f"a sampled image of a {type_text(image)}")
+    assert isinstance(image, ImageType)
+    return SampledImageType(image)
+
+
+def _pointer(_: Translation, words: Words) -> PointerType:
+    return PointerType(_storage(words[1]), words[2])
+
+
+def _function(translation: Translation, words: Words) -> FunctionType:
+    result, *parameters = (translation.types[w] for w in words[1:])
+    need(not any(isinstance(parameter, Void) for parameter in parameters), "a parameter of type void")
+    return FunctionType(result, tuple(parameters))
+
+
+def _forward_pointer(translation: Translation, words: Words) -> PointerType:
     """Return the pointer type that a later instruction declares."""
-    for op, words, _ in translation.instructions[translation.index :]:
-        if op is Op.TypePointer and words[0] == id_:
-            return PointerType(_storage(words[1]), words[2])
-    raise Malformed(f"no OpTypePointer declares %{id_}")
+    for op, later, _ in translation.instructions[translation.index :]:
+        if op is Op.TypePointer and later[0] == words[0]:
+            return _pointer(translation, later)
+    raise Malformed(f"no OpTypePointer declares %{words[0]}")
 
 
 _UNTYPED_STORAGE = frozenset(
@@ -148,11 +148,11 @@ _UNTYPED_STORAGE = frozenset(
 )
 
 
-def _untyped_pointer(translation: Translation, storage: int) -> PointerType:
+def _untyped_pointer(translation: Translation, words: Words) -> PointerType:
     """Return the type of a pointer without a pointee."""
     if Capability.UntypedPointersKHR not in translation.capabilities:
         raise Violation("UP-CAP-01", "an untyped pointer in a module that does not declare UntypedPointersKHR")
-    found = _storage(storage)
+    found = _storage(words[1])
     if found not in _UNTYPED_STORAGE:
         raise Violation("VUID-StandaloneSpirv-OpTypeUntypedPointerKHR-11417", f"an untyped pointer to {found.name} storage")
     return PointerType(found, 0)
@@ -164,8 +164,7 @@ def _storage(number_: int) -> StorageClass:
     return StorageClass(number_)
 
 
-def _vector(translation: Translation, element_id: int, count: Any) -> Vector:
-    element = translation.types[element_id]
+def _vector(element: Type, count: Any) -> Vector:
     if not isinstance(element, Number | Bool):
         raise Malformed(f"a vector of {type_text(element)}")
     need(count.__class__ is int and 2 <= count <= MAX_PARTS, f"a vector of {count} components")
@@ -185,28 +184,31 @@ def _cooperative_vector(translation: Translation, words: Words) -> CooperativeVe
     return CooperativeVector(component, count)
 
 
-def _columns(column: Type, count: int) -> Array:
+def _columns(translation: Translation, words: Words) -> Array:
     """Return the type of an OpTypeMatrix: an array of its columns."""
+    column, count = translation.types[words[1]], words[2]
     if not isinstance(column, Vector) or not isinstance(column.element, Number) or not column.element.is_float:
         raise Malformed(f"a matrix of columns of {type_text(column)}")
     need(2 <= count <= 4, f"a matrix of {count} columns")
     return Array(column, count, size_of(column))
 
 
-def _array(translation: Translation, op: Op, words: Words) -> Array:
+def _runtime_array(translation: Translation, words: Words) -> Array:
     element = translation.types[words[1]]
     need(_is_part(element), f"an array of {type_text(element)}")
-    stride = translation.decorations.get(words[0], {}).get(Decoration.ArrayStride)
+    stride = translation.decoration(words[0], Decoration.ArrayStride)
     natural = 0
     if not has_no_bytes(element) and (stride or not isinstance(element, PointerType)):
         natural = -(-size_of(element) // alignment_of(element)) * alignment_of(element)
-    length = None
-    if op is Op.TypeArray:
-        length = translation.values[words[2]]
-        if length.__class__ is not int or length < 1:
-            need(translation.is_outline, f"an array of length {length if length.__class__ is int else 'that is not an integer'}")
-            length = 1
-    return Array(element, length, stride[0] if stride else natural)
+    return Array(element, None, stride[0] if stride else natural)
+
+
+def _array(translation: Translation, words: Words) -> Array:
+    found, length = _runtime_array(translation, words), translation.values[words[2]]
+    if length.__class__ is not int or length < 1:
+        need(translation.is_outline, f"an array of length {length if length.__class__ is int else 'that is not an integer'}")
+        length = 1
+    return replace(found, length=length)
 
 
 def _is_part(type_: Type) -> bool:
@@ -214,7 +216,8 @@ def _is_part(type_: Type) -> bool:
     return not (isinstance(type_, Void | FunctionType) or (isinstance(type_, Array) and type_.length is None))
 
 
-def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
+def _struct(translation: Translation, words: Words) -> Struct:
+    id_, *member_ids = words
     members = tuple(translation.types[w] for w in member_ids)
     # Hashing a type hashes all its parts, so their number is checked before the first look-up.
     extent_of(Struct(members, ()), [translation.extents[w] for w in member_ids])
@@ -277,18 +280,22 @@ _Operand = tuple[Type, Any]
 """Type and value of an operand; the value is None if the operand is not a constant."""
 
 
-def _tensor_layout(*operands: _Operand) -> TensorLayoutType:
+def _operands(translation: Translation, words: Words) -> list[_Operand]:
+    return [(translation.type_of[w], translation.values[w]) for w in words[1:]]
+
+
+def _tensor_layout(translation: Translation, words: Words) -> TensorLayoutType:
     """Return the type of a tensor layout from Dim and ClampMode."""
-    dim, mode = operands
+    dim, mode = _operands(translation, words)
     count = _dim(dim, "TA-TL-01", "layout")
     if not _is_constant_integer(mode) or mode[1] not in TensorClampMode:
         raise Violation("TA-TL-02", f"a tensor layout with ClampMode {mode[1]}, which is not a constant of a Tensor Clamp Mode")
     return TensorLayoutType(count, TensorClampMode(mode[1]))
 
 
-def _tensor_view(*operands: _Operand) -> TensorViewType:
+def _tensor_view(translation: Translation, words: Words) -> TensorViewType:
     """Return the type of a tensor view from Dim, HasDimensions and the permutation."""
-    dim, has_dimensions, *permutation = operands
+    dim, has_dimensions, *permutation = _operands(translation, words)
     count = _dim(dim, "TA-TV-01", "view")
     if not isinstance(has_dimensions[0], Bool) or has_dimensions[1] is None:
         raise Violation("TA-TV-02", "HasDimensions of a tensor view is not a constant boolean")
@@ -309,3 +316,32 @@ def _dim(operand: _Operand, rule: str, what: str) -> int:
 def _is_constant_integer(operand: _Operand) -> bool:
     type_, value = operand
     return is_int32(type_) and value.__class__ is int
+
+
+_DECLARED: Mapping[Op, Callable[[Translation, Words], Type]] = MappingProxyType(
+    {
+        Op.TypeForwardPointer: _forward_pointer,
+        Op.TypeVoid: lambda _, __: Void(),
+        Op.TypeBool: lambda _, __: Bool(),
+        Op.TypeInt: _integer,
+        Op.TypeFloat: _float,
+        Op.TypeVector: _plain_vector,
+        Op.TypeVectorIdEXT: _long_vector,
+        Op.TypeCooperativeVectorNV: _cooperative_vector,
+        Op.TypeImage: _image,
+        Op.TypeSampler: lambda _, __: SamplerType(),
+        Op.TypeSampledImage: _sampled_image,
+        Op.TypeMatrix: _columns,
+        Op.TypeArray: _array,
+        Op.TypeRuntimeArray: _runtime_array,
+        Op.TypeStruct: _struct,
+        Op.TypePointer: _pointer,
+        Op.TypeUntypedPointerKHR: _untyped_pointer,
+        Op.TypeFunction: _function,
+        Op.TypeCooperativeMatrixKHR: _matrix,
+        Op.TypeCooperativeMatrixNV: _matrix,
+        Op.TypeTensorLayoutNV: _tensor_layout,
+        Op.TypeTensorViewNV: _tensor_view,
+    }
+)
+"""Opcode -> the function that reads the declaration."""

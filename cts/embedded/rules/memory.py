@@ -154,8 +154,7 @@ def _check_base_type(translation: Translation, base_type: int, base: int) -> Non
         raise Malformed(f"the Base Type is a {type_text(type_)}")
     if base_type not in translation.laid_out:
         raise Violation("UP-CHN-01", f"the Base Type, a {type_text(type_)}, has no explicit layout")
-    is_array = base in translation.descriptor_arrays
-    if is_array and translation.contents_of(base) != base_type:
+    if translation.is_descriptor_array(base) and translation.variables[base].data != base_type:
         raise Violation("UP-CHN-02", "the Base Type of a chain from an array of blocks is not the type of that array")
 
 
@@ -165,7 +164,7 @@ def _array_length(translation: Translation, words: Words) -> None:
 
 def _untyped_array_length(translation: Translation, words: Words) -> None:
     _pointer(translation, words[3])
-    need(words[2] in translation.blocks and words[2] in translation.laid_out, "the structure is not an explicitly laid out block")
+    need(translation.is_block(words[2]) and words[2] in translation.laid_out, "the structure is not an explicitly laid out block")
     _check_length(translation.types[words[2]], words[4], translation.types[words[0]])
 
 

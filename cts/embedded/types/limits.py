@@ -43,6 +43,9 @@ class Limits:
     memory: int = 1 << 28
 
 
+LIMITS = Limits()
+
+
 @dataclass(frozen=True)
 class Extent:
     """How large a type is.

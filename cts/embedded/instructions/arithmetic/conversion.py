@@ -62,7 +62,7 @@ def _int_to_float(signed: bool, op: Op) -> Handler:
 
 def _saturation(translation: Translation, words: Words, to: Number) -> float | None:
     """Return the largest finite value of an 8-bit float result if the instruction is decorated to saturate (KHR-CVT-06), else None."""
-    saturated = Decoration.SaturatedToLargestFloat8NormalConversionEXT in translation.decorations.get(words[1], {})
+    saturated = translation.decoration(words[1], Decoration.SaturatedToLargestFloat8NormalConversionEXT) is not None
     return _LARGEST_FLOAT8.get(to.component.name) if saturated else None
 
 

@@ -89,7 +89,7 @@ def _bitcast(translation: Translation, words: Words) -> Run:
     if from_.bits * count != to.bits * length:
         raise Violation("QC-BC-02", f"{count} {from_.component} and {length} {to.component} are not of equal size")
     machine, values, operand = translation.machine, translation.values, words[2]
-    cast = translation.faults.performing(read_as)
+    cast = translation.performing(read_as)
     return lambda: gathered(cast(spread_out(machine, from_, count, values[operand]), to))
 
 
@@ -182,7 +182,7 @@ def _construct(translation: Translation, words: Words) -> Run:
     matrix, array = translation.types[words[0]], translation.type_of[words[2]]
     types = _exchange(translation, matrix, array, "OpCompositeConstructCoopMatQCOM", rules)
     machine, values, operand = translation.machine, translation.values, words[2]
-    cast, place = translation.faults.performing(read_as), translation.faults.performing(placed)
+    cast, place = translation.performing(read_as), translation.performing(placed)
 
     def run() -> Value:
         active = machine.active_instances(types.matrix.scope)
@@ -226,7 +226,7 @@ def _extract(translation: Translation, words: Words) -> Run:
     matrix, array = translation.type_of[words[2]], translation.types[words[0]]
     types = _exchange(translation, matrix, array, "OpCompositeExtractCoopMatQCOM", rules)
     machine, values, operand = translation.machine, translation.values, words[2]
-    cast, take = translation.faults.performing(read_as), translation.faults.performing(taken_apart)
+    cast, take = translation.performing(read_as), translation.performing(taken_apart)
 
     def run() -> Value:
         machine.active_instances(types.matrix.scope)

@@ -77,8 +77,8 @@ class Callback:
         self.op = op
         self.matrix = matrix
         self.what = what
-        self._call = translation.faults.performing(call)
-        self._of_instances = translation.faults.performing(of_instances)
+        self._call = translation.performing(call)
+        self._of_instances = translation.performing(of_instances)
         bodies = _bodies(translation)
         if id_ not in bodies:
             raise Violation(rule, f"{what} is not a function")
@@ -228,7 +228,7 @@ def _reach(translation: Translation, bodies: dict[int, _Body], first: int, what:
     Raises:
         Violation: a tangled instruction; ``translation.index`` is its number.
     """
-    kept = {id_ for id_, storage, _, _ in translation.variables if storage in (StorageClass.Private, StorageClass.Input)}
+    kept = {one.id for one in translation.variables.values() if one.storage in (StorageClass.Private, StorageClass.Input)}
     pending, seen, results, mentioned = [first], {first}, [], set()
     before = translation.index
     while pending:

@@ -219,7 +219,7 @@ def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: s
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
     whole_workgroup = instances == 1 and machine.subgroups > 1
-    load_elements = translation.faults.performing(robust_load)
+    load_elements = translation.performing(robust_load)
 
     def run() -> Value:
         groups = _groups(machine, operands, values)
@@ -318,7 +318,7 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
     whole_workgroup = instances == 1 and machine.subgroups > 1
-    store_elements = translation.faults.performing(robust_store)
+    store_elements = translation.performing(robust_store)
 
     def run() -> Value:
         data = settle(values[object_], machine.mask)

@@ -121,7 +121,7 @@ def _reduce(translation: Translation, words: Words) -> Run:
         raise Violation("CM2-RED-07", f"{callback.what} must take two values of the component type of a {matrix}, and return one")
     machine, values = translation.machine, translation.values
     instances = machine.instances(matrix.scope)
-    plan = schedule(translation.mapping, matrix.rows, matrix.columns, machine.lanes // instances, mode)
+    plan = schedule(translation.settings.mapping, matrix.rows, matrix.columns, machine.lanes // instances, mode)
     shape = _totals_shape(result, mode)
 
     def run() -> Value:

@@ -30,9 +30,8 @@ def variable(translation: Translation, words: Words) -> Run:
         raise Violation("SPIR-V 2.4", "a variable in a function must be of Function storage")
     translation.budget.take(translation.value_bytes(translation.pointee_id(id_)), "the variable", id_)
     cell = Cell(translation.pointee(id_), translation.name(id_))
-    translation.cells[id_] = cell
-    pointer, values = CellPointer(cell, (), translation.mapping), translation.values
-    undefined = UNDEFINED if translation.strict else translation.zero(cell.type)
+    pointer, values = CellPointer(cell, (), translation.settings.mapping), translation.values
+    undefined = UNDEFINED if translation.settings.strict else translation.zero(cell.type)
 
     def begin() -> None:
         values[id_] = pointer
@@ -72,7 +71,7 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
         translation.read_only.add(result)
     if translation.storage(base) in CELL_STORAGE:
         return _cell_chain(translation, base, indices)
-    if base in translation.descriptor_arrays and indices and element is None:
+    if translation.is_descriptor_array(base) and indices and element is None:
         return _descriptor_chain(translation, result, base, indices, type_)
     return _byte_chain(translation, result, base, type_, indices, element, base_type, lambda: values[base])
 
@@ -86,8 +85,8 @@ def _descriptor_chain(translation: Translation, result: int, base: int, indices:
     """Return a function that computes a pointer into the buffer of a descriptor. The first index selects the descriptor."""
     values, machine, which = translation.values, translation.machine, indices[0]
     number = translation.number_of(translation.type_of[which])
-    is_non_uniform = Decoration.NonUniform in translation.decorations.get(result, {})
-    choose = translation.faults.performing(chosen_descriptor)
+    is_non_uniform = translation.decoration(result, Decoration.NonUniform) is not None
+    choose = translation.performing(chosen_descriptor)
 
     def begin() -> Value:
         return choose(machine, values[base], signed_index(values[which], number), is_non_uniform)
@@ -170,7 +169,7 @@ def _byte_chain(
 
 
 def _element_stride(translation: Translation, base: int, type_: Type, is_untyped: bool) -> int:
-    stride = translation.decorations.get(translation.type_ids[base], {}).get(Decoration.ArrayStride)
+    stride = translation.decoration(translation.type_ids[base], Decoration.ArrayStride)
     if stride is None and is_untyped:
         raise Violation("UP-CHN-03", "the type of the base of OpUntypedPtrAccessChainKHR is not decorated with ArrayStride")
     return stride[0] if stride else size_of(type_)
@@ -182,7 +181,7 @@ def _refuse_index(machine: Machine, index: int, count: int | None, where: Mask |
 
 
 def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
-    values, mapping = translation.values, translation.mapping
+    values, mapping = translation.values, translation.settings.mapping
     numbers = [translation.number_of(translation.type_of[i]) for i in indices]
 
     def run() -> Value:

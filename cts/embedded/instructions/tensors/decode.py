@@ -97,8 +97,8 @@ class Decode:
             raise Violation("CM2-DEC-07", f"{_WHAT} with a pointer to {storage.name} storage")
         self._translation, self._matrix = translation, matrix
         self._site = translation.index
-        self._chosen_groups = translation.faults.performing(chosen_groups)
-        self._places_in_groups = translation.faults.performing(places_in_groups)
+        self._chosen_groups = translation.performing(chosen_groups)
+        self._places_in_groups = translation.performing(places_in_groups)
         self._scalar = self._function(scalar, dim, _WHAT, "CM2-DEC-01", "CM2-DEC-02", "CM2-DEC-03")
         self._vector = self._function(vector, dim, _VECTOR, "DV-FN-01", "DV-FN-03", "DV-FN-03") if vector else None
 
@@ -167,7 +167,7 @@ class Decode:
         group = group.ravel()
         present = np.zeros((first.size, vector.width), bool)
         present[group, component] = True
-        chosen = present.all(axis=1) & self._chosen_groups(self._translation.choices, self._site, elements.instance, first.size)
+        chosen = present.all(axis=1) & self._chosen_groups(self._translation.settings.choices, self._site, elements.instance, first.size)
         if not chosen.any():
             return np.ones(group.size, bool)
         # The function gets the arguments for the lowest element. The elements of a group differ only in the last coordinate.

@@ -170,7 +170,7 @@ def _set_dimension(translation: Translation, words: Words) -> Run:
     type_ = _layout_operand(translation, words, "TA-DIM-04")
     source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-DIM-04", f"a layout of {type_.dim} dimensions")
     machine, values = translation.machine, translation.values
-    blocks_of = translation.faults.performing(block_count)
+    blocks_of = translation.performing(block_count)
 
     def run() -> Value:
         state = layout_state(machine, type_, values[source])
@@ -188,7 +188,7 @@ def _set_stride(translation: Translation, words: Words) -> Run:
     type_ = _layout_operand(translation, words, "TA-STR-03")
     source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-STR-03", f"a layout of {type_.dim} dimensions")
     machine, values = translation.machine, translation.values
-    blocks_of = translation.faults.performing(block_count)
+    blocks_of = translation.performing(block_count)
 
     def run() -> Value:
         state = layout_state(machine, type_, values[source])

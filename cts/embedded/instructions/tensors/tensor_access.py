@@ -217,9 +217,8 @@ class _Addressing:
 
     def __init__(self, translation: Translation, operands: _Operands, store: bool) -> None:
         self._machine, self._operands, self._store = translation.machine, operands, store
-        faults = translation.faults
-        self._layouts_of, self._views_of = faults.performing(layouts_of), faults.performing(views_of)
-        self._places_of = faults.performing(places_of)
+        self._layouts_of, self._views_of = translation.performing(layouts_of), translation.performing(views_of)
+        self._places_of = translation.performing(places_of)
 
     def layouts(self) -> list[Layout]:
         operands = self._operands
@@ -316,7 +315,7 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
     machine, number, manner = translation.machine, operands.matrix.number, operands.access.manner
     instances = machine.instances(operands.matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
-    load_elements = translation.faults.performing(robust_load)
+    load_elements = translation.performing(robust_load)
 
     def fetch(instance: int, place: _Place, _: Layout, places: Places) -> np.ndarray:
         memory, offsets = place.memory, _offsets(machine, operands, place, places)
@@ -356,7 +355,7 @@ def _store(translation: Translation, words: Words) -> Run:
     matrix = translation.matrix_type(object_, "CM2-ST-04", "the object")
     operands = _operands(translation, what, matrix, pointer, words[2], words[3:], writes=True)
     addressing = _Addressing(translation, operands, store=True)
-    store_elements = translation.faults.performing(robust_store)
+    store_elements = translation.performing(robust_store)
     forbidden = not_writable(translation, pointer)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)

@@ -121,7 +121,7 @@ def _multiply(translation: Translation, words: Words, has_bias: bool) -> Run:
     _check(result, input_, as_, of_matrix, rows, columns, layout, transpose, flags)
     stored = StoredMatrix(columns if transpose else rows, rows if transpose else columns, of_matrix.component, layout)
     machine, values = translation.machine, translation.values
-    convert = translation.faults.performing(converted_input)
+    convert = translation.performing(converted_input)
     signed = bool(flags & MatrixOperands.B_SIGNED)
     multiply = _floats(result) if result.number.is_float else _integers(result)
 
@@ -229,7 +229,7 @@ def element_places(translation: Translation, memory: Memory, stored: StoredMatri
     size = stored.component.bytes
     if stored.layout.is_optimal:
         _check_converted(translation.machine, memory, stored, first)
-        offsets = translation.matrix_layouts.offsets(stored.layout, stored.rows, stored.columns, size)
+        offsets = translation.settings.matrix_layouts.offsets(stored.layout, stored.rows, stored.columns, size)
     elif stored.layout is VectorMatrixLayout.ROW_MAJOR:
         offsets = np.arange(stored.rows)[:, None] * stride + np.arange(stored.columns) * size
     else:

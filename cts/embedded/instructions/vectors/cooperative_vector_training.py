@@ -117,9 +117,9 @@ def _accumulate(
         machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
     if not memory.check_writable():
         return
-    add = translation.faults.performing(added)
+    add = translation.performing(added)
     records = machine.clock.lanes(SHARED)[places.lanes].tolist()
-    for i in _order(places.lanes.size, translation.matrix_layouts.seed):
+    for i in _order(places.lanes.size, translation.settings.matrix_layouts.seed):
         if not memory.check_bounds(int(elements[i].min()), int(elements[i].max()) + type_.bytes):
             continue
         if memory.checked:

@@ -216,21 +216,24 @@ def _atomic(kinds: frozenset[TypeKind], operands: Sequence[int], numbers: Sequen
     return rule
 
 
-def _matrix_access(translation: Translation, words: Words) -> None:
-    _pointer(translation, words[2])
+def _through(at: int, what: str = "the pointer") -> Rule:
+    """Return the rule that operand ``at`` is a pointer."""
 
+    def rule(translation: Translation, words: Words) -> None:
+        _pointer(translation, words[at], what)
 
-def _matrix_store(translation: Translation, words: Words) -> None:
-    _pointer(translation, words[0])
-
-
-def _multiply(translation: Translation, words: Words) -> None:
-    _pointer(translation, words[4], "the matrix")
+    return rule
 
 
 _ATOMIC_INTS = (
     *(Op.AtomicIAdd, Op.AtomicISub, Op.AtomicAnd, Op.AtomicOr, Op.AtomicXor),
     *(Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax),
+)
+
+_READS = (Op.CooperativeMatrixLoadKHR, Op.CooperativeMatrixLoadTensorNV, Op.CooperativeVectorLoadNV)
+_WRITES = (
+    *(Op.CooperativeMatrixStoreKHR, Op.CooperativeMatrixStoreTensorNV, Op.CooperativeVectorStoreNV),
+    *(Op.CooperativeVectorOuterProductAccumulateNV, Op.CooperativeVectorReduceSumAccumulateNV),
 )
 
 _PASSED_ON = frozenset({Op.FunctionCall, Op.Select, Op.CopyObject, Op.Bitcast})
@@ -271,16 +274,9 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.AtomicIDecrement: _atomic(INT, (), (3, 4)),
         **dict.fromkeys(_ATOMIC_INTS, _atomic(INT, (5,), (3, 4))),
         **dict.fromkeys((Op.AtomicFAddEXT, Op.AtomicFMinEXT, Op.AtomicFMaxEXT), _atomic(FLOAT, (5,), (3, 4))),
-        Op.CooperativeMatrixLoadKHR: _matrix_access,
-        Op.CooperativeMatrixStoreKHR: _matrix_store,
-        Op.CooperativeMatrixLoadTensorNV: _matrix_access,
-        Op.CooperativeMatrixStoreTensorNV: _matrix_store,
-        Op.CooperativeVectorLoadNV: _matrix_access,
-        Op.CooperativeVectorStoreNV: _matrix_store,
-        Op.CooperativeVectorOuterProductAccumulateNV: _matrix_store,
-        Op.CooperativeVectorReduceSumAccumulateNV: _matrix_store,
-        Op.CooperativeVectorMatrixMulNV: _multiply,
-        Op.CooperativeVectorMatrixMulAddNV: _multiply,
+        **dict.fromkeys(_READS, _through(2)),
+        **dict.fromkeys(_WRITES, _through(0)),
+        **dict.fromkeys((Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV), _through(4, "the matrix")),
     }
 )
 """Opcode -> rule."""

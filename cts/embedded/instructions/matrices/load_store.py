@@ -195,9 +195,40 @@ def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray
     return (place + np.arange(operands.lines)[:, None] * stride + np.arange(line)).ravel()
 
 
-def _bytes_of(places: np.ndarray, size: int) -> np.ndarray:
-    """Return every byte of elements of ``size`` bytes, each once."""
-    return (np.unique(places)[:, None] + np.arange(size)).ravel()
+@dataclass(frozen=True)
+class _Reached:
+    """What an access to the elements of one instance reaches.
+
+    Attributes:
+        offsets: byte offset of each element in the memory's data, int64 of shape (rows, columns).
+        touched: the accessed bytes in the memory, each once; None if there is no need to know them.
+        is_plain: whether all elements are in the memory and aligned, so they can be accessed as numbers.
+    """
+
+    offsets: np.ndarray
+    touched: slice | np.ndarray | None
+    is_plain: bool
+
+
+def _reached(machine: Machine, operands: _Operands, group: _Group, instance: int, what: str) -> _Reached:
+    """Return what an access reaches. ``what`` is its participle, for messages."""
+    memory, place, stride = group.memory, group.places[instance], group.strides[instance]
+    matrix, size = operands.matrix, operands.matrix.number.bytes
+    offsets = place + element_offsets(matrix.rows, matrix.columns, operands.row_major, stride, size)
+    if memory.robust:
+        inside = _within(memory, offsets, size)
+        if inside.size < size * offsets.size:
+            machine.rely_on_robustness("KHR-MEM-02", f"a matrix is {what} beyond '{memory.name}', which has {memory.size} bytes")
+        return _Reached(offsets, inside, False)
+    end = place + stride * (operands.lines - 1) + operands.line_bytes
+    machine.check_range(memory.name, end)
+    if not memory.check_bounds(place, end, in_windows=True):
+        return _Reached(offsets, None, False)
+    if memory.windows is not None:
+        held = memory.held(offsets, size)
+        return _Reached(held, (np.unique(held)[:, None] + np.arange(size)).ravel(), False)
+    touched = _touched(operands, place, stride) if memory.checked else None
+    return _Reached(offsets, touched, not (place % size or stride % size))
 
 
 def _place(translation: Translation, pointer: int, words: Words) -> Place:
@@ -238,44 +269,22 @@ def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: s
 
     def read(group: _Group, result: np.ndarray, known: dict[int, np.ndarray], records: Any) -> None:
         memory = group.memory
-        elements = memory.view(number.dtype)
         for i in group.instances:
-            place, stride = group.places[i], group.strides[i]
-            _check_place(machine, operands, memory, place, stride)
-            offsets = element_offsets(rows, columns, operands.row_major, stride, size)
-            if memory.robust:
-                inside = _within(memory, place + offsets, size)
-                if inside.size < number.bytes * offsets.size:
-                    machine.rely_on_robustness("KHR-MEM-02", f"a matrix is loaded beyond '{memory.name}', which has {memory.size} bytes")
-                if records is not None:
-                    memory.record_read(inside, records[i], machine.clock, operands.access.manner)
-                result[i] = load_elements(memory, place + offsets, number)
-                continue
-            end = place + stride * (operands.lines - 1) + operands.line_bytes
-            machine.check_range(memory.name, end)
-            if not memory.check_bounds(place, end, in_windows=True):
-                result[i] = load_elements(memory, place + offsets, number)
-                continue
-            if memory.windows is not None:
-                at = memory.held(place + offsets, size)
-                if records is not None:
-                    memory.record_read(_bytes_of(at, size), records[i], machine.clock, operands.access.manner)
-                result[i] = load_elements(memory, at, number)
-                continue
-            if memory.checked:
-                touched = _touched(operands, place, stride)
-                defined = memory.defined_at(touched)
+            _check_place(machine, operands, memory, group.places[i], group.strides[i])
+            found = _reached(machine, operands, group, i, "loaded")
+            if found.touched is not None:
+                defined = memory.defined_at(found.touched)
                 if defined is not None:
-                    found = memory.defined_at((place + offsets)[..., None] + np.arange(size))
-                    assert found is not None, "some of these bytes have no value"
-                    known[i] = np.logical_and.reduce(found, axis=-1)
-                    machine.uninitialised[machine.index] = memory.uninitialised(touched, defined)
+                    each = memory.defined_at(found.offsets[..., None] + np.arange(size))
+                    assert each is not None, "some of these bytes have no value"
+                    known[i] = np.logical_and.reduce(each, axis=-1)
+                    machine.uninitialised[machine.index] = memory.uninitialised(found.touched, defined)
                 if records is not None:
-                    memory.record_read(touched, records[i], machine.clock, operands.access.manner)
-            if place % size or stride % size:
-                result[i] = load_elements(memory, place + offsets, number)
+                    memory.record_read(found.touched, records[i], machine.clock, operands.access.manner)
+            if found.is_plain:
+                result[i] = memory.view(number.dtype)[found.offsets // size]
             else:
-                result[i] = elements[(place + offsets) // size]
+                result[i] = load_elements(memory, found.offsets, number)
 
     return run
 
@@ -348,43 +357,21 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
 
     def write(group: _Group, data: np.ndarray, records: Any) -> None:
         memory = group.memory
-        elements = memory.view(number.dtype)
         for i in group.instances:
-            place, stride = group.places[i], group.strides[i]
-            _check_place(machine, operands, memory, place, stride)
+            stride = group.strides[i]
+            _check_place(machine, operands, memory, group.places[i], stride)
             if stride < operands.line_bytes and operands.lines > 1:
                 rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
                 machine.forbid(rule, f"a stride of {stride} bytes for lines of {operands.line_bytes}, so elements overlap")
-            offsets = element_offsets(rows, columns, operands.row_major, stride, size)
-            if memory.robust:
-                inside = _within(memory, place + offsets, size)
-                if inside.size < number.bytes * offsets.size:
-                    machine.rely_on_robustness("KHR-MEM-02", f"a matrix is stored beyond '{memory.name}', which has {memory.size} bytes")
+            found = _reached(machine, operands, group, i, "stored")
+            if found.touched is not None:
                 if records is not None:
-                    memory.record_write(inside, records[i], machine.clock, operands.access.manner)
-                memory.define(inside)
-                store_elements(memory, place + offsets, data[i])
-                continue
-            end = place + stride * (operands.lines - 1) + operands.line_bytes
-            machine.check_range(memory.name, end)
-            if not memory.check_bounds(place, end, in_windows=True):
-                store_elements(memory, place + offsets, data[i])
-                continue
-            if memory.windows is not None:
-                at = memory.held(place + offsets, size)
-                if records is not None:
-                    memory.record_write(_bytes_of(at, size), records[i], machine.clock, operands.access.manner)
-                store_elements(memory, at, data[i])
-                continue
-            if memory.checked:
-                touched = _touched(operands, place, stride)
-                if records is not None:
-                    memory.record_write(touched, records[i], machine.clock, operands.access.manner)
-                memory.define(touched)
-            if place % size or stride % size:
-                store_elements(memory, place + offsets, data[i])
+                    memory.record_write(found.touched, records[i], machine.clock, operands.access.manner)
+                memory.define(found.touched)
+            if found.is_plain:
+                memory.view(number.dtype)[found.offsets // size] = data[i]
             else:
-                elements[(place + offsets) // size] = data[i]
+                store_elements(memory, found.offsets, data[i])
 
     return run
 

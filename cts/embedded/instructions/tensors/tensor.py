@@ -6,7 +6,8 @@ offsets of a layout are read as signed. Numbers may differ between invocations u
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import is_int32
-from cts.embedded.types.spirv_types import TensorLayoutType, TensorViewType, Type
+from cts.embedded.types.spirv_types import TensorLayoutType, TensorViewType
 from cts.embedded.types.values import UNDEFINED, Value, expand, settle, wide
 from generators.spirv.enumerants import Op
 
@@ -103,28 +104,71 @@ def _operands(translation: Translation, operands: Words, count: int, rule: str, 
     return operands
 
 
-def _layout_operand(translation: Translation, words: Words, rule: str) -> TensorLayoutType:
-    """Return the type that the result and the copied operand share."""
-    type_ = _result_type(translation, words)
-    if not isinstance(type_, TensorLayoutType) or translation.type_ids[words[2]] != words[0]:
-        raise Violation(rule, "the result is not a tensor layout of the operand's type")
-    return type_
+class _Device(NamedTuple):
+    """What computes with numbers: the machine, and its function that counts the blocks of a dimension."""
+
+    machine: Machine
+    blocks_of: Callable[[Machine, Value, Value], Value]
 
 
-def _view_operand(translation: Translation, words: Words) -> TensorViewType:
-    type_ = _result_type(translation, words)
-    if not isinstance(type_, TensorViewType) or translation.type_ids[words[2]] != words[0]:
-        raise Violation("TA-VOP-01", "the result is not a tensor view of the operand's type")
-    return type_
+State = TypeVar("State", LayoutState, ViewState)
+_Change = Callable[[_Device, State, Numbers], State]
 
 
-def _result_type(translation: Translation, words: Words) -> Type:
-    return translation.types[words[0]]
+def _changes(
+    op: Op,
+    rule: str,
+    kind: type[TensorLayoutType | TensorViewType],
+    state_of: Callable[[Machine, Any, Value], State],
+    name: str,
+    what: str,
+    count: Callable[[int], int],
+) -> Callable[[_Change[State]], _Change[State]]:
+    """Return a decorator that registers an instruction which copies a layout or view and changes some of its numbers.
+
+    The function returns the new state, from the state of the operand and the new numbers.
+
+    Args:
+        op: the instruction.
+        rule: its rule about the types of result and operands.
+        kind: the type of its result.
+        state_of: returns the state of its operand.
+        name: the name of the type, for messages.
+        what: what the numbers are for, for messages.
+        count: returns how many numbers it takes, from the dimensions of the type.
+    """
+
+    def register(change: _Change[State]) -> _Change[State]:
+        @executes(op)
+        def handler(translation: Translation, words: Words) -> Run:
+            type_, source = translation.types[words[0]], words[2]
+            if not isinstance(type_, kind) or translation.type_ids[source] != words[0]:
+                raise Violation(rule, f"the result is not a tensor {name} of the operand's type")
+            operands = _operands(translation, words[3:], count(type_.dim), rule, what.format(type_.dim))
+            machine, values = translation.machine, translation.values
+            device = _Device(machine, translation.performing(block_count))
+            return lambda: change(device, state_of(machine, type_, values[source]), tuple(values[o] for o in operands))
+
+        return change
+
+    return register
+
+
+def _changes_layout(
+    op: Op, rule: str, what: str = "a layout of {} dimensions", count: Callable[[int], int] = lambda dim: dim
+) -> Callable[[_Change[LayoutState]], _Change[LayoutState]]:
+    return _changes(op, rule, TensorLayoutType, layout_state, "layout", what, count)
+
+
+def _changes_view(
+    op: Op, what: str = "a view of {} dimensions", count: Callable[[int], int] = lambda dim: dim
+) -> Callable[[_Change[ViewState]], _Change[ViewState]]:
+    return _changes(op, "TA-VOP-01", TensorViewType, view_state, "view", what, count)
 
 
 @executes(Op.CreateTensorLayoutNV)
 def _create_layout(translation: Translation, words: Words) -> Run:
-    type_ = _result_type(translation, words)
+    type_ = translation.types[words[0]]
     if not isinstance(type_, TensorLayoutType):
         raise Violation("TA-CRE-02", "the result is not a tensor layout")
     zeros = (0,) * type_.dim
@@ -132,17 +176,10 @@ def _create_layout(translation: Translation, words: Words) -> Run:
     return lambda: state
 
 
-@executes(Op.TensorLayoutSetBlockSizeNV)
-def _set_block_size(translation: Translation, words: Words) -> Run:
-    type_ = _layout_operand(translation, words, "TA-BLK-02")
-    source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-BLK-02", f"a layout of {type_.dim} dimensions")
-    machine, values = translation.machine, translation.values
-
-    def run() -> Value:
-        # The strides keep their values, although they count blocks from now on (F-TA-14).
-        return layout_state(machine, type_, values[source])._replace(block_size=tuple(values[o] for o in operands))
-
-    return run
+@_changes_layout(Op.TensorLayoutSetBlockSizeNV, "TA-BLK-02")
+def _set_block_size(_: _Device, state: LayoutState, numbers: Numbers) -> LayoutState:
+    # The strides keep their values, although they count blocks from now on (F-TA-14).
+    return state._replace(block_size=numbers)
 
 
 @replaceable
@@ -165,75 +202,45 @@ def _at_least_one(value: Value) -> Value:
     return np.maximum(value, 1) if isinstance(value, np.ndarray) else max(value, 1)
 
 
-@executes(Op.TensorLayoutSetDimensionNV)
-def _set_dimension(translation: Translation, words: Words) -> Run:
-    type_ = _layout_operand(translation, words, "TA-DIM-04")
-    source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-DIM-04", f"a layout of {type_.dim} dimensions")
-    machine, values = translation.machine, translation.values
-    blocks_of = translation.performing(block_count)
-
-    def run() -> Value:
-        state = layout_state(machine, type_, values[source])
-        dimension = tuple(values[o] for o in operands)
-        stride: list[Value] = [1] * type_.dim
-        for i in reversed(range(type_.dim - 1)):
-            stride[i] = _product(machine, stride[i + 1], blocks_of(machine, dimension[i + 1], state.block_size[i + 1]))
-        return state._replace(dimension=dimension, span=dimension, offset=(0,) * type_.dim, stride=tuple(stride))
-
-    return run
+@_changes_layout(Op.TensorLayoutSetDimensionNV, "TA-DIM-04")
+def _set_dimension(device: _Device, state: LayoutState, numbers: Numbers) -> LayoutState:
+    machine, blocks_of = device.machine, device.blocks_of
+    stride: list[Value] = [1] * len(numbers)
+    for i in reversed(range(len(numbers) - 1)):
+        stride[i] = _product(machine, stride[i + 1], blocks_of(machine, numbers[i + 1], state.block_size[i + 1]))
+    return state._replace(dimension=numbers, span=numbers, offset=(0,) * len(numbers), stride=tuple(stride))
 
 
-@executes(Op.TensorLayoutSetStrideNV)
-def _set_stride(translation: Translation, words: Words) -> Run:
-    type_ = _layout_operand(translation, words, "TA-STR-03")
-    source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-STR-03", f"a layout of {type_.dim} dimensions")
-    machine, values = translation.machine, translation.values
-    blocks_of = translation.performing(block_count)
-
-    def run() -> Value:
-        state = layout_state(machine, type_, values[source])
-        stride = tuple(values[o] for o in operands)
-        for i in range(type_.dim - 1):
-            blocks = blocks_of(machine, state.dimension[i + 1], state.block_size[i + 1])
-            # Compare quotients, because the product may not fit.
-            if _any(machine, (blocks > 0) & (wide(stride[i]) // _at_least_one(blocks) < wide(stride[i + 1]))):
-                machine.forbid("TA-STR-02", f"stride {i} is less than stride {i + 1} times the blocks of dimension {i + 1}")
-        return state._replace(stride=stride)
-
-    return run
+@_changes_layout(Op.TensorLayoutSetStrideNV, "TA-STR-03")
+def _set_stride(device: _Device, state: LayoutState, numbers: Numbers) -> LayoutState:
+    machine, blocks_of = device.machine, device.blocks_of
+    for i in range(len(numbers) - 1):
+        blocks = blocks_of(machine, state.dimension[i + 1], state.block_size[i + 1])
+        # Compare quotients, because the product may not fit.
+        if _any(machine, (blocks > 0) & (wide(numbers[i]) // _at_least_one(blocks) < wide(numbers[i + 1]))):
+            machine.forbid("TA-STR-02", f"stride {i} is less than stride {i + 1} times the blocks of dimension {i + 1}")
+    return state._replace(stride=numbers)
 
 
-@executes(Op.TensorLayoutSliceNV)
-def _slice(translation: Translation, words: Words) -> Run:
-    type_ = _layout_operand(translation, words, "TA-SLI-03")
-    source, operands = words[2], _operands(translation, words[3:], 2 * type_.dim, "TA-SLI-03", f"a slice of {type_.dim} dimensions")
-    machine, values = translation.machine, translation.values
-    offsets, spans = operands[0::2], operands[1::2]
-
-    def run() -> Value:
-        state = layout_state(machine, type_, values[source])
-        moved = []
-        for old, offset in zip(state.offset, offsets, strict=True):
-            total = wide_signed(old) + wide_signed(values[offset])
-            if _any(machine, (total > S32_MAX) | (total < -S32_MAX - 1)):
-                machine.forbid("F-TA-6", "the offsets of the slices of a dimension add up to more than 32 signed bits")
-            moved.append(_narrow(total))
-        return state._replace(offset=tuple(moved), span=tuple(values[s] for s in spans))
-
-    return run
+@_changes_layout(Op.TensorLayoutSliceNV, "TA-SLI-03", "a slice of {} dimensions", lambda dim: 2 * dim)
+def _slice(device: _Device, state: LayoutState, numbers: Numbers) -> LayoutState:
+    machine, moved = device.machine, []
+    for old, offset in zip(state.offset, numbers[0::2], strict=True):
+        total = wide_signed(old) + wide_signed(offset)
+        if _any(machine, (total > S32_MAX) | (total < -S32_MAX - 1)):
+            machine.forbid("F-TA-6", "the offsets of the slices of a dimension add up to more than 32 signed bits")
+        moved.append(_narrow(total))
+    return state._replace(offset=tuple(moved), span=numbers[1::2])
 
 
-@executes(Op.TensorLayoutSetClampValueNV)
-def _set_clamp_value(translation: Translation, words: Words) -> Run:
-    type_ = _layout_operand(translation, words, "TA-CLV-02")
-    source, (value,) = words[2], _operands(translation, words[3:], 1, "TA-CLV-02", "a clamp value")
-    machine, values = translation.machine, translation.values
-    return lambda: layout_state(machine, type_, values[source])._replace(clamp_value=values[value])
+@_changes_layout(Op.TensorLayoutSetClampValueNV, "TA-CLV-02", "a clamp value", lambda _: 1)
+def _set_clamp_value(_: _Device, state: LayoutState, numbers: Numbers) -> LayoutState:
+    return state._replace(clamp_value=numbers[0])
 
 
 @executes(Op.CreateTensorViewNV)
 def _create_view(translation: Translation, words: Words) -> Run:
-    type_ = _result_type(translation, words)
+    type_ = translation.types[words[0]]
     if not isinstance(type_, TensorViewType):
         raise Violation("TA-CRE-02", "the result is not a tensor view")
     zeros = (0,) * type_.dim
@@ -241,38 +248,19 @@ def _create_view(translation: Translation, words: Words) -> Run:
     return lambda: state
 
 
-@executes(Op.TensorViewSetDimensionNV)
-def _set_view_dimension(translation: Translation, words: Words) -> Run:
-    type_ = _view_operand(translation, words)
-    source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-VOP-01", f"a view of {type_.dim} dimensions")
-    machine, values = translation.machine, translation.values
-
-    def run() -> Value:
-        dimension = tuple(values[o] for o in operands)
-        stride: list[Value] = [1] * type_.dim
-        for i in reversed(range(type_.dim - 1)):
-            stride[i] = _product(machine, stride[i + 1], wide(dimension[i + 1]))
-        return view_state(machine, type_, values[source])._replace(dimension=dimension, stride=tuple(stride))
-
-    return run
+@_changes_view(Op.TensorViewSetDimensionNV)
+def _set_view_dimension(device: _Device, state: ViewState, numbers: Numbers) -> ViewState:
+    stride: list[Value] = [1] * len(numbers)
+    for i in reversed(range(len(numbers) - 1)):
+        stride[i] = _product(device.machine, stride[i + 1], wide(numbers[i + 1]))
+    return state._replace(dimension=numbers, stride=tuple(stride))
 
 
-@executes(Op.TensorViewSetStrideNV)
-def _set_view_stride(translation: Translation, words: Words) -> Run:
-    type_ = _view_operand(translation, words)
-    source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-VOP-01", f"a view of {type_.dim} dimensions")
-    machine, values = translation.machine, translation.values
-    return lambda: view_state(machine, type_, values[source])._replace(stride=tuple(values[o] for o in operands))
+@_changes_view(Op.TensorViewSetStrideNV)
+def _set_view_stride(_: _Device, state: ViewState, numbers: Numbers) -> ViewState:
+    return state._replace(stride=numbers)
 
 
-@executes(Op.TensorViewSetClipNV)
-def _set_clip(translation: Translation, words: Words) -> Run:
-    type_ = _view_operand(translation, words)
-    source, operands = words[2], _operands(translation, words[3:], 4, "TA-VOP-01", "a clip region")
-    machine, values = translation.machine, translation.values
-
-    def run() -> Value:
-        state = view_state(machine, type_, values[source])
-        return ViewState(state.dimension, state.stride, *(values[o] for o in operands))
-
-    return run
+@_changes_view(Op.TensorViewSetClipNV, "a clip region", lambda _: 4)
+def _set_clip(_: _Device, state: ViewState, numbers: Numbers) -> ViewState:
+    return ViewState(state.dimension, state.stride, *numbers)

@@ -17,7 +17,7 @@ from cts.run.groups import checked_groups, group_of
 from cts.run.plan import OptionError
 from tests.suite import REPOSITORY
 
-PROFILES = REPOSITORY / "cts" / "devices" / "embedded" / "profiles"
+PROFILES = REPOSITORY / "cts" / "embedded" / "profiles"
 
 
 def options(*devices: str) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from typing import TypeVar
 import numpy as np
 
 from cts.devices.device import Device
-from cts.devices.opening import open_device
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 from cts.kinds.kernel import compile_module
+from cts.opening import open_device
 from cts.reference.evaluate import evaluate
 from cts.verdict.poison import initial_contents
 from generators.casebook import Case, CaseKind, build, expand, load_casebook

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cts.devices.embedded.profile import load_profile
 from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.requirements import missing_for
 from cts.devices.spec import DeviceSpec
+from cts.embedded.profile import load_profile
 from cts.kinds.foretelling import Foreteller
 from cts.kinds.kernel import pinned_missing
 from cts.kinds.pinned_needs import pinned_needs

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing_for
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import compile_module
 from cts.kinds.pinned_needs import pinned_needs
 from cts.verdict.codes import Reason

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
-from cts.devices.opening import list_profiles, open_device
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.opening import list_profiles, open_device
 from cts.validators.validator import VALIDATORS, ValidatorSpec
 
 JudgeSpec = DeviceSpec | ValidatorSpec

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents

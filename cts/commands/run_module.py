@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cts.commands.context import print_json
 from cts.devices.device import Device, DeviceFailure
-from cts.devices.embedded.interface import entry_points, read_interface
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.embedded.interface import entry_points, read_interface
 from cts.judges import Choice, choose
 from cts.run_module.job import Job, JobError, make_job, read_document
 from cts.run_module.report import document, examined_lines, left_lines

@@ -22,7 +22,8 @@ from cts.devices.patience import Late, Patience, waiting_for_cpu
 from cts.devices.requests import NEWS, REQUESTS, Request
 from generators.errors import CtsError, GeneratorError, Rule
 
-MODULE = "cts.devices.isolation_child"
+MODULE = "cts.device_process"
+"""What the child runs. It can open every kind of device, so it is above this package."""
 
 _END_SECONDS = 5.0
 """How long a child that has closed its channel may take to end."""

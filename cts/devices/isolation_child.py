@@ -1,4 +1,4 @@
-"""The child's side of isolation: ``python -m cts.devices.isolation_child FD`` answers requests on a socket until the socket is closed."""
+"""The child's side of isolation: answers requests on a socket until the socket is closed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, NoVulkan, Step
 from cts.devices.failures import reported
@@ -18,19 +18,30 @@ from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, Unsendable, read, receive, send
 from cts.devices.property_commands import AnswersQueries
 from cts.devices.requests import REQUESTS
+from cts.devices.spec import DeviceSpec
 
 CUT_OFF = 70
 """Exit status of a child that lost its channel although its parent is alive; EX_SOFTWARE."""
+
+
+class OpensDevices(Protocol):
+    """Opens a device in this process: see ``cts.opening.open_device``."""
+
+    def __call__(self, spec: DeviceSpec, *, watched: bool) -> Device:
+        """Open the device."""
+        ...
 
 
 class _Requests:
     """The state of this process, with a method for each request.
 
     Args:
+        open_device: opens the device.
         announce: tells the parent which step the device begins.
     """
 
-    def __init__(self, announce: Callable[[Step | None], None]) -> None:
+    def __init__(self, open_device: OpensDevices, announce: Callable[[Step | None], None]) -> None:
+        self._open_device = open_device
         self._announce = announce
         self._device: Device | None = None
         self._instance: Any = None
@@ -64,10 +75,8 @@ class _Requests:
 
         return describe(self.instance, index)
 
-    def on_open(self, spec: Any) -> DeviceDescription:
-        from cts.devices.opening import open_device
-
-        self._device = open_device(spec, watched=True)
+    def on_open(self, spec: DeviceSpec) -> DeviceDescription:
+        self._device = self._open_device(spec, watched=True)
         if isinstance(self._device, AnnouncesSteps):
             self._device.announce = self._announce
         return self._device.description
@@ -119,8 +128,9 @@ def _end_with_parent(channel: socket.socket) -> None:
 class _Server:
     """Answers requests on a socket."""
 
-    def __init__(self, channel: socket.socket) -> None:
+    def __init__(self, channel: socket.socket, open_device: OpensDevices) -> None:
         self._channel = channel
+        self._open_device = open_device
         self._number = 0
 
     def serve(self) -> None:
@@ -131,7 +141,7 @@ class _Server:
             NotAMessage: the received bytes are not a message.
         """
         decoder = Decoder()
-        requests = _Requests(lambda step: self._send((DOING, step)))
+        requests = _Requests(self._open_device, lambda step: self._send((DOING, step)))
         while True:
             self._number, name, contents = receive(self._channel, decoder)
             if name not in REQUESTS:
@@ -150,8 +160,8 @@ class _Server:
         send(self._channel, self._number, message)
 
 
-def main() -> None:
-    """Serve the socket whose descriptor is the first argument."""
+def main(open_device: OpensDevices) -> None:
+    """Serve the socket whose descriptor is the first argument of this process."""
     faulthandler.enable()
     # The parent handles these signals and ends this process. If a job's signal ended this process too, that would look like a crash.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -160,12 +170,8 @@ def main() -> None:
     channel.set_inheritable(False)
     _end_with_parent(channel)
     try:
-        _Server(channel).serve()
+        _Server(channel, open_device).serve()
     except (Disconnected, NotAMessage) as error:
         # The parent is alive, or this process would have been ended. So code in this process closed the descriptor or read from it.
         print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)
         sys.exit(CUT_OFF)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,10 +11,10 @@ from typing import Any, cast
 from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
 from cts.devices.messages import NotAMessage, decoder_of, encoded, read
-from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.judges import Choice, choose
+from cts.opening import open_device
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.selection import Selection

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import yaml
 
-from cts.devices.embedded.interface import Binding, Interface
+from cts.embedded.interface import Binding, Interface
 from generators.bounded_files import Unreadable, read_bytes, read_text
 from generators.errors import CtsError
 from generators.images import AddressMode, Filter, ImageSlot, format_named

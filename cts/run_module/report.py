@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cts.devices.embedded.observations import Observation
+from cts.embedded.observations import Observation
 from cts.run_module.comparing import Difference
 from cts.run_module.running import Examined, Left
 

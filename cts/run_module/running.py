@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.devices.device import Device, DeviceFailure, UndefinedBehaviour
-from cts.devices.embedded.device import DEFAULT_MAPPING, EmbeddedDevice
-from cts.devices.embedded.limits import Limits
-from cts.devices.embedded.observations import Observation, Observations, Severity
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.observations import Observation, Observations, Severity
+from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import Limits
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
 from generators.errors import GeneratorError
@@ -73,7 +73,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
         description = replace(description, subgroup_size=subgroup_size)
     observations = Observations()
     limits = replace(Limits(memory=1 << 31), steps=steps)
-    device = EmbeddedDevice(description, DEFAULT_MAPPING, limits=limits, observations=observations)
+    device = EmbeddedDevice(description, limits=limits, observations=observations)
     left = run_on(device, job, "embedded", expect_stops=True)
     return Examined(observations.all(), left)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.devices.embedded.interface import Constant, Interface
+from cts.embedded.interface import Constant, Interface
 from generators.types import SCALAR_TYPES
 
 _ELEMENTS = 256

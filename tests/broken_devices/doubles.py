@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from cts.devices.device import DeviceDescription
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cts.devices.device import DeviceDescription
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 

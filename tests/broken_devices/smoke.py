@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.verdict.compare import compare
 from generators.casebook import Case, build, expand, find_case

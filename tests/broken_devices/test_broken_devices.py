@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.faults import Faults
+from cts.embedded.faults import Faults
 from cts.kinds.kernel import arrange
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, find_case

@@ -7,8 +7,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from cts.devices.embedded.diagnostics import Violation
-from cts.devices.embedded.faults import Faults
+from cts.embedded.diagnostics import Violation
+from cts.embedded.faults import Faults
 from generators.spirv.enumerants import Op
 from tests.broken_devices.smoke import noticed, wrong
 

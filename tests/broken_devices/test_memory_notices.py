@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.load_store import element_offsets
-from cts.devices.embedded.memory import Memory
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.matrices.load_store import element_offsets
+from cts.embedded.memory.memory import Memory
 from generators.spirv.enumerants import MemoryAccess, MemorySemantics, Op
 from tests.broken_devices.smoke import fails, noticed, prepared, smoke_cases, wrong
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.callbacks import call
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.tensor_access import places_of
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.matrices.callbacks import call
+from cts.embedded.instructions.tensors.tensor_access import places_of
+from cts.embedded.profile import load_profile
 from generators.spirv.enumerants import Op
 from tests.broken_devices.smoke import fails, noticed, wrong
 

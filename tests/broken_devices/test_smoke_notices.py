@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Fault, Faults
-from cts.devices.embedded.instructions import HANDLERS
-from cts.devices.embedded.load_store import robust_load, robust_store
-from cts.devices.embedded.machine import take_phis
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.spirv_types import MatrixType
-from cts.devices.embedded.translation import filled, null
-from cts.devices.embedded.values import blend, settle
-from cts.devices.embedded.workgroup import built_in
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Fault, Faults
+from cts.embedded.instructions.invocations.built_ins import built_in
+from cts.embedded.instructions.matrices.load_store import robust_load, robust_store
+from cts.embedded.instructions.registry import handlers
+from cts.embedded.machine.machine import take_phis
+from cts.embedded.module.translation import filled, null
+from cts.embedded.profile import load_profile
+from cts.embedded.types.spirv_types import MatrixType
+from cts.embedded.types.values import blend, settle
 from generators.numerics.rounding import to_bits
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.types import Use
@@ -144,7 +144,7 @@ def test_phis_that_are_read_one_after_the_other(backwards):
 )
 @pytest.mark.parametrize("profile", TODAY)
 def test_signed_relations_taken_for_unsigned(profile, unsigned, signed):
-    faults = Faults({signed: lambda right: HANDLERS[unsigned]})
+    faults = Faults({signed: lambda right: handlers()[unsigned]})
     assert noticed("control_flow", wrong(profile, faults), form="operands", integer="s32")
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.callbacks import call, of_instances
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.tensor_access import layouts_of, places_of, views_of
-from cts.devices.embedded.translation import filled
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.matrices.callbacks import call, of_instances
+from cts.embedded.instructions.tensors.tensor_access import layouts_of, places_of, views_of
+from cts.embedded.module.translation import filled
+from cts.embedded.profile import load_profile
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST
 from generators.spirv.enumerants import Op, TensorClampMode
 from generators.types import Use

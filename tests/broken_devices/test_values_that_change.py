@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.spirv_types import MatrixType
+from cts.embedded.faults import Faults
+from cts.embedded.types.spirv_types import MatrixType
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged

@@ -187,7 +187,7 @@ class FailsOnClose(Obedient):
 
 def _after_answer(do: Callable[[], None]) -> None:
     """Make the child do something after it has answered the current request."""
-    serving = sys.modules["__main__"]
+    serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
     def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
@@ -207,7 +207,7 @@ class _Code:
 
 def _instead_of_answer(payload: bytes) -> None:
     """Make the child send a payload, in a correct frame, instead of its answer to the current request."""
-    serving = sys.modules["__main__"]
+    serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
     def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:

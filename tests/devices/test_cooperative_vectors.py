@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.device import DeviceDescription, VectorRow
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.property_commands import INCOMPLETE, SUCCESS, PropertyCall
 from cts.devices.requirements import missing
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.dispatch import kernel
 from generators.kernel import Kernel
 from generators.layouts.vector_arrays import VectorArray

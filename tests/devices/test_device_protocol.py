@@ -12,8 +12,8 @@ import pytest
 from cts.devices.capabilities import STATED_FEATURES
 from cts.devices.device import Device, DeviceError, DeviceFailure, Step
 from cts.devices.isolation import IsolatedDevice
-from cts.devices.opening import open_device
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
+from cts.opening import open_device
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.types import COMPONENT_TYPES, StorageClass
 from tests.devices.multiplications import size_of, work

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from cts.devices.device import Device, DeviceError
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.diagnostics import NotSupported
-from cts.devices.embedded.profile import load_profile
 from cts.devices.vulkan.device import VulkanDevice
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.diagnostics import NotSupported
+from cts.embedded.profile import load_profile
 from generators.dispatch import dispatch, kernel
 from generators.glsl.compile import compile_glsl, find_glslang
 from generators.glsl.emit import emit as glsl

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices.embedded.profile import load_profile
 from cts.devices.kernel_needs import BY_SUBGROUP, DependsOnDevice, needs_of
 from cts.devices.requirements import missing, missing_for
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import compile_module
 from generators.casebook import CaseKind, build, expand, find_case
 from generators.dispatch import kernel

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cts.devices.embedded.profile import load_profile
 from cts.devices.kernel_needs import needs_of
 from cts.devices.requirements import missing, missing_features_for
+from cts.embedded.profile import load_profile
 from cts.verdict.codes import Code
 from generators.casebook import build, find_case
 from generators.dispatch import kernel

@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 from cts.devices.device import CallFailed, DriverRefused
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.matrix_layouts import MatrixLayouts
-from cts.devices.embedded.profile import load_profile
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
 from cts.devices.requirements import missing
 from cts.devices.vulkan import api
@@ -22,6 +19,9 @@ from cts.devices.vulkan.matrix_conversion import Conversion, MatrixConversions, 
 from cts.devices.vulkan.opaque import OpaqueBuffers
 from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.memory.matrix_layouts import MatrixLayouts
+from cts.embedded.profile import load_profile
 from cts.kinds.conversion import judge as judge_case
 from cts.kinds.kind import Stopwatch
 from cts.verdict.effort import Effort

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from cts.devices import messages
 from cts.devices.device import DeviceLost, DriverRefused, MatrixRow, NoVulkan, OutOfMemory, Step, UndefinedBehaviour
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.failures import rebuilt, reported
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
 from cts.devices.messages import Decoder, NotAMessage, TooLong, Unsendable, decoder_of, frame, read
 from cts.devices.requests import NEWS, REQUESTS
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.errors import GeneratorError, Rule
 from generators.images import ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot, Outcome, Specialization, StrayWrite

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.device import DeviceDescription, MatrixRow
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.property_commands import ask
 from cts.devices.property_commands import PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.vulkan.rows_by_subgroup_size import rows_by_subgroup_size
+from cts.embedded.profile import load_profile
+from cts.embedded.property_commands import ask
 from cts.run.selection import device_rows
 from cts.verdict.codes import Code
 from generators.casebook import build, expand, find_case

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from cts.devices.device import UndefinedBehaviour
-from cts.devices.embedded.device import LIMITS, EmbeddedDevice
-from cts.devices.embedded.diagnostics import NotSupported, NotValidSpirv
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.limits import Limits
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.diagnostics import NotSupported, NotValidSpirv
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import LIMITS, Limits
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
 
 SUBGROUP_SIZE = 4

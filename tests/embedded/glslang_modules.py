@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from generators.spirv.assemble import assemble
 

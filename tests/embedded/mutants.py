@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from cts.devices.device import DeviceFailure
-from cts.devices.embedded.device import LIMITS, EmbeddedDevice
-from cts.devices.embedded.limits import Limits
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import LIMITS, Limits
 from generators.casebook import CaseKind, Tier, build, expand
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError

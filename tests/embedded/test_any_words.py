@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from cts.devices.device import DeviceFailure, DeviceTimeout, OutOfMemory
-from cts.devices.embedded.diagnostics import NotSupported, NotValidSpirv
-from cts.devices.embedded.limits import Limits
+from cts.embedded.diagnostics import NotSupported, NotValidSpirv
+from cts.embedded.types.limits import Limits
 from generators.spirv.enumerants import MAGIC, Op
 from tests.embedded.assembly import shader, store
 from tests.embedded.conftest import run

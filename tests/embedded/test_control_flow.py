@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cts.devices.device import DeviceTimeout, Step
-from cts.devices.embedded.limits import Limits
+from cts.embedded.types.limits import Limits
 from tests.embedded.assembly import shader, store
 from tests.embedded.conftest import run
 

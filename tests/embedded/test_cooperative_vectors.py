@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from cts.devices.embedded.cooperative_vector_matmul import converted_input
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.recovery import UNDEFINED_RULE
-from cts.devices.embedded.spirv_types import number
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.instructions.vectors.cooperative_vector_matmul import converted_input
+from cts.embedded.memory.matrix_layouts import MatrixLayouts, seed_of
+from cts.embedded.profile import load_profile
+from cts.embedded.types.spirv_types import number
+from cts.embedded.undefined.recovery import UNDEFINED_RULE
 from generators.dispatch import dispatch, kernel
 from generators.kernel import OpaqueSlot
 from generators.layouts.vector_arrays import VectorArray

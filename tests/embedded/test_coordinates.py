@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.elements import MAPPINGS
+from cts.embedded.machine.elements import MAPPINGS
 from tests.embedded.assembly import shader
 from tests.embedded.matrices import NUMBERS, SQUARE, divergent, load, matrix, store
 from tests.embedded.test_matrices import POINTERS, VARIABLE, element_loop

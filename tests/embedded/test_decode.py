@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.decode import chosen_groups
-from cts.devices.embedded.elements import MAPPINGS
-from cts.devices.embedded.faults import Faults
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.tensors.decode import chosen_groups
+from cts.embedded.machine.elements import MAPPINGS
 from generators.spirv.enumerants import TensorClampMode as Mode
 from tests.embedded.assembly import shader, words
 from tests.embedded.tensors import flat, layout, operand, types, view

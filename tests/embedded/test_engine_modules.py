@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice, NotTolerable
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice, NotTolerable
+from cts.embedded.profile import load_profile
 from generators.kernel import Specialization
 from generators.types import COMPONENT_TYPES
 from tests.embedded import conftest

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults, NoSuchFault, operations
-from cts.devices.embedded.instructions import HANDLERS, handlers_with
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.workgroup import built_in, check_built_in
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults, NoSuchFault, operations
+from cts.embedded.instructions.invocations.built_ins import built_in, check_built_in
+from cts.embedded.instructions.registry import handlers, handlers_with
+from cts.embedded.profile import load_profile
 from generators.spirv.enumerants import Op
 
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
 
 def test_without_faults_a_device_has_its_own_functions():
-    assert handlers_with(NO_FAULTS) is HANDLERS
+    assert handlers_with(NO_FAULTS) is handlers()
     assert NO_FAULTS.performing(built_in) is built_in
 
 
 def test_a_fault_gets_what_is_right_and_takes_its_place():
     faults = Faults({Op.IAdd: lambda right: ("instead of", right)}, {built_in: lambda right: ("instead of", right)})
-    assert handlers_with(faults) == {**HANDLERS, Op.IAdd: ("instead of", HANDLERS[Op.IAdd])}
+    assert handlers_with(faults) == {**handlers(), Op.IAdd: ("instead of", handlers()[Op.IAdd])}
     assert faults.performing(built_in) == ("instead of", built_in)
 
 
@@ -39,5 +39,6 @@ def test_an_instruction_that_the_interpreter_lacks_is_refused():
 
 
 def test_every_operation_is_documented():
+    handlers()
     section = CONTRIBUTING.read_text().partition("## A device that is wrong on purpose")[2].partition("\n## ")[0]
     assert sorted(re.findall(r"^\| `(\w+\.\w+)` ", section, re.M)) == list(operations())

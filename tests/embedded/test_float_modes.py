@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.dispatch import dispatch, kernel
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee

@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
 from generators.types import COMPONENT_TYPES
 from tests.embedded.glslang_modules import NO_CONSTANT, kernel, module, run

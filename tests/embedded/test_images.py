@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.observations import Observations, Severity
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.observations import Observations, Severity
+from cts.embedded.profile import load_profile
 from generators.images import AddressMode, ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from tests.embedded.assembly import shader, store

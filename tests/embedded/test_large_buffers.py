@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from cts.verdict.compare import compare
 from generators.casebook import build, find_case

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.devices.embedded.elements import MAPPINGS, NO_ELEMENT, component_counts, element_table
-from cts.devices.embedded.load_store import element_offsets
+from cts.embedded.instructions.matrices.load_store import element_offsets
+from cts.embedded.machine.elements import MAPPINGS, NO_ELEMENT, component_counts, element_table
 from tests.embedded.assembly import shader, words
 from tests.embedded.matrices import COLUMN, NUMBERS, ROW, SQUARE, load, matrix, store
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.dispatch import dispatch, kernel
 from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion

@@ -6,9 +6,9 @@ import warnings
 
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.limits import Limits
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import Limits
 from tests.embedded.mutants import answer, case_samples, glslang_samples, mutants
 
 FAMILIES = ("tensor_view", "control_flow", "functions", "specialization", "reduce", "per_element", "memory")

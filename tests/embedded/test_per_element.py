@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.elements import MAPPINGS
+from cts.embedded.machine.elements import MAPPINGS
 from tests.embedded.assembly import shader, words
 from tests.embedded.callbacks import APPLY, CAPABILITIES, ENCODE, GIVEN, function, per_element
 from tests.embedded.matrices import NUMBERS, SQUARE, load, matrix, store

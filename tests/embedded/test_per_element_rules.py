@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from tests.embedded.assembly import shader, words
 from tests.embedded.assembly import store as store_to

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cts.devices.device import MatrixRow
-from cts.devices.embedded.device import EmbeddedDevice, UnknownMapping
-from cts.devices.embedded.profile import PROFILES, ProfileError, UnknownProfile, load_profile
+from cts.embedded.device import EmbeddedDevice, UnknownMapping
+from cts.embedded.profile import PROFILES, ProfileError, UnknownProfile, load_profile
 from generators.types import COMPONENT_TYPES
 
 SMALL = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.elements import MAPPINGS
-from cts.devices.embedded.reduction import schedule
+from cts.embedded.instructions.matrices.reduce import schedule
+from cts.embedded.machine.elements import MAPPINGS
 from tests.embedded.assembly import shader, words
 from tests.embedded.callbacks import CAPABILITIES, function
 from tests.embedded.conftest import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.devices.embedded.tensor_addressing import Layout, View, tensor_places
+from cts.embedded.instructions.tensors.tensor_addressing import Layout, View, tensor_places
 from generators.spirv.enumerants import TensorClampMode as Mode
 from tests.embedded.assembly import words
 from tests.embedded.conftest import run

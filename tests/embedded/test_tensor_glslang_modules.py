@@ -7,8 +7,8 @@ from struct import pack
 import numpy as np
 import pytest
 
-from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
+from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Kernel, Specialization
 from generators.types import COMPONENT_TYPES
 from tests.embedded.glslang_modules import kernel, module, run

@@ -11,8 +11,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.verdict.choices import decode_choices
 from cts.verdict.compare import compare, compare_quality

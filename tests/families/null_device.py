@@ -22,9 +22,9 @@ from functools import partial
 import numpy as np
 
 from cts.devices.device import DeviceDescription
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.conversion import judge
 from cts.kinds.kernel import Arrangement, arrange
 from cts.kinds.kind import Stopwatch

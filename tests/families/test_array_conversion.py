@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.devices.embedded.array_conversions import Lanes, placed, read_as, taken_apart
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.spirv_types import MatrixType, Number
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.matrices.array_conversion import Lanes, placed, read_as, taken_apart
+from cts.embedded.profile import load_profile
+from cts.embedded.types.spirv_types import MatrixType, Number
 from generators.types import Use
 from tests.broken_devices.smoke import fails, smoke_cases
 

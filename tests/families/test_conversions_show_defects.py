@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from cts.defects.layout_conversions import Span, layout_conversion_defects
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.matrix_conversion import converted, places_of_elements, size_of_matrix, written
-from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.layout_conversions import diagnose_conversion
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.layout_conversion import converted, places_of_elements, size_of_matrix, written
+from cts.embedded.profile import load_profile
 from cts.kinds.conversion import judge
 from cts.kinds.kind import Judgement, Stopwatch
 from cts.verdict.effort import Effort

@@ -11,11 +11,11 @@ import pytest
 
 from cts.defects.decode_vector import decode_vector_defects
 from cts.defects.glossary import glossary
-from cts.devices.embedded.decode import chosen_groups, places_in_groups
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.tensors.decode import chosen_groups, places_in_groups
+from cts.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
 from cts.run.runner import judge
 from cts.verdict.expected import OneOf

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cts.defects.defect import Defect, every
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import STEPS
 from cts.reference.values import CERTAIN

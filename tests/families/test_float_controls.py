@@ -8,8 +8,8 @@ import pytest
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.float_controls import float_control_defects
 from cts.defects.glossary import glossary
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.float_modes import Corrections, corrections
+from cts.embedded.faults import Faults
+from cts.embedded.module.float_controls import Corrections, corrections
 from cts.verdict.compare import compare_quality
 from cts.verdict.elements import scatter
 from cts.verdict.verdict import Verdict

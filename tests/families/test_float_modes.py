@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.float_modes import Corrections, corrections
+from cts.embedded.faults import Faults
+from cts.embedded.module.float_controls import Corrections, corrections
 from cts.verdict.verdict import Verdict
 from tests.broken_devices.doubles import Broken, judged
 

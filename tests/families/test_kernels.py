@@ -12,9 +12,9 @@ import pytest
 
 from cts.defects.defect import Defect, every
 from cts.devices.device import UndefinedBehaviour
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.diagnose import known_defects
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import STEPS, evaluate
 from cts.reference.state import State

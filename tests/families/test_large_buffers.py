@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_reproduction
 from cts.repro.folder import DESCRIPTION

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from generators.casebook import BuiltCase, build, find_case
 from generators.dispatch import kernel

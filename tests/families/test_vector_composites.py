@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cts.devices.embedded.faults import Fault, Faults
-from cts.devices.embedded.machine import Run
-from cts.devices.embedded.spirv_types import Vector
-from cts.devices.embedded.translation import Translation, Words
+from cts.embedded.faults import Fault, Faults
+from cts.embedded.machine.machine import Run
+from cts.embedded.module.translation import Translation, Words
+from cts.embedded.types.spirv_types import Vector
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged

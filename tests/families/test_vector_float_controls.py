@@ -11,11 +11,11 @@ import pytest
 from cts.defects.float_controls import float_control_defects
 from cts.defects.glossary import glossary
 from cts.devices.device import VectorRow
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.float_modes import Corrections, corrections
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.module.float_controls import Corrections, corrections
+from cts.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand, find_case

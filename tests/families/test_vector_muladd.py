@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from cts.devices.device import VectorRow
-from cts.devices.embedded.cooperative_vector_matmul import converted_input
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Fault, Faults
-from cts.devices.embedded.machine import Run
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.translation import Translation, Words
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Fault, Faults
+from cts.embedded.instructions.vectors.cooperative_vector_matmul import converted_input
+from cts.embedded.machine.machine import Run
+from cts.embedded.module.translation import Translation, Words
+from cts.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.run.selection import device_rows
 from cts.verdict.verdict import Verdict

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange, compile_module
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, find_case

@@ -8,12 +8,12 @@ from itertools import count
 import numpy as np
 import pytest
 
-from cts.devices.embedded.cooperative_vector_training import added
-from cts.devices.embedded.faults import Fault, Faults
-from cts.devices.embedded.machine import Run
-from cts.devices.embedded.memory import Memory
-from cts.devices.embedded.spirv_types import Number, number
-from cts.devices.embedded.translation import Translation, Words
+from cts.embedded.faults import Fault, Faults
+from cts.embedded.instructions.vectors.cooperative_vector_training import added
+from cts.embedded.machine.machine import Run
+from cts.embedded.memory.memory import Memory
+from cts.embedded.module.translation import Translation, Words
+from cts.embedded.types.spirv_types import Number, number
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged

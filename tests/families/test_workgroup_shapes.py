@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from cts.verdict.codes import Reason
 from cts.verdict.compare import compare

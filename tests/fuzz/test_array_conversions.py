@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cts.commands.fuzzing import ARRAY_CONVERSION, Fuzzer, check_known
-from cts.devices.embedded.array_conversions import placed
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.matrices.array_conversion import placed
+from cts.embedded.profile import load_profile
 from generators.fuzz.array_conversions import DRAWS_PER_FORM, describe, draw, simpler, size
 from generators.types import Use
 from tests.families.test_array_conversion import rows_of_neighbours

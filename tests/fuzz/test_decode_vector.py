@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cts.commands.fuzzing import DrawCounts, Fuzzer
-from cts.devices.embedded.decode import chosen_groups, places_in_groups
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.tensors.decode import chosen_groups, places_in_groups
+from cts.embedded.profile import load_profile
 from generators.fuzz.draws import DRAWS_PER_FORM, draw_groups
 from generators.fuzz.tensor_addressing import describe
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from cts.commands.fuzzing import MAINTENANCE1, Fuzzer, check_known
-from cts.devices.embedded.callbacks import call
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.matrices.callbacks import call
+from cts.embedded.profile import load_profile
 from generators.fuzz.maintenance1 import (
     DRAWS_PER_FORM,
     Changed,

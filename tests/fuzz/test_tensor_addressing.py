@@ -12,14 +12,14 @@ import pytest
 from cts.cli import main
 from cts.commands.fuzzing import Difference, Fuzzer, check_known
 from cts.devices.device import DeviceCrash, DeviceError
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.tensor_access import places_of
-from cts.devices.embedded.tensor_addressing import Layout, View
-from cts.devices.embedded.tensor_state import block_count
-from cts.devices.embedded.values import wide
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.tensors.tensor import block_count
+from cts.embedded.instructions.tensors.tensor_access import places_of
+from cts.embedded.instructions.tensors.tensor_addressing import Layout, View
+from cts.embedded.profile import load_profile
+from cts.embedded.types.values import wide
 from generators.errors import CtsError
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
 from generators.fuzz.shrinking import simpler, size
@@ -184,7 +184,7 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
 
 def differing(monkeypatch) -> None:
     """Make commands open embedded devices that ignore clip windows."""
-    monkeypatch.setattr("cts.devices.embedded.device.EmbeddedDevice", partial(EmbeddedDevice, faults=addressing(clip_ignored)))
+    monkeypatch.setattr("cts.embedded.device.EmbeddedDevice", partial(EmbeddedDevice, faults=addressing(clip_ignored)))
 
 
 FUZZ = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200"]

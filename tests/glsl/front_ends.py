@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cts.devices.embedded.decode import chosen_groups
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.tensors.decode import chosen_groups
+from cts.embedded.profile import load_profile
 from cts.front_ends import FRONT_ENDS
 from cts.kinds.kernel import arrange, compile_module
 from generators.casebook import Case, CaseKind, build, expand

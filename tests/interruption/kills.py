@@ -66,7 +66,7 @@ def choose_victim(kind: str, main: int, rng: random.Random) -> int | None:
     if kind == "main":
         return main
     below = list(processes_below(main))
-    children = [process for process in below if "cts.devices.isolation_child" in process.command]
+    children = [process for process in below if "cts.device_process" in process.command]
     workers = [process for process in below if process.parent == main and process not in children]
     found = children if kind == "child" else workers
     return rng.choice(found).pid if found else None

@@ -10,14 +10,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.matrix_conversion import converted, places_of_elements, size_of_matrix, written
-from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
-from cts.devices.embedded.profile import load_profile
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, Region, missing_for
 from cts.devices.spec import DeviceSpec
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.layout_conversion import converted, places_of_elements, size_of_matrix, written
+from cts.embedded.memory.matrix_layouts import MatrixLayouts, seed_of
+from cts.embedded.profile import load_profile
 from cts.kinds.conversion import digests, judge, lines, show
 from cts.kinds.conversion_reproduction import write_conversion
 from cts.kinds.kind import Judgement, Stopwatch

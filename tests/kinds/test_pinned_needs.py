@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds import kernel as kernel_cases
 from cts.kinds.kernel_digests import needs
 from cts.kinds.kind import Stopwatch

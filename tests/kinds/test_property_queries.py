@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from cts.devices.device import DeviceDescription
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.property_commands import ask
 from cts.devices.holder import DeviceHolder
 from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFor, PropertyAnswer, PropertyCall, workgroup_invocations
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
+from cts.embedded.property_commands import ask
 from cts.kinds.property_rules import RULES, Commanded
 from cts.kinds.required_support import REQUIRED_SUPPORT
 from cts.run.runner import judge

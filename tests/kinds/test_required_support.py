@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.device import DeviceDescription
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.kinds.property_rules import Commanded
 from cts.kinds.required_support import REQUIRED_SUPPORT
 from cts.run.runner import judge

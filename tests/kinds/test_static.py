@@ -12,11 +12,11 @@ import pytest
 
 from cts import judges as choosing
 from cts.devices.device import DeviceCrash
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from cts.judges import choose, open_judge
 from cts.kinds.table import KINDS, unjudged
 from cts.run.plan import OptionError, checked_settings

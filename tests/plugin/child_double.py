@@ -19,8 +19,8 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.device import DeviceLost, Step
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.profile import load_profile
 from generators.kernel import Dispatch, Kernel, Outcome
 
 DESCRIPTION = replace(EmbeddedDevice(load_profile("universal")).description, name="Double", driver="double 1.0", uuid="00ff")
@@ -97,7 +97,7 @@ class ChildDouble:
 
 def _after_answer(do: Callable[[], None]) -> None:
     """Make the child do something after it has answered the current request."""
-    serving = sys.modules["__main__"]
+    serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
     def sending(channel: object, number: int, message: tuple[str, object]) -> None:

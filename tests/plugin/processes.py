@@ -20,7 +20,7 @@ IMPORTED = (
     "pytest",
     "execnet",
     "cts.judges",
-    "cts.devices.embedded.device",
+    "cts.embedded.device",
     "cts.devices.isolation",
     "cts.run.judging",
     "cts.run.overview",

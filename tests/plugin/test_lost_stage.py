@@ -13,7 +13,7 @@ from tests.suite import REPOSITORY
 
 DRAWS = """
 from cts.devices.device import DeviceCrash
-from cts.devices.embedded import device
+from cts.embedded import device
 
 run = device.EmbeddedDevice.run
 
@@ -29,7 +29,7 @@ device.EmbeddedDevice.run = without_draws
 WRONG = """
 from itertools import repeat
 
-from cts.devices.embedded import device
+from cts.embedded import device
 
 run = device.EmbeddedDevice.run
 wrong = repeat(True{times})

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.profile import load_profile
 from generators.dispatch import dispatch, kernel
 from generators.glsl.emit import emit as print_glsl
 from generators.layouts.invocation_arrays import InvocationArrays, construct, extract, invocation_arrays

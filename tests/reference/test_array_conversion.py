@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.devices.embedded.recovery import UNDEFINED_RULE
+from cts.embedded.undefined.recovery import UNDEFINED_RULE
 from cts.reference.evaluate import evaluate
 from generators.layouts.invocation_arrays import construct
 from generators.program.builder import U32, ProgramBuilder

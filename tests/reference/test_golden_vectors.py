@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
-from cts.devices.embedded.decode import chosen_groups
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.instructions.tensors.decode import chosen_groups
+from cts.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet

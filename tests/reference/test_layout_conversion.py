@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.matrix_conversion import converted as device_converted
-from cts.devices.embedded.profile import load_profile
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.layout_conversion import converted as device_converted
+from cts.embedded.profile import load_profile
 from cts.reference.layout_conversion import Elements, converted, evaluate, placed
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.elements import MAPPINGS
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.machine.elements import MAPPINGS
+from cts.embedded.profile import load_profile
 from cts.reference.evaluate import evaluate
 from cts.verdict.expected import Exact
 from generators.program.program import Program, Subcase

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cts.cli import main
-from cts.devices.embedded.interface import read_interface
+from cts.embedded.interface import read_interface
 from cts.run_module.job import make_job, read_document
 from tests.lavapipe import MATRIX2, driver_obstacle, manifest, needs
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.observations import Observation, Observations, Severity
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.observations import Observation, Observations, Severity
+from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from tests.embedded.assembly import shader, store
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cts.commands import context
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.profile import load_profile
 from cts.verdict.codes import Reason
 from generators.casebook import Case, Casebook, expand, load_casebook
 from generators.kernel import Dispatch, Kernel, Outcome

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.device import MatrixRow, VectorRow
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.profile import load_profile
 from cts.run.selection import device_rows
 from generators.types import Scope
 

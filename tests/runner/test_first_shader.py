@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder, Retries
+from cts.embedded.profile import load_profile
 from cts.run.first_shader import FirstShader, NoShaderRuns
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict

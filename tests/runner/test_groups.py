@@ -10,14 +10,14 @@ import pytest
 from cts import judges
 from cts.devices.device import NoSuchDevice
 from cts.devices.listing import DeviceListing, VulkanDevices
-from cts.devices.opening import open_device
 from cts.devices.spec import DeviceSpec
+from cts.opening import open_device
 from cts.run import groups
 from cts.run.groups import checked_groups, group_of
 from cts.run.plan import OptionError
 from tests.suite import REPOSITORY
 
-PROFILES = REPOSITORY / "cts" / "devices" / "embedded" / "profiles"
+PROFILES = REPOSITORY / "cts" / "embedded" / "profiles"
 
 
 def options(*devices: str) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from cts.devices.embedded.faults import Fault, Faults
-from cts.devices.embedded.load_store import robust_load, robust_store
-from cts.devices.embedded.memory import Memory
+from cts.embedded.faults import Fault, Faults
+from cts.embedded.instructions.matrices.load_store import robust_load, robust_store
+from cts.embedded.memory.memory import Memory
 
 FAR_OUT = -1 << 40
 """An offset that is out of bounds of every memory."""

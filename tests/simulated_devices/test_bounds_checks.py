@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.faults import Faults
-from cts.devices.embedded.profile import load_profile
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.profile import load_profile
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.verdict import Verdict
 from tests.broken_devices.smoke import prepared, smoke_cases

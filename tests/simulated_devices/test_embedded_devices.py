@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cts.devices.embedded.array_conversions import placed
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.elements import MAPPINGS
-from cts.devices.embedded.faults import NO_FAULTS, Faults
-from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.instructions.matrices.array_conversion import placed
+from cts.embedded.machine.elements import MAPPINGS
+from cts.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case

@@ -1,1 +1,0 @@
-"""A SPIR-V interpreter with a sanitizer: an independent reading of the specification."""

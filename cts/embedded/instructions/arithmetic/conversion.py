@@ -1,0 +1,250 @@
+"""Conversions between numbers, and bit casts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cts.embedded.diagnostics import Unsupported, Violation
+from cts.embedded.instructions.arithmetic.elementwise import Function, apply, happens, where_of
+from cts.embedded.instructions.registry import computes
+from cts.embedded.machine.machine import Machine, Run
+from cts.embedded.machine.pointers import AddressPointer
+from cts.embedded.module.float_controls import corrected
+from cts.embedded.module.translation import Handler, Translation, Words
+from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Type, Vector
+from cts.embedded.types.values import Value, to_signed
+from generators.spirv.enumerants import Decoration, Op
+
+_LARGEST_FLOAT8 = {"e4m3": 448.0, "e5m2": 57344.0}
+
+
+def _float_to_int(signed: bool) -> Callable[[Machine, Number, Number], Function]:
+    def make(machine: Machine, _: Number, to: Number) -> Function:
+        low = -(2.0 ** (to.bits - 1)) if signed else 0.0
+        high = 2.0 ** (to.bits - 1 if signed else to.bits)
+        through = to.signed_dtype if signed else to.dtype
+
+        def function(x: Value) -> Value:
+            wide = np.trunc(np.asarray(x, np.float64))
+            outside = ~((wide >= low) & (wide < high))
+            if happens(machine, outside if wide.ndim else bool(outside)):
+                machine.forbid("KHR-CVT-05", f"a float outside of the range of {to.component} is converted to it", where_of(outside))
+            whole = np.where(outside, 0.0, wide)
+            result = whole.astype(through).view(to.dtype)
+            return result if result.ndim else int(result)
+
+        return function
+
+    return make
+
+
+def _int_to_float(signed: bool, op: Op) -> Handler:
+    def handler(translation: Translation, words: Words) -> Run:
+        from_, to = translation.number_of(translation.type_of[words[2]]), translation.number_of(translation.types[words[0]])
+        largest = _saturation(translation, words, to)
+
+        def function(x: Value) -> Value:
+            number = to_signed(x, from_.bits, from_.signed_dtype) if signed else x
+            if not isinstance(number, np.ndarray):
+                number = np.asarray(number, from_.signed_dtype if signed else from_.dtype)
+            if to.bits < 32:
+                number = number.astype(np.float64)
+            if largest is not None:
+                number = np.clip(number, -largest, largest)
+            return number.astype(to.dtype)[()]
+
+        return apply(translation, op, words, function)
+
+    return handler
+
+
+def _saturation(translation: Translation, words: Words, to: Number) -> float | None:
+    """Return the largest finite value of an 8-bit float result if the instruction is decorated to saturate (KHR-CVT-06), else None."""
+    saturated = translation.decoration(words[1], Decoration.SaturatedToLargestFloat8NormalConversionEXT) is not None
+    return _LARGEST_FLOAT8.get(to.component.name) if saturated else None
+
+
+def _resize(signed: bool) -> Callable[[Machine, Number, Number], Function]:
+    def make(_: Machine, from_: Number, to: Number) -> Function:
+        def function(x: Value) -> Value:
+            if not isinstance(x, np.ndarray):
+                return (to_signed(x, from_.bits, from_.signed_dtype) if signed else x) & to.mask
+            if signed:
+                return x.view(from_.signed_dtype).astype(to.signed_dtype).view(to.dtype)
+            return x.astype(to.dtype)
+
+        return function
+
+    return make
+
+
+def _convert(op: Op, make: Callable[[Machine, Number, Number], Function]) -> Handler:
+    def handler(translation: Translation, words: Words) -> Run:
+        from_ = translation.number_of(translation.type_of[words[2]])
+        to = translation.number_of(translation.types[words[0]])
+        return apply(translation, op, words, make(translation.machine, from_, to))
+
+    return handler
+
+
+@computes(Op.FConvert)
+def _float_to_float(translation: Translation, words: Words) -> Run:
+    to = translation.number_of(translation.types[words[0]])
+    largest = _saturation(translation, words, to)
+
+    def function(x: Value) -> Value:
+        number = np.asarray(x)
+        if largest is not None:
+            number = np.clip(number.astype(np.float64), -largest, largest)
+        return number.astype(to.dtype)[()]
+
+    return apply(translation, Op.FConvert, words, corrected(translation, Op.FConvert, to, function))
+
+
+@computes(Op.QuantizeToF16)
+def _quantize(translation: Translation, words: Words) -> Run:
+    return apply(translation, Op.QuantizeToF16, words, lambda x: np.asarray(x).astype(np.float16).astype(np.float32)[()])
+
+
+def to_bits(type_: Number, value: Value) -> Value:
+    """Return the bits of a number, as an integer."""
+    if not type_.is_float:
+        return value
+    bits = np.asarray(value).view(type_.component.bits_dtype)
+    return bits if bits.ndim else int(bits)
+
+
+def from_bits(type_: Number, bits: Value) -> Value:
+    """Return the number with these bits."""
+    if not type_.is_float:
+        return bits
+    return np.asarray(bits, type_.component.bits_dtype).view(type_.dtype)[()]
+
+
+def _wide(value: Value) -> Value:
+    return value.astype(np.uint64) if isinstance(value, np.ndarray) else value
+
+
+def _narrow(type_: Number, value: Value) -> Value:
+    return (value & type_.mask).astype(type_.component.bits_dtype) if isinstance(value, np.ndarray) else value & type_.mask
+
+
+@computes(Op.Bitcast)
+def _bitcast(translation: Translation, words: Words) -> Run:
+    values, operand = translation.values, words[2]
+    to, from_ = translation.types[words[0]], translation.type_of[operand]
+    if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
+        return _matrix_bitcast(translation, words)
+    if isinstance(to, PointerType) and isinstance(from_, PointerType):
+        return lambda: values[operand]
+    if isinstance(to, PointerType):
+        space = translation.space
+        unpack = _unpacker(from_)
+        return lambda: AddressPointer(space, _address(unpack(values[operand])))
+    to_number = translation.number_of(to)
+    if isinstance(from_, PointerType):
+        pack = _packer(to)
+        return lambda: pack(_address_bits(values[operand]))
+    from_number = translation.number_of(from_)
+    if isinstance(to, Vector) == isinstance(from_, Vector) and to_number.bits == from_number.bits:
+        return apply(translation, Op.Bitcast, words, lambda x: from_bits(to_number, to_bits(from_number, x)))
+    if max(_bits(to), _bits(from_)) > 64:
+        return _regroup(translation, words, from_number, to_number, to)
+    unpack, pack = _unpacker(from_), _packer(to)
+    return lambda: pack(unpack(values[operand]))
+
+
+def _regroup(translation: Translation, words: Words, from_: Number, to: Number, type_: Type) -> Run:
+    """Return a function that casts the bits of vectors of more than 64 bits."""
+    values, operand = translation.values, words[2]
+    if not isinstance(type_, Vector):
+        raise Unsupported("a bit cast of this width")
+
+    def run() -> Value:
+        parts = [to_bits(from_, x) for x in values[operand]]
+        ratio = from_.bits // to.bits
+        if ratio:
+            return tuple(from_bits(to, _narrow(to, _wide(p) >> to.bits * i)) for p in parts for i in range(ratio))
+        group = to.bits // from_.bits
+        merged = []
+        for start in range(0, len(parts), group):
+            total: Value = 0
+            for i, part in enumerate(parts[start : start + group]):
+                total = total | _wide(part) << from_.bits * i
+            merged.append(from_bits(to, _narrow(to, total)))
+        return tuple(merged)
+
+    return run
+
+
+def _bits(type_: Type) -> int:
+    if isinstance(type_, Vector):
+        return type_.count * _bits(type_.element)
+    assert isinstance(type_, Number)
+    return type_.bits
+
+
+def _unpacker(type_: Type) -> Callable[[Value], Value]:
+    """Return a function that packs the bits of a scalar, or of a vector of at most 64 bits, into one integer."""
+    if isinstance(type_, Vector):
+        element = type_.element
+        assert isinstance(element, Number)
+
+        def unpack(value: Value) -> Value:
+            total: Value = 0
+            for i, part in enumerate(value):
+                total = total | _wide(to_bits(element, part)) << element.bits * i
+            return total
+
+        return unpack
+    assert isinstance(type_, Number)
+    return lambda value: _wide(to_bits(type_, value))
+
+
+def _packer(type_: Type) -> Callable[[Value], Value]:
+    if isinstance(type_, Vector):
+        element, count = type_.element, type_.count
+        assert isinstance(element, Number)
+        return lambda bits: tuple(from_bits(element, _narrow(element, bits >> element.bits * i)) for i in range(count))
+    assert isinstance(type_, Number)
+    return lambda bits: from_bits(type_, _narrow(type_, bits))
+
+
+def _address(bits: Value) -> Value:
+    return bits.astype(np.int64) if isinstance(bits, np.ndarray) else bits
+
+
+def _address_bits(pointer: AddressPointer) -> Value:
+    address = pointer.address
+    return address.astype(np.uint64) if isinstance(address, np.ndarray) else address
+
+
+def _matrix_bitcast(translation: Translation, words: Words) -> Run:
+    from_, to = translation.type_of[words[2]], translation.types[words[0]]
+    if not isinstance(from_, MatrixType) or not isinstance(to, MatrixType):
+        raise Violation("KHR-CVT-03", "OpBitcast between a cooperative matrix and another type")
+    if from_.number.is_float or to.number.is_float or from_.number.bits != to.number.bits:
+        raise Violation("KHR-CVT-03", f"OpBitcast from a {from_} to a {to}; both must be integers of one width")
+    return apply(translation, Op.Bitcast, words, lambda x: x.view(to.number.dtype))
+
+
+@computes(Op.ConvertUToPtr)
+def _to_pointer(translation: Translation, words: Words) -> Run:
+    values, operand, space = translation.values, words[2], translation.space
+    return lambda: AddressPointer(space, _address(values[operand]))
+
+
+@computes(Op.ConvertPtrToU)
+def _from_pointer(translation: Translation, words: Words) -> Run:
+    values, operand = translation.values, words[2]
+    return lambda: _address_bits(values[operand])
+
+
+computes(Op.ConvertFToU)(_convert(Op.ConvertFToU, _float_to_int(signed=False)))
+computes(Op.ConvertFToS)(_convert(Op.ConvertFToS, _float_to_int(signed=True)))
+computes(Op.ConvertSToF)(_int_to_float(signed=True, op=Op.ConvertSToF))
+computes(Op.ConvertUToF)(_int_to_float(signed=False, op=Op.ConvertUToF))
+computes(Op.UConvert)(_convert(Op.UConvert, _resize(signed=False)))
+computes(Op.SConvert)(_convert(Op.SConvert, _resize(signed=True)))

@@ -1,0 +1,124 @@
+"""Applies instructions on scalars to vectors and, if allowed, to cooperative matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cts.embedded.diagnostics import Violation
+from cts.embedded.machine.machine import Machine, Run
+from cts.embedded.module.translation import Translation, Words
+from cts.embedded.types.spirv_types import MatrixType, Type, Vector
+from cts.embedded.types.values import Mask, Value, instance_mask
+from generators.spirv.enumerants import Capability, Op
+from generators.types import Use
+
+Function = Callable[..., Value]
+
+MATRIX_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
+"""Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
+
+MATRIX_CONVERSIONS = frozenset(
+    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
+)
+"""Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
+USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
+"""The capabilities that each allow a conversion of an accumulator to A or B (CM2-CAP-02)."""
+
+
+def happens(machine: Machine, condition: Value) -> bool:
+    """Return whether a condition on scalars, or on the elements of a matrix, holds for any invocation that executes."""
+    if not isinstance(condition, np.ndarray):
+        return bool(condition)
+    if not condition.any():
+        return False
+    if machine.full:
+        return True
+    mask = machine.mask if condition.ndim == 1 else instance_mask(machine.mask, condition.shape[0])
+    return bool(condition[mask].any())
+
+
+def where_of(condition: Value) -> Mask | None:
+    """Return a condition as a mask of invocations, for reports; None if it is the same for all, or about elements of a matrix."""
+    return condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
+
+
+def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:
+    """Return a function that executes ``function`` on the constituents of the operands ``words[2:]``.
+
+    Raises:
+        Violation: an operand is a matrix that the extension does not allow, or operands have different types.
+    """
+    result = translation.types[words[0]]
+    return apply_to(translation, op, result, words[2:], function)
+
+
+def apply_to(translation: Translation, op: Op, result: Type, operands: Words, function: Function) -> Run:
+    """See ``apply``."""
+    values = translation.values
+    if isinstance(result, MatrixType):
+        _check_matrix(translation, op, result, operands)
+        return _on_matrices(translation.machine, result, operands, values, function)
+    if isinstance(result, Vector) or isinstance(translation.type_of[operands[0]], Vector):
+        if len(operands) == 1:
+            (a,) = operands
+            return lambda: tuple(map(function, values[a]))
+        if len(operands) == 2:
+            a, b = operands
+            return lambda: tuple(map(function, values[a], values[b]))
+        return lambda: tuple(map(function, *(values[o] for o in operands)))
+    if len(operands) == 1:
+        (a,) = operands
+        return lambda: function(values[a])
+    if len(operands) == 2:
+        a, b = operands
+        return lambda: function(values[a], values[b])
+    return lambda: function(*(values[o] for o in operands))
+
+
+def _on_matrices(machine: Machine, type_: MatrixType, operands: Words, values: list[Value], function: Function) -> Run:
+    scope = type_.scope
+
+    def run() -> Value:
+        machine.active_instances(scope)
+        return function(*(values[o] for o in operands))
+
+    return run
+
+
+def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands: Words) -> None:
+    types = [translation.type_of[o] for o in operands]
+    if op in MATRIX_ARITHMETIC:
+        if not all(isinstance(t, MatrixType) and _same_but_sign(t, result) for t in types):
+            raise Violation("KHR-ARI-04", "operands and result must have one matrix type")
+        if result.number.is_float != op.name.startswith("F"):
+            raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
+    elif op in MATRIX_CONVERSIONS:
+        for t in types:
+            if isinstance(t, MatrixType) and use_may_change(translation, op, t, result):
+                continue
+            if not isinstance(t, MatrixType) or not _same_shape(t, result):
+                raise Violation("KHR-CVT-02", "operand and result must have the same scope, rows, columns and use")
+    else:
+        raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
+
+
+def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:
+    """Return whether a capability allows conversion ``op`` to change the use, if the types are otherwise alike (CM2-CVT-01,
+    M1-CVT-01)."""
+    if op is Op.Bitcast or (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
+        return False
+    if from_.use is Use.ACCUMULATOR and to.use is not Use.ACCUMULATOR:
+        return not translation.capabilities.isdisjoint(USE_CONVERSIONS)
+    back = from_.use is not Use.ACCUMULATOR and to.use is Use.ACCUMULATOR
+    return back and Capability.CooperativeMatrixConversionsEXT in translation.capabilities
+
+
+def _same_but_sign(one: MatrixType, other: MatrixType) -> bool:
+    return _same_shape(one, other) and one.number.dtype == other.number.dtype
+
+
+def _same_shape(one: MatrixType, other: MatrixType) -> bool:
+    return (one.scope, one.rows, one.columns, one.use) == (other.scope, other.rows, other.columns, other.use)

@@ -1,0 +1,1 @@
+"""Instructions that no case of the suite has. Shaders of applications have them, which ``cts run-module`` runs."""

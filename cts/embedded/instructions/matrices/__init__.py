@@ -1,0 +1,1 @@
+"""Instructions on cooperative matrices, and the functions that they call for elements."""

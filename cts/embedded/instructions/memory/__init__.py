@@ -1,0 +1,1 @@
+"""Variables, pointers, and accesses to scalars, vectors, arrays and structs."""

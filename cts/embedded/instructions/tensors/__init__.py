@@ -1,0 +1,1 @@
+"""Tensor layouts and views, and the loads and stores of matrices through them."""

@@ -1,0 +1,1 @@
+"""Memory as bytes: which accesses are allowed, in which order, and in which layouts."""

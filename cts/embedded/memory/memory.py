@@ -1,0 +1,351 @@
+"""Memory as bytes, which checks each access: bounds, alignment, contents, and races."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from cts.embedded.diagnostics import Unsupported, Violation
+from cts.embedded.memory.ordering import Clock, Manner, MemoryKind
+from cts.embedded.observations import Severity
+from generators.kernel import OpaqueSlot, StrayWrite
+from generators.windows import Windows
+
+BASE_ALIGNMENT = 256
+"""Alignment of buffers and workgroup variables, in bytes."""
+
+_GAP = 1 << 20
+_FIRST_ADDRESS = 0x7F3A_4100_0000
+
+
+@dataclass(frozen=True)
+class OpaqueMemory:
+    """The contents of a buffer in a layout that the device chooses: ``slot.count`` matrices, ``pitch`` bytes apart."""
+
+    slot: OpaqueSlot
+    pitch: int
+
+
+class Forbids(Protocol):
+    """Reports forbidden accesses: see ``Machine.forbid``."""
+
+    def __call__(self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None: ...
+
+
+def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001 (a Forbids)
+    """Report a forbidden access by raising.
+
+    Raises:
+        Violation: always.
+    """
+    raise Violation(rule, text)
+
+
+class Memory:
+    """One buffer, workgroup variable, or push-constant block.
+
+    Attributes:
+        name: for messages.
+        data: uint8 contents, of the whole buffer or of its windows.
+        windows: the accessible windows of a large buffer; None if the whole buffer is accessible.
+        base: address of the first byte.
+        writable: whether the kernel may write it.
+        kind: the kind of memory, which determines the barriers that cover it.
+        strict: whether undefined behaviour is reported. If the device goes on after it, reads give zero and writes are dropped.
+        forbid: reports undefined behaviour.
+        robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
+        stray: writes out of bounds or to read-only memory, if not strict.
+        opaque: its matrices in an optimal layout, if any.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: np.ndarray,
+        kind: MemoryKind,
+        base: int = 0,
+        writable: bool = True,
+        defined: bool = True,
+        strict: bool = True,
+        robust: bool = False,
+        windows: Windows | None = None,
+        forbid: Forbids = stop,
+    ) -> None:
+        self.name = name
+        self.data = data
+        self.windows = windows
+        self.kind = kind
+        self.base = base
+        self.writable = writable
+        self.strict = strict
+        self.robust = robust
+        self.forbid = forbid
+        self.stray: list[StrayWrite] = []
+        self._views: dict[np.dtype, np.ndarray] = {}
+        self._defined = None if defined else np.zeros(data.size, bool)
+        shadowed = writable and strict
+        self._writer = np.zeros(data.size, np.int64) if shadowed else None
+        self._reader = np.zeros(data.size, np.int64) if shadowed else None
+        self._atomic: np.ndarray | None = None
+        self._fixed: np.ndarray | None = None
+        self.opaque: OpaqueMemory | None = None
+
+    @property
+    def size(self) -> int:
+        """Size in bytes, as the kernel sees it."""
+        return self.data.size if self.windows is None else self.windows.span
+
+    @property
+    def traced(self) -> bool:
+        """True if accesses leave records."""
+        return self._writer is not None
+
+    @property
+    def checked(self) -> bool:
+        """True if accesses must say which bytes they touch."""
+        return self._writer is not None or self._defined is not None
+
+    def view(self, dtype: np.dtype) -> np.ndarray:
+        """Return the contents as elements of ``dtype``, without an incomplete last one."""
+        found = self._views.get(dtype)
+        if found is None:
+            count = self.data.size // dtype.itemsize
+            found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
+        return found
+
+    def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
+        """Return the offsets in ``data`` of elements of ``size`` bytes at ``offsets``.
+
+        If the memory has windows, every accessed byte must be in a window, because the other contents are unknown.
+
+        Raises:
+            Violation: an element is outside of the windows.
+        """
+        if self.windows is None:
+            return offsets
+        begin = self.windows.held(offsets)
+        lost = (begin < 0) | (self.windows.held(offsets + (size - 1)) < 0)
+        if lost.any():
+            at = int(offsets[lost].min())
+            raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', whose {self.size} bytes have no window there")
+        return begin
+
+    def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False) -> bool:
+        """Return whether bytes ``low`` up to ``high`` are in the memory.
+
+        Args:
+            low, high: first byte, and the byte after the last.
+            where: the invocations that access bytes out of bounds.
+            in_windows: whether the access calls ``held`` for its offsets.
+
+        Raises:
+            Violation: the bytes are out of bounds, and the device stops at that.
+            Unsupported: the memory has windows, which this access cannot handle.
+        """
+        if self.windows is not None and not in_windows:
+            raise Unsupported("accesses to windows of a large buffer other than those of cooperative matrices")
+        if low >= 0 and high <= self.size:
+            return True
+        if self.strict:
+            text = f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.size}"
+            self.forbid("KHR-MEM-02", text, where, Severity.ROBUSTNESS if self.robust else None)
+        return False
+
+    def check_writable(self) -> bool:
+        """Return whether the kernel may write here.
+
+        Raises:
+            Violation: the kernel may not write, and the memory is strict.
+        """
+        if self.writable:
+            return True
+        if self.strict:
+            self.forbid("SPIR-V 3.20 NonWritable", f"a store to '{self.name}', which is read-only")
+        return False
+
+    def define(self, places: np.ndarray | slice) -> None:
+        """Note that bytes have been written."""
+        if self._defined is not None:
+            self._defined[places] = True
+
+    def undefine(self, places: np.ndarray) -> None:
+        """Note that bytes hold an undefined value."""
+        if not places.size:
+            return
+        if self._defined is None:
+            self._defined = np.ones(self.data.size, bool)
+        self._defined[places] = False
+
+    def defined_at(self, places: np.ndarray | slice) -> np.ndarray | None:
+        """Return which bytes have a value; None if all have one."""
+        if self._defined is None or not self.strict:
+            return None
+        found = self._defined[places]
+        return None if found.all() else found
+
+    def check_defined(self, places: np.ndarray | slice) -> None:
+        """Check that bytes have been written.
+
+        Raises:
+            Violation: a byte has not been written.
+        """
+        if self._defined is not None and self.strict and not self._defined[places].all():
+            self.forbid("SPIR-V 3.3.8 OpVariable", self.uninitialised(places, self._defined[places]))
+
+    def uninitialised(self, places: np.ndarray | slice, defined: np.ndarray) -> str:
+        """Describe the first byte without a value that is read."""
+        undefined = np.flatnonzero(~defined)[0]
+        at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
+        return f"an uninitialised read of '{self.name}', at byte {at}"
+
+    def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
+        """Note a read of bytes.
+
+        Args:
+            places: the bytes.
+            records: the records of the access, of the same shape or broadcast to it.
+            clock: the dispatch's clock.
+            manner: how the access is made.
+
+        Raises:
+            Violation: the read races with a write.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        written = self._writer[places]
+        if np.count_nonzero(written):
+            self._refuse(clock.conflicts(written, records, self.kind, manner, reads_write=True), written, clock, "a read", "was written by")
+        if self._atomic is not None:
+            self._check_atomic(places, records, clock, manner, "a read")
+        before = self._reader[places]
+        left = clock.shared(before, records, self.kind) if np.count_nonzero(before) else records
+        self._reader[places] = left
+        if not isinstance(places, slice):
+            clash = self._reader[places] != left
+            if np.count_nonzero(clash):
+                self._reader[places[clash]] = clock.anonymous(np.broadcast_to(left, clash.shape)[clash])
+
+    def fix(self, places: np.ndarray) -> None:
+        """Note that bytes have been read as if they were NonWritable: nothing may change them while the shader runs (CV-MM-26).
+
+        Raises:
+            Violation: the shader has changed a byte.
+        """
+        if self._writer is None:
+            return
+        changed = self._writer[places] != 0
+        if self._atomic is not None:
+            changed |= self._atomic[places] != 0
+        if changed.any():
+            self.forbid("CV-MM-26", f"a matrix or bias in '{self.name}' that the shader has changed")
+        if self._fixed is None:
+            self._fixed = np.zeros(self.data.size, bool)
+        self._fixed[places] = True
+
+    def _check_fixed(self, places: np.ndarray | slice) -> None:
+        if self._fixed is not None and self._fixed[places].any():
+            self.forbid("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses")
+
+    def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
+        """Note a write of bytes; see ``record_read`` for the arguments.
+
+        Raises:
+            Violation: the write races with another access.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        self._check_fixed(places)
+        written, read = self._writer[places], self._reader[places]
+        if np.count_nonzero(written):
+            self._refuse(
+                clock.conflicts(written, records, self.kind, manner, reads_write=False), written, clock, "a store", "was written by"
+            )
+        if np.count_nonzero(read):
+            self._refuse(clock.conflicts(read, records, self.kind, manner, reads_write=False), read, clock, "a store", "was read by")
+        if self._atomic is not None:
+            self._check_atomic(places, records, clock, manner, "a store")
+        self._writer[places] = records
+        if not isinstance(places, slice):
+            left = self._writer[places]
+            self._refuse(left != records, left, clock, "a store", "is written at the same time by")
+
+    def record_atomic(self, places: np.ndarray, records: np.ndarray, clock: Clock, manner: Manner) -> None:
+        """Note atomic accesses, which do not race with each other.
+
+        Raises:
+            Violation: an access races with one that is not atomic.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        self._check_fixed(places)
+        if self._atomic is None:
+            self._atomic = np.zeros(self.data.size, np.int64)
+        for before, how in ((self._writer[places], "was written by"), (self._reader[places], "was read by")):
+            if np.count_nonzero(before):
+                self._refuse(clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, "an atomic access", how)
+        before = self._atomic[places]
+        self._atomic[places] = clock.shared(before, records, self.kind)
+
+    def _check_atomic(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner, what: str) -> None:
+        assert self._atomic is not None
+        before = self._atomic[places]
+        if np.count_nonzero(before):
+            self._refuse(
+                clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by"
+            )
+
+    def _refuse(self, conflicts: np.ndarray, before: np.ndarray, clock: Clock, what: str, how: str) -> None:
+        if np.count_nonzero(conflicts):
+            who = clock.describe(int(before[conflicts].ravel()[0]))
+            count = int(conflicts.sum())
+            self.forbid(
+                "KHR-MEM-01", f"a race: {what} of {count} bytes of '{self.name}', the first of which {how} {who} without a barrier between"
+            )
+
+
+class AddressSpace:
+    """The buffers that have device addresses. The addresses are far apart and have no simple relation to each other."""
+
+    def __init__(self) -> None:
+        self._memories: list[Memory] = []
+        self._bases: list[int] = []
+        self._next = _FIRST_ADDRESS
+
+    def clear(self) -> None:
+        """Remove all memories and their addresses."""
+        self._memories.clear()
+        self._bases.clear()
+        self._next = _FIRST_ADDRESS
+
+    def place(self, size: int) -> int:
+        """Reserve an address for ``size`` bytes and return it."""
+        base = self._next
+        self._next += -(-(size + _GAP) // BASE_ALIGNMENT) * BASE_ALIGNMENT
+        return base
+
+    def add(self, memory: Memory) -> None:
+        """Add ``memory``, so its address can be found."""
+        at = bisect.bisect(self._bases, memory.base)
+        self._bases.insert(at, memory.base)
+        self._memories.insert(at, memory)
+
+    def find(self, address: int) -> Memory:
+        """Return the memory that contains an address or is close to it.
+
+        Raises:
+            Violation: the address is far from every memory.
+        """
+        at = bisect.bisect(self._bases, address) - 1
+        for memory in self._memories[max(at, 0) : at + 2]:
+            if memory.base - _GAP // 2 <= address < memory.base + memory.size + _GAP // 2:
+                return memory
+        raise Violation("KHR-MEM-02", f"address {address:#x} is in no buffer")
+
+
+def stray_writes(memories: Sequence[Memory]) -> tuple[StrayWrite, ...]:
+    """Return the stray writes of all memories."""
+    return tuple(stray for memory in memories for stray in memory.stray)

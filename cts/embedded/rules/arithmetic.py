@@ -1,0 +1,214 @@
+"""Types of operands and results of arithmetic on scalars and vectors: numbers, bits, comparisons, logic and conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
+from cts.embedded.module.translation import Rule, Translation, Words
+from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, alike, element_of, is_physical, kind_of, shape_of
+from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Type, Vector, type_text
+from generators.spirv.enumerants import Op
+from generators.types import MICROSCALING_TYPES
+
+
+def _elementwise(kinds: frozenset[TypeKind], result: frozenset[TypeKind] | None = None, widths: bool = True) -> Rule:
+    """Return the rule that all operands have one of ``kinds``, the same shape and, with ``widths``, the same width.
+
+    The result has the same type, or that shape and one of the kinds ``result``.
+    """
+
+    def rule(translation: Translation, words: Words) -> None:
+        type_ = translation.types[words[0]]
+        operands = [translation.type_of[id_] for id_ in words[2:]]
+        if isinstance(type_, MatrixType):
+            return
+        shape, first = shape_of(type_), element_of(operands[0])
+        for operand in operands:
+            element = element_of(operand)
+            if kind_of(element) not in kinds or shape_of(operand) != shape or (widths and not alike(element, first)):
+                raise Malformed(f"an operand is a {type_text(operand)} where the result is a {type_text(type_)}")
+        of_result = element_of(type_)
+        if kind_of(of_result) not in (result or kinds) or (result is None and not alike(of_result, first)):
+            raise Malformed(f"the result is a {type_text(type_)} where an operand is a {type_text(operands[0])}")
+
+    return rule
+
+
+def _conversion(from_: frozenset[TypeKind], to: frozenset[TypeKind]) -> Rule:
+    def rule(translation: Translation, words: Words) -> None:
+        type_, operand = translation.types[words[0]], translation.type_of[words[2]]
+        if isinstance(type_, MatrixType) and isinstance(operand, MatrixType):
+            fits = kind_of(type_.number) in to and kind_of(operand.number) in from_
+        else:
+            fits = kind_of(element_of(type_)) in to and kind_of(element_of(operand)) in from_ and shape_of(type_) == shape_of(operand)
+            # For a matrix and another type, the handler checks the extension's rule.
+            fits = fits or isinstance(type_, MatrixType)
+        need(fits, f"a {type_text(operand)} cannot become a {type_text(type_)}")
+
+    return rule
+
+
+def _quantize(translation: Translation, words: Words) -> None:
+    _elementwise(FLOAT)(translation, words)
+    element = element_of(translation.types[words[0]])
+    need(isinstance(element, Number) and element.component.name == "f32", "the result is not of 32-bit floats")
+
+
+def _bits(type_: Type) -> int:
+    if isinstance(type_, Vector):
+        return type_.count * _bits(type_.element)
+    return 64 if is_physical(type_) else type_.bits if isinstance(type_, Number) else 0
+
+
+def _bitcast(translation: Translation, words: Words) -> None:
+    to, from_ = translation.types[words[0]], translation.type_of[words[2]]
+    if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
+        return
+    need(
+        _bits(to) > 0 and _bits(to) == _bits(from_),
+        f"a {type_text(from_)} cannot become a {type_text(to)}, which has another number of bits",
+    )
+
+
+def _bitcast_extract(translation: Translation, words: Words) -> None:
+    to, base, offset = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
+    narrow = element_of(to)
+    if not isinstance(narrow, Number) or narrow.component.name not in MICROSCALING_TYPES or narrow.bits % 8 == 0:
+        raise Violation("VUID-StandaloneSpirv-Result-12468", f"OpBitcastExtractEXT cannot give a {type_text(to)}")
+    if kind_of(element_of(base)) is not TypeKind.INT:
+        raise Violation("VUID-StandaloneSpirv-Base-12469", f"the base of OpBitcastExtractEXT cannot be a {type_text(base)}")
+    need(shape_of(base) == shape_of(to), f"a {type_text(to)} cannot be taken from a {type_text(base)}")
+    need(kind_of(offset) is TypeKind.INT, "the offset is not an integer")
+
+
+def _float_to_float(translation: Translation, words: Words) -> None:
+    _conversion(FLOAT, FLOAT)(translation, words)
+    to = element_of(translation.types[words[0]])
+    if isinstance(to, Number) and to.component.name in MICROSCALING_TYPES:
+        raise Violation("VUID-StandaloneSpirv-OpFConvert-12466", f"OpFConvert cannot give a {type_text(to)}")
+
+
+def _to_pointer(translation: Translation, words: Words) -> None:
+    to, from_ = translation.types[words[0]], translation.type_of[words[2]]
+    need(is_physical(to) and kind_of(from_) is TypeKind.INT, f"a {type_text(from_)} cannot become a {type_text(to)}")
+    if _bits(from_) != 64:
+        raise Unsupported(f"an address of {_bits(from_)} bits")
+
+
+def _from_pointer(translation: Translation, words: Words) -> None:
+    to, from_ = translation.types[words[0]], translation.type_of[words[2]]
+    need(is_physical(from_) and kind_of(to) is TypeKind.INT, f"a {type_text(from_)} cannot become a {type_text(to)}")
+    if _bits(to) != 64:
+        raise Unsupported(f"an address of {_bits(to)} bits")
+
+
+def _any_all(translation: Translation, words: Words) -> None:
+    operand = translation.type_of[words[2]]
+    need(isinstance(operand, Vector) and isinstance(operand.element, Bool), f"the operand cannot be a {type_text(operand)}")
+    need(isinstance(translation.types[words[0]], Bool), "the result is not a boolean")
+
+
+def _select(translation: Translation, words: Words) -> None:
+    type_ = translation.types[words[0]]
+    condition, yes, no = (translation.type_of[id_] for id_ in words[2:])
+    need(yes == type_ and no == type_, f"a {type_text(yes)} or a {type_text(no)} is selected where the result is a {type_text(type_)}")
+    by_component = isinstance(type_, Vector) and shape_of(condition) == shape_of(type_)
+    need(kind_of(element_of(condition)) is TypeKind.BOOL, f"the condition is a {type_text(condition)}")
+    need(isinstance(condition, Bool) or by_component, f"the condition is a {type_text(condition)} for a {type_text(type_)}")
+
+
+def _vector_times_scalar(translation: Translation, words: Words) -> None:
+    type_, vector, scalar = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
+    fits = isinstance(type_, Vector) and vector == type_ and scalar == type_.element and kind_of(scalar) is TypeKind.FLOAT
+    need(fits, f"a {type_text(vector)} times a {type_text(scalar)} cannot be a {type_text(type_)}")
+
+
+def _matrix_times_scalar(translation: Translation, words: Words) -> None:
+    type_, matrix, scalar = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
+    if isinstance(matrix, MatrixType):
+        fits = type_ == matrix and isinstance(scalar, Number) and alike(scalar, matrix.number)
+        need(fits, f"a {type_text(matrix)} times a {type_text(scalar)} cannot be a {type_text(type_)}")
+
+
+def _dot(translation: Translation, words: Words) -> None:
+    type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
+    fits = isinstance(a, Vector) and a == b and a.element == type_ and kind_of(type_) is TypeKind.FLOAT
+    need(fits, f"{type_text(a)} and {type_text(b)} cannot have a dot product of {type_text(type_)}")
+
+
+def _two_results(translation: Translation, words: Words) -> None:
+    type_, a, b = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
+    fits = isinstance(type_, Struct) and type_.members == (a, a) and a == b and kind_of(element_of(a)) is TypeKind.INT
+    need(fits, f"{type_text(a)} and {type_text(b)} cannot give a {type_text(type_)}")
+    if isinstance(a, MatrixType):
+        raise Malformed("the operands are cooperative matrices")
+
+
+def _bit_field(values: int) -> Rule:
+    def rule(translation: Translation, words: Words) -> None:
+        type_ = translation.types[words[0]]
+        bases, numbers = words[2 : 2 + values], words[2 + values :]
+        fits = kind_of(element_of(type_)) is TypeKind.INT and not isinstance(type_, MatrixType)
+        need(
+            fits and all(translation.type_of[id_] == type_ for id_ in bases),
+            f"the base does not have the result's type, {type_text(type_)}",
+        )
+        need(all(kind_of(translation.type_of[id_]) is TypeKind.INT for id_ in numbers), "offset and count are not integers")
+
+    return rule
+
+
+SAME_INT = (
+    *(Op.IAdd, Op.ISub, Op.IMul, Op.UDiv, Op.UMod, Op.SDiv, Op.SRem, Op.SMod, Op.SNegate, Op.Not, Op.BitCount, Op.BitReverse),
+    *(Op.BitwiseAnd, Op.BitwiseOr, Op.BitwiseXor),
+)
+SAME_FLOAT = (Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FRem, Op.FMod, Op.FNegate)
+INT_COMPARISONS = (
+    *(Op.IEqual, Op.INotEqual, Op.UGreaterThan, Op.UGreaterThanEqual, Op.ULessThan, Op.ULessThanEqual),
+    *(Op.SGreaterThan, Op.SGreaterThanEqual, Op.SLessThan, Op.SLessThanEqual),
+)
+_FLOAT_TESTS = (
+    *(Op.FOrdEqual, Op.FOrdNotEqual, Op.FOrdLessThan, Op.FOrdLessThanEqual, Op.FOrdGreaterThan, Op.FOrdGreaterThanEqual),
+    *(Op.FUnordEqual, Op.FUnordNotEqual, Op.FUnordLessThan, Op.FUnordLessThanEqual, Op.FUnordGreaterThan, Op.FUnordGreaterThanEqual),
+    *(Op.IsNan, Op.IsInf),
+)
+LOGIC = (Op.LogicalAnd, Op.LogicalOr, Op.LogicalEqual, Op.LogicalNotEqual, Op.LogicalNot)
+
+RULES: Mapping[Op, Rule] = MappingProxyType(
+    {
+        **dict.fromkeys(SAME_INT, _elementwise(INT)),
+        **dict.fromkeys(SAME_FLOAT, _elementwise(FLOAT)),
+        **dict.fromkeys(INT_COMPARISONS, _elementwise(INT, BOOL)),
+        **dict.fromkeys(_FLOAT_TESTS, _elementwise(FLOAT, BOOL)),
+        **dict.fromkeys(LOGIC, _elementwise(BOOL)),
+        **dict.fromkeys((Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic), _elementwise(INT, widths=False)),
+        Op.ConvertFToU: _conversion(FLOAT, INT),
+        Op.ConvertFToS: _conversion(FLOAT, INT),
+        Op.ConvertSToF: _conversion(INT, FLOAT),
+        Op.ConvertUToF: _conversion(INT, FLOAT),
+        Op.UConvert: _conversion(INT, INT),
+        Op.SConvert: _conversion(INT, INT),
+        Op.FConvert: _float_to_float,
+        Op.BitcastExtractEXT: _bitcast_extract,
+        Op.QuantizeToF16: _quantize,
+        Op.Bitcast: _bitcast,
+        Op.ConvertUToPtr: _to_pointer,
+        Op.ConvertPtrToU: _from_pointer,
+        Op.Any: _any_all,
+        Op.All: _any_all,
+        Op.Select: _select,
+        Op.VectorTimesScalar: _vector_times_scalar,
+        Op.MatrixTimesScalar: _matrix_times_scalar,
+        Op.Dot: _dot,
+        Op.UMulExtended: _two_results,
+        Op.SMulExtended: _two_results,
+        Op.IAddCarry: _two_results,
+        Op.ISubBorrow: _two_results,
+        Op.BitFieldInsert: _bit_field(2),
+        Op.BitFieldSExtract: _bit_field(1),
+        Op.BitFieldUExtract: _bit_field(1),
+    }
+)
+"""Opcode -> rule."""

@@ -22,7 +22,7 @@ from cts.reference.array_conversion import (
     sub_array,
     surrounded,
 )
-from cts.reference.invocations import lanes_of
+from cts.reference.control_flow import lanes_of
 from cts.reference.scalars import numbers
 from cts.reference.state import State
 from cts.reference.values import MatrixValue

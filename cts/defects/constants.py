@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from cts.defects.defect import Defect, every
 from cts.defects.glossary import ParameterValue
-from cts.reference.evaluate import STEPS
+from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
@@ -48,7 +48,7 @@ def constant_defects(program: Program) -> Iterator[Defect]:
         }
 
         def step(state: State, operation: Operation, users: dict[Operation, dict[str, Any]] = users) -> None:
-            STEPS[type(operation)](state, replace(operation, **users[operation]))
+            perform(state, replace(operation, **users[operation]))
 
         if users:
             parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
@@ -64,7 +64,7 @@ def _dimension_defects(program: Program, operand: Operand, default: Operand) -> 
         return
 
     def step(state: State, operation: Operation) -> None:
-        STEPS[type(operation)](state, changed[operation])
+        perform(state, changed[operation])
 
     parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
     yield Defect("specialization.dimension_default_kept", dict.fromkeys(changed, step), parameters)

@@ -10,7 +10,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.reference.elementwise import combine, negated
-from cts.reference.evaluate import STEPS
+from cts.reference.evaluate import perform
 from cts.reference.float_controls import modes
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -156,8 +156,8 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
 
 def _scalar_twice(state: State, operation: MatrixTimesScalar) -> None:
     """Multiply the product by the scalar once more."""
-    STEPS[MatrixTimesScalar](state, operation)
-    STEPS[MatrixTimesScalar](state, replace(operation, matrix=operation.result))
+    perform(state, operation)
+    perform(state, replace(operation, matrix=operation.result))
 
 
 def _narrow_scalar(narrow: ComponentType) -> Callable[[int, ComponentType], int]:

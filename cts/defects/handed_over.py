@@ -11,17 +11,16 @@ from cts.defects.addresses import Access, access_at
 from cts.defects.defect import Defect, every, named
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.reference.control_flow import holds
 from cts.reference.evaluate import perform
 from cts.reference.load_store import load, place
 from cts.reference.memory import Memory
-from cts.reference.selections import holds
 from cts.reference.state import State
-from generators.program.control_flow import Branch, flattened
+from generators.program.control_flow import Branch, Stated, flattened
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.reference.evaluate import perform
 from cts.reference.state import State
-from cts.reference.subgroup_operations import STEPS, of_subgroups
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import Branch
-from generators.program.invocations import PerInvocation
+from generators.program.control_flow import Branch, PerInvocation
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.subgroup_operations import (
@@ -111,7 +110,7 @@ def _in_lanes(step: Substitute) -> Substitute:
     """Return a function that performs ``step`` in lanes, and everything outside of lanes as specified."""
 
     def around(state: State, operation: SubgroupOperation) -> None:
-        (of_subgroups if state.owners is None else step)(state, operation)
+        (perform if state.owners is None else step)(state, operation)
 
     return around
 
@@ -120,7 +119,7 @@ def _regrouped(regroup: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Subst
     """Build a step with other groups of invocations: ``regroup`` gives a group's number from the numbers of subgroup and lane."""
 
     def step(state: State, operation: SubgroupOperation) -> None:
-        STEPS[type(operation)](replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
+        perform(replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
 
     return step
 
@@ -138,7 +137,7 @@ def _moved(state: State, name: str, positions: np.ndarray, source: State) -> Non
 
 
 def _of_next_subgroup(state: State, operation: SubgroupOperation) -> None:
-    STEPS[type(operation)](state, operation)
+    perform(state, operation)
     size = state.program.shape.subgroup_size
     assert size is not None, "programs with these defects state the subgroup size"
     wanted = (state.instances + size) % (size * state.program.instances)
@@ -157,16 +156,16 @@ def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
     everyone = state.outside
     assert everyone is not None, "the defect is only for operations in branches"
     whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))
-    STEPS[type(operation)](whole, operation)
+    perform(whole, operation)
     _moved(state, operation.result.name, everyone.positions(state.instances), whole)
 
 
 def _of_other_kind(state: State, operation: SubgroupReduce | BallotCount) -> None:
     other: Group = "exclusive" if operation.group == "inclusive" else "inclusive"
-    STEPS[type(operation)](state, replace(operation, group=other))
+    perform(state, replace(operation, group=other))
 
 
 def _by_other_sign(state: State, operation: SubgroupReduce) -> None:
     component = COMPONENT_TYPES[_OTHER_SIGN[operation.result.type.name]]
     other = replace(operation, result=replace(operation.result, type=component))
-    STEPS[type(operation)](state, other)
+    perform(state, other)

@@ -14,15 +14,14 @@ from cts.defects.vectors import bent, of_first
 from cts.reference.composites import construct, copy_memory
 from cts.reference.composites import extract as extract_part
 from cts.reference.composites import insert as insert_part
-from cts.reference.control_flow import repeat, trip_counts
+from cts.reference.control_flow import repeat, select, trip_counts
 from cts.reference.cooperative_vectors import constant, extract, insert, null, splat
-from cts.reference.selections import select
 from cts.reference.state import State
 from cts.reference.trees import taken
 from cts.reference.values import MatrixValue
 from cts.reference.variables import define, variable_load, variable_store
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory
-from generators.program.control_flow import Branch, Loop, Select, Switch
+from generators.program.control_flow import Branch, Loop, PerInvocation, Select, Switch
 from generators.program.cooperative_vectors import (
     CooperativeVectorConstant,
     CooperativeVectorExtract,
@@ -30,7 +29,6 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorNull,
     CooperativeVectorSplat,
 )
-from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import ArrayType, CooperativeVectorType, Operand, ScalarValue, StructType, ValueType, is_cooperative_vector

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
@@ -22,6 +22,7 @@ CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
 EXTENDED, BACK, SIGN = Authority("M1-USE-01"), Authority("M1-USE-02"), Authority("M1-USE-06", position="F-M1-1")
 
 
+@evaluates(UseConvert)
 def use_convert(state: State, operation: UseConvert) -> None:
     """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02). SPV_EXT_cooperative_matrix_maintenance1
     also changes the signedness of integers (M1-USE-06).
@@ -58,6 +59,7 @@ def _broken_rule(operation: UseConvert, maintenance1: bool) -> str | None:
     return None if uses in ((True, False), (False, True)) else "M1-USE-03"
 
 
+@evaluates(Transpose)
 def transpose(state: State, operation: Transpose) -> None:
     """Exchange rows and columns (CM2-TR-02).
 

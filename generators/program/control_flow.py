@@ -1,4 +1,5 @@
-"""Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11).
+"""Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11); code that each invocation runs for itself;
+code with a stated effect.
 
 Around matrices all of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations
 of the scope or by none (KHR-UNI-01). It may differ between instances if the deciding value does. Around cooperative vectors it may differ
@@ -12,9 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.functions import Call
-from generators.program.invocations import PerInvocation
-from generators.program.operation import Hint, Operation
-from generators.program.stated import Stated
+from generators.program.operation import Effect, Hint, Operation
 from generators.program.values import (
     AnyValue,
     ArrayType,
@@ -152,6 +151,29 @@ class ReturnBoth(Operation):
     then_returned: AnyValue | Operand
     otherwise: tuple[Operation, ...]
     otherwise_returned: AnyValue | Operand
+
+
+@dataclass(frozen=True)
+class PerInvocation(Operation):
+    """``body`` runs in each invocation of each scope instance, and may read the instance's values. Its results differ between invocations,
+    and its control flow may differ; later regions can use these values too.
+
+    Attributes:
+        size: number of invocations in a scope instance. The program's shape must require this subgroup size.
+        body: operations on scalars, on aggregates of scalars, and on memory.
+    """
+
+    size: int
+    body: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class Stated(Operation):
+    """The operations of ``body``, which together have ``effect``. Emitters write the body, and the reference model performs the effect:
+    running the body on a device tests whether the stated effect is right."""
+
+    effect: Effect
+    body: tuple[Operation, ...]
 
 
 ControlFlow = Branch | Switch | Exit | ReturnBoth

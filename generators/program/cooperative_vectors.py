@@ -12,7 +12,7 @@ from typing import Literal
 
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.operation import Effect, Operation
 from generators.program.values import CooperativeVector, Operand, Scalar, ScalarValue
 
 VECTOR_ALIGNMENT = 16
@@ -99,3 +99,13 @@ class CooperativeVectorInsert(Operation):
     vector: CooperativeVector
     part: ScalarValue
     index: ScalarValue
+
+
+@dataclass(frozen=True)
+class VectorComponentsStored(Effect):
+    """Each component of ``vector`` is an element of ``array``, whose pointee is the component type: component i is element
+    ``first`` + i (u32)."""
+
+    vector: CooperativeVector
+    array: Array
+    first: ScalarValue

@@ -14,7 +14,7 @@ from generators.program.array_conversion import BitCastArray, ConstructCoopMat, 
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
-from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.control_flow import Branch, Exit, Loop, Merged, PerInvocation, Select, Stated, Switch, bodies
 from generators.program.cooperative_vector_elementwise import (
     CooperativeVectorArithmetic,
     CooperativeVectorBits,
@@ -39,11 +39,9 @@ from generators.program.cooperative_vectors import (
 from generators.program.elements import MatrixCoordinate, MatrixLength
 from generators.program.extended import Extended
 from generators.program.functions import Call
-from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
-from generators.program.stated import Stated
 from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation, is_uniform
 from generators.program.values import Operand, is_aggregate, is_cooperative_vector, is_matrix, is_scalar
 from generators.program.variables import Variable, VariableLoad, VariableStore, holds_matrix, leads_to_component

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
-from generators.program.stated import Effect
+from generators.program.operation import Effect, Operation
 from generators.program.values import Aggregate, Matrix, MatrixType, Scalar, ScalarValue, VectorType
 from generators.program.variables import Path, Variable, part_type
 from generators.types import COMPONENT_TYPES

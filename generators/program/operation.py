@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.errors import GeneratorError, Rule
-
 
 @dataclass(frozen=True)
 class Operation:
@@ -15,19 +13,9 @@ class Operation:
     it (generators.program.walking)."""
 
 
-class NoEntry(GeneratorError):
-    """The table of a reading lacks the class of an operation.
-
-    Attributes:
-        operation: the name of the class.
-        table: its name, and the file that has it.
-    """
-
-    def __init__(self, operation: Operation, table: str) -> None:
-        name = type(operation).__name__
-        super().__init__(Rule.NO_ENTRY, f"{name} has no entry in {table}: add one (CONTRIBUTING.md, 'A new instruction')")
-        self.operation = name
-        self.table = table
+@dataclass(frozen=True)
+class Effect(Operation):
+    """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
 
 
 Hint = Literal["none", "for", "against"]

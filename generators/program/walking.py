@@ -6,13 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
+from generators.program.control_flow import (
+    Branch,
+    Carried,
+    Condition,
+    Exit,
+    Loop,
+    Merged,
+    PerInvocation,
+    ReturnBoth,
+    Stated,
+    Switch,
+    bodies,
+)
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.functions import Call, Function
-from generators.program.invocations import PerInvocation
-from generators.program.operation import Operation
+from generators.program.operation import Effect, Operation
 from generators.program.per_element import StructOperand, VectorOperand
-from generators.program.stated import Effect, Stated
 from generators.program.values import Operand, Value
 from generators.program.workgroup import LastWorkgroupRan
 

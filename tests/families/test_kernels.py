@@ -16,7 +16,7 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.diagnose import known_defects
 from cts.kinds.kernel import arrange
-from cts.reference.evaluate import STEPS, evaluate
+from cts.reference.evaluate import evaluate, perform
 from cts.reference.state import State
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
@@ -210,13 +210,13 @@ def changed(edit: Callable[[Operation], Operation]) -> Callable[[State, Operatio
     """Build a step that performs another operation in place of the right one."""
 
     def step(state: State, operation: Operation) -> None:
-        STEPS[type(operation)](state, edit(operation))
+        perform(state, edit(operation))
 
     return step
 
 
 def without_view(state: State, operation: TensorLoad) -> None:
-    STEPS[TensorLoad](state, replace(operation, view=None))
+    perform(state, replace(operation, view=None))
 
 
 def swapped(operation: ScalarArithmetic) -> ScalarArithmetic:

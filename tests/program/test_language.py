@@ -16,7 +16,7 @@ from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert
-from generators.program.control_flow import Carried, Condition, Merged, Select, flattened
+from generators.program.control_flow import Carried, Condition, Merged, Select, Stated, flattened
 from generators.program.domains import Domain, check_domains
 from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
 from generators.program.functions import Function
@@ -24,7 +24,6 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.scalars import BuiltInName, ScalarArithmetic
 from generators.program.shape import WorkgroupShape
-from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import (
     ArrayType,

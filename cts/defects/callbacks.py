@@ -13,6 +13,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.callbacks import applied
 from cts.reference.evaluate import empty_state
 from cts.reference.per_element import apply, arguments, per_element
@@ -42,6 +43,7 @@ _FRAGMENTS = (8, 16)
 """Rows and columns of the pieces that implementations split matrices into."""
 
 
+@defects_of("reduce", Reduce, PerElement)
 def callback_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the reductions and the operations on elements in ``program``."""
     yield from _reduction_defects(every(program.operations, Reduce))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from cts.defects.defect import Defect, every
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.program.construction import MatrixConstant, MatrixSplat
@@ -27,6 +28,7 @@ def _uses(operation: _Using, operand: Operand) -> list[str]:
     return [field.name for field in fields(operation) if getattr(operation, field.name) == operand]
 
 
+@defects_of("specialization", _Using, MatrixMulAdd)
 def constant_defects(program: Program) -> Iterator[Defect]:
     """Yield a defect for every specialization constant that an operation takes: the constant keeps its default."""
     listed = program.operations

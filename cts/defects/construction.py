@@ -8,6 +8,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -85,6 +86,7 @@ def _name(operation: _Made | MatrixNull) -> str:
     return named(operation.result)
 
 
+@defects_of("splat", _Made, MatrixNull)
 def construction_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of each constructed matrix of ``program``, and of all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)

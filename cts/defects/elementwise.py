@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.elementwise import combine, negated
 from cts.reference.evaluate import perform
 from cts.reference.float_controls import modes
@@ -244,6 +245,7 @@ def _arithmetic_defects(program: Program) -> Iterator[Defect]:
             yield from of("through_float", _through(COMPONENT_TYPES[name], 0), type=name)
 
 
+@defects_of("elementwise", Elementwise)
 def elementwise_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the arithmetic on elements in ``program``."""
     yield from _arithmetic_defects(program)

@@ -13,12 +13,13 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.callbacks import Argument, BlockPointers, applied
-from cts.reference.per_element import apply, arguments, per_element
+from cts.reference.evaluate import perform
+from cts.reference.per_element import apply, arguments
 from cts.reference.reduce import grouped, in_order, spread
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
-from cts.reference.tensor_access import tensor_load
 from cts.reference.trees import Tree
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
@@ -47,6 +48,7 @@ _NEVER = Condition(literal(_U32, 0), "not_equal", literal(_U32, 0))
 _NO_ARM = 0xFFFFFFFF
 
 
+@defects_of("function", Caller)
 def function_body_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the functions that instructions of ``program`` call."""
     callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
@@ -98,16 +100,13 @@ def _rewritten(caller: Caller, change: Change) -> Caller:
 
 def _evaluated(state: State, caller: Caller) -> None:
     """Execute the instruction, a reduction in one fixed order: a wrong function need not be commutative."""
-    match caller:
-        case PerElement():
-            per_element(state, caller)
-        case TensorLoad():
-            tensor_load(state, caller)
-        case Reduce():
-            groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
-            component = caller.result.type.component
-            found = spread(caller, in_order(state, caller.function, groups))
-            state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
+    if not isinstance(caller, Reduce):
+        perform(state, caller)
+        return
+    groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
+    component = caller.result.type.component
+    found = spread(caller, in_order(state, caller.function, groups))
+    state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
 
 
 def _running(change: Change) -> Substitute:
@@ -120,13 +119,13 @@ def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any
     def step(state: State, caller: Caller) -> None:
         right = state.perform
 
-        def perform(inside: State, operation: Operation) -> None:
+        def performed(inside: State, operation: Operation) -> None:
             if chosen(operation):
                 wrong(inside, operation)
             else:
                 right(inside, operation)
 
-        _evaluated(replace(state, perform=perform), caller)
+        _evaluated(replace(state, perform=performed), caller)
 
     return step
 

@@ -12,6 +12,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute, substituting
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
 from cts.reference.state import State
@@ -391,6 +392,7 @@ def _late_defects(around: Loop) -> Iterator[Defect]:
             yield Defect(id_, {around: late}, {"sum": _sum(operation)})
 
 
+@defects_of("multiply_add", MatrixMulAdd)
 def product_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the multiply-adds of ``program``."""
     operations = every(program.operations, MatrixMulAdd)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
@@ -45,6 +46,7 @@ _NAMES = {
 _OTHER_SIGN = {"u32": "s32", "s32": "u32"}
 
 
+@defects_of("subgroup", SubgroupOperation)
 def subgroup_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the operations of subgroups of ``program``."""
     size = program.shape.subgroup_size

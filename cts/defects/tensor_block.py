@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place
@@ -251,6 +252,7 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
             yield Defect("tensor_block.function_of_another_load", {load: _decoded_by(first)}, {"matrix": named(load.result)})
 
 
+@defects_of("tensor_block", TensorLoad)
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)

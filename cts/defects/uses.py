@@ -8,9 +8,9 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
-from cts.reference.conversion import convert
+from cts.defects.known import defects_of
+from cts.reference.evaluate import perform
 from cts.reference.state import State
-from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use
@@ -80,19 +80,9 @@ _ARRANGEMENTS: tuple[tuple[str, _Arrangement], ...] = (
 )
 
 
-def _changed(state: State, operation: _Change) -> None:
-    match operation:
-        case MatrixConvert():
-            convert(state, operation)
-        case UseConvert():
-            use_convert(state, operation)
-        case _:
-            transpose(state, operation)
-
-
 def _arranged(arrangement: _Arrangement) -> Substitute:
     def step(state: State, operation: _Change) -> None:
-        _changed(state, operation)
+        perform(state, operation)
         value = state.matrices[operation.result.name]
         moved = np.ascontiguousarray(arrangement(value.bits))
         if moved.shape != value.bits.shape:
@@ -104,7 +94,7 @@ def _arranged(arrangement: _Arrangement) -> Substitute:
 
 def _lower_half(state: State, operation: _Change) -> None:
     """Pass elements through registers of half the width."""
-    _changed(state, operation)
+    perform(state, operation)
     value = state.matrices[operation.result.name]
     component = value.component
     low = value.bits & component.bits_dtype.type((1 << component.bits // 2) - 1)
@@ -113,7 +103,7 @@ def _lower_half(state: State, operation: _Change) -> None:
 
 def _saturated(state: State, operation: UseConvert) -> None:
     """Give a number that the type of the result lacks, because of its sign, the nearest number of that type: 0, or the largest."""
-    use_convert(state, operation)
+    perform(state, operation)
     value = state.matrices[operation.result.name]
     component = value.component
     nearest = component.bits_dtype.type((1 << component.bits - 1) - 1 if component.is_signed else 0)
@@ -135,6 +125,7 @@ def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Ite
         yield from each_and_all(operations, id_, "changed", _name, _arranged(arrangement), operation=what)
 
 
+@defects_of("use", _Change)
 def use_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the changes of use and transpositions of ``program``."""
     changes: list[_Change] = [*every(program.operations, UseConvert)]

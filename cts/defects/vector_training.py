@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
 from cts.reference.cooperative_vector_training import Added, add, outer_product_terms, reduce_sum_terms
 from cts.reference.memory import Memory
@@ -174,6 +175,7 @@ def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterato
             yield from _divergent(body, inside or isinstance(operation, Branch | Switch | Loop | Exit))
 
 
+@defects_of("vector_training", Accumulation)
 def vector_training_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the accumulation by invocations with cooperative vectors in ``program``."""
 

@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cts.defects.glossary import glossary
+from cts.defects.known import known_defects
 from cts.devices.device import Device
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.diagnosis.diagnose import known_defects
 from generators.casebook import Case, CaseKind, Tier, build, expand
 from generators.dispatch import kernel
 from generators.program.program import Program

@@ -21,9 +21,9 @@ from types import MappingProxyType
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary
+from cts.defects.known import known_defects
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.diagnosis.diagnose import known_defects
 from cts.verdict.known_failures import KnownFailure, load_files
 from generators.casebook import Case, CaseKind, Tier
 from generators.program.program import Program

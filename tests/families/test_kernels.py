@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from cts.defects.defect import Defect, every
+from cts.defects.known import known_defects
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.diagnosis.diagnose import known_defects
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import evaluate, perform
 from cts.reference.state import State

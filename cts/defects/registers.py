@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.muladd import muladd, multiply_add
 from cts.reference.state import State
 from cts.reference.tensor_access import tensor_load
@@ -68,6 +69,7 @@ def _objects(program: Program) -> Iterator[Defect]:
     yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", lambda load: named(load.result), _into_object)
 
 
+@defects_of("multiply_add", MatrixMulAdd, TensorLoad)
 def overwritten_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of each multiply-add of ``program``, and of all of them: its C is overwritten. Yield the same for Objects of tensor
     loads.

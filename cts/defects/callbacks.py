@@ -23,7 +23,7 @@ from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayLoad
-from generators.program.control_flow import Condition, Select, flattened
+from generators.program.control_flow import Condition, Select
 from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
@@ -31,7 +31,7 @@ from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
-from generators.program.walking import Change, changed_function, names_read
+from generators.program.walking import Change, changed_function, flattened, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
 
 Rewrite = Callable[[Function], Function]

@@ -19,10 +19,9 @@ from generators.errors import GeneratorError, Rule
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest, neighbours
-from generators.program.control_flow import flattened
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.program import Program
-from generators.program.walking import names_read
+from generators.program.walking import flattened, names_read
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Elementwise = MatrixNegate | MatrixArithmetic | MatrixTimesScalar

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +25,7 @@ from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.blocks import BlockLoad
-from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, flattened
+from generators.program.control_flow import Branch, Condition, Exit, Loop, ReturnBoth, Switch
 from generators.program.extended import BOUNDED, Extended, ExtendedName
 from generators.program.functions import Call, Function
 from generators.program.operation import Operation
@@ -36,7 +36,7 @@ from generators.program.scalars import ScalarArithmetic, ScalarConvert
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Operand, StructType, Value, is_scalar, literal
 from generators.program.variables import VariableLoad, part_type
-from generators.program.walking import Change, changed, names_read
+from generators.program.walking import Change, changed, flattened, names_read, with_operands
 from generators.types import COMPONENT_TYPES
 
 Caller = PerElement | Reduce | TensorLoad
@@ -289,21 +289,8 @@ def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
 
 
 def _other_operands(change: Callable[[Operand], Operand]) -> Change:
-    """Build a change of operands that come from outside. It skips the functions that operations call: they are changed already."""
-
-    def value(part: Any) -> Any:
-        if isinstance(part, Operand):
-            return change(part)
-        if isinstance(part, tuple):
-            return part if any(isinstance(one, Operation) for one in part) else tuple(map(value, part))
-        if isinstance(part, Condition | Merged | Carried):
-            return replace(part, **{field.name: value(getattr(part, field.name)) for field in fields(part)})
-        return part
-
-    def operation(one: Operation) -> Sequence[Operation]:
-        return (replace(one, **{field.name: value(getattr(one, field.name)) for field in fields(one) if field.name != "result"}),)
-
-    return operation
+    """Build a change of operands that come from outside."""
+    return lambda operation: (with_operands(operation, change),)
 
 
 def _unspecialized(operand: Operand) -> Operand:

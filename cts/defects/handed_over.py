@@ -17,12 +17,13 @@ from cts.reference.evaluate import perform
 from cts.reference.load_store import load, place
 from cts.reference.memory import Memory
 from cts.reference.state import State
-from generators.program.control_flow import Branch, Stated, flattened
+from generators.program.control_flow import Branch, Stated
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.walking import flattened
 from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 
 Store = MatrixStore | TensorStore | PartCopied

@@ -13,9 +13,9 @@ from typing import get_args
 import cts.defects
 from cts.defects.defect import Defect
 from cts.defects.glossary import glossary
-from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.program import Program
+from generators.program.walking import flattened
 
 Finder = Callable[[Program], Iterator[Defect]]
 """Yields the defects of one kind that a program can have."""

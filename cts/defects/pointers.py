@@ -22,8 +22,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.operation import Operation
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore, arrays_of
 from generators.program.program import Program
-from generators.program.values import Operand
-from generators.program.walking import changed
+from generators.program.walking import changed, with_operands
 from generators.types import Layout, StorageClass
 
 Through = PointerLoad | PointerStore
@@ -196,7 +195,7 @@ def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
     }
     steps: dict[Operation, Substitute] = {}
     for operation in program.operations:
-        instead = _with_operands(operation, wrong)
+        (instead,) = changed((operation,), lambda one: (with_operands(one, lambda operand: wrong.get(operand, operand)),))
         if instead != operation:
 
             def step(state: State, _: Operation, done: Operation = instead) -> None:
@@ -205,19 +204,3 @@ def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
             steps[operation] = step
     if steps:
         yield Defect("entry_point.constants_of_other", steps)
-
-
-def _with_operands(operation: Operation, wrong: dict[Operand, Operand]) -> Operation:
-    """Return an operation with other operands, also among the arguments of a call."""
-    (found,) = changed((operation,), lambda one: (_replaced(one, wrong),))
-    return found
-
-
-def _replaced(operation: Operation, wrong: dict[Operand, Operand]) -> Operation:
-    fields: dict[str, object] = {}
-    for name, value in vars(operation).items():
-        if isinstance(value, Operand) and value in wrong:
-            fields[name] = wrong[value]
-        elif isinstance(value, tuple) and any(isinstance(one, Operand) and one in wrong for one in value):
-            fields[name] = tuple(wrong.get(one, one) if isinstance(one, Operand) else one for one in value)
-    return replace(operation, **fields) if fields else operation

@@ -20,11 +20,12 @@ from cts.reference.values import Envelope, MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode
 from generators.numerics.rounding import nearest, toward_zero
-from generators.program.control_flow import Loop, flattened
+from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import Matrix
+from generators.program.walking import flattened, results
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 
 Operands = tuple[MatrixValue, MatrixValue, MatrixValue]
@@ -377,7 +378,7 @@ def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue
 
 def _late_defects(around: Loop) -> Iterator[Defect]:
     """Yield defects: a multiply-add in a loop takes A or B of the previous iteration, if the loop makes that operand."""
-    made = {result.name for one in flattened(around.body) if (result := getattr(one, "result", None)) is not None}
+    made = {value.name for one in flattened(around.body) for value in results(one)}
     for operation in every(around.body, MatrixMulAdd):
         for operand, id_ in (("a", "multiply_add.a_of_last_iteration"), ("b", "multiply_add.b_of_last_iteration")):
             if getattr(operation, operand).name not in made:

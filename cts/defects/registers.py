@@ -15,11 +15,10 @@ from cts.reference.state import State
 from cts.reference.tensor_access import tensor_load
 from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import flattened
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad
-from generators.program.walking import names_read
+from generators.program.walking import flattened, names_read
 
 _FRAGMENTS = (8, 16, 32)
 """How many columns of A hardware, or a driver's lowering, multiplies at once."""

@@ -14,7 +14,6 @@ from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import Branch, PerInvocation
-from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.subgroup_operations import (
     BallotCount,
@@ -28,7 +27,6 @@ from generators.program.subgroup_operations import (
     SubgroupReduce,
     SubgroupShuffle,
     SubgroupVote,
-    is_uniform,
 )
 from generators.types import COMPONENT_TYPES
 
@@ -50,13 +48,13 @@ _OTHER_SIGN = {"u32": "s32", "s32": "u32"}
 def subgroup_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the operations of subgroups of ``program``."""
     size = program.shape.subgroup_size
-    found = _operations(program.operations)
+    found = every(program.operations, SubgroupOperation)
     if not found or size is None:
         return
     for name, operations in _by_name(found):
         combining = [one for one in operations if not isinstance(one, BallotCount | BallotFind)]
         if program.instances > 1:
-            own = [one for one in combining if is_uniform(one)]
+            own = [one for one in combining if one.is_uniform]
             yield from _each(own, "subgroup.of_next_subgroup", name, _of_next_subgroup)
         if program.subgroups > 1:
             yield from _each(combining, "subgroup.of_whole_workgroup", name, _regrouped(lambda owners, _: owners // program.subgroups))
@@ -69,7 +67,7 @@ def subgroup_defects(program: Program) -> Iterator[Defect]:
         for branch in every(region.body, Branch)
         for arm in (branch.then, branch.otherwise)
     ]
-    diverged = [one for arm in arms for one in _operations(arm)]
+    diverged = [one for arm in arms for one in every(arm, SubgroupOperation)]
     for name, operations in _by_name([one for one in diverged if _asks_all(one)]):
         yield from _each(operations, "subgroup.inactive_counted", name, _inactive_counted)
     scans = [one for one in found if isinstance(one, SubgroupReduce | BallotCount) and one.group != "reduce"]
@@ -79,10 +77,6 @@ def subgroup_defects(program: Program) -> Iterator[Defect]:
         one for one in found if isinstance(one, SubgroupReduce) and one.operator in ("min", "max") and one.result.type.name in _OTHER_SIGN
     ]
     yield from _each(compared, "subgroup.compared_by_other_sign", None, _by_other_sign)
-
-
-def _operations(operations: Sequence[Operation]) -> list[SubgroupOperation]:
-    return [one for one in every(operations, Operation) if isinstance(one, SubgroupOperation)]
 
 
 def _by_name(operations: Sequence[SubgroupOperation]) -> Iterator[tuple[str, list[SubgroupOperation]]]:

@@ -19,11 +19,12 @@ from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, is_nan, sign_bit, values
 from generators.numerics.rounding import nearest
-from generators.program.control_flow import Branch, Exit, Loop, Switch, bodies
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.cooperative_vector_matmul import interpretation_value
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.operation import Operation
 from generators.program.program import Program
+from generators.program.walking import regions
 from generators.types import COMPONENT_TYPES
 
 Accumulation = OuterProductAccumulate | ReduceSumAccumulate
@@ -171,7 +172,7 @@ def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterato
     for operation in operations:
         if isinstance(operation, OuterProductAccumulate | ReduceSumAccumulate) and inside:
             yield operation
-        for body in bodies(operation):
+        for body in regions(operation):
             yield from _divergent(body, inside or isinstance(operation, Branch | Switch | Loop | Exit))
 
 

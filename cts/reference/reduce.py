@@ -14,10 +14,10 @@ from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.exactness import quantum_exponents
 from generators.numerics.formats import encode
-from generators.program.control_flow import flattened
 from generators.program.functions import Function
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarArithmetic
+from generators.program.walking import flattened
 from generators.types import ComponentType, ReduceMode
 
 COMBINED = Authority("CM2-RED-08")

@@ -29,7 +29,6 @@ from generators.program.subgroup_operations import (
     SubgroupReduce,
     SubgroupShuffle,
     SubgroupVote,
-    is_uniform,
 )
 from generators.types import ComponentType, Scope
 
@@ -56,7 +55,7 @@ def of_subgroups(step: Callable[[State, Any], None]) -> Callable[[State, Any], N
             step(state, operation)
             return
         name = operation.result.name
-        if not is_uniform(operation):
+        if not operation.is_uniform:
             raise GeneratorError(Rule.SINGLE_INVOCATIONS, f"{name} differs among invocations: compute it in the region of a PerInvocation")
         before = state.invocations
         per_invocation(state, PerInvocation(size, (operation,)))

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import CLAMP_MODES, identifier
-from generators.program.control_flow import flattened
 from generators.program.program import Program
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
 from generators.program.values import Operand, ScalarValue, TensorLayoutType, TensorViewType
+from generators.program.walking import flattened
 from generators.types import ClampMode
 
 _LAYOUT_SETTINGS: Mapping[LayoutSetting, str] = MappingProxyType(

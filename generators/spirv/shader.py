@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError, Rule
 from generators.program.arrays import AtomicAdd
-from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.reading import Reading
 from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
+from generators.program.walking import flattened
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
     STORAGE,

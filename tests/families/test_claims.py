@@ -13,7 +13,6 @@ from generators.casebook import Case, CaseKind, TestKind
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import flattened
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.cooperative_vector_elementwise import (
     CooperativeVectorArithmetic,
@@ -48,6 +47,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, TensorView, Value, is_matrix
 from generators.program.variables import Variable
+from generators.program.walking import flattened
 from generators.types import ClampMode, ComponentType, Layout, MemoryAccess, ReduceMode, Scope, StorageClass, Use, VectorMatrixLayout
 from tests.suite import casebook, programs
 

@@ -15,9 +15,11 @@ from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use
 from generators.program.program import Program
+from generators.program.transposed_conversion import TransposedConvert
 from generators.program.use_conversion import Transpose, UseConvert
 
-_Change = MatrixConvert | UseConvert | Transpose
+_Transposition = Transpose | TransposedConvert
+_Change = MatrixConvert | UseConvert | _Transposition
 _Arrangement = Callable[[np.ndarray], np.ndarray]
 """Moves elements, (instances, rows, columns), to other places."""
 
@@ -101,7 +103,7 @@ def _lower_half(state: State, operation: _Change) -> None:
     state.matrices[operation.result.name] = MatrixValue(component, low, value.computed)
 
 
-def _saturated(state: State, operation: UseConvert) -> None:
+def _saturated(state: State, operation: UseConvert | TransposedConvert) -> None:
     """Give a number that the type of the result lacks, because of its sign, the nearest number of that type: 0, or the largest."""
     perform(state, operation)
     value = state.matrices[operation.result.name]
@@ -130,14 +132,16 @@ def use_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the changes of use and transpositions of ``program``."""
     changes: list[_Change] = [*every(program.operations, UseConvert)]
     changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation, program.maintenance1)]
-    transpositions = every(program.operations, Transpose)
+    transpositions: list[_Transposition] = [*every(program.operations, Transpose), *every(program.operations, TransposedConvert)]
     yield from each_and_all(changes, "use.transposed", "changed", _name, _arranged(_square), operation=_CHANGE)
     yield from _rearranged(changes, _CHANGE, program.instances)
     yield from _rearranged(transpositions, _TRANSPOSITION, program.instances)
-    signs = [one for one in every(program.operations, UseConvert) if one.matrix.type.component is not one.result.type.component]
-    yield from each_and_all(signs, "use.saturated", "changed", _name, _saturated, operation=_CHANGE)
+    kept = [one for one in every(program.operations, TransposedConvert) if one.conversion is None]
+    for what, moved in ((_CHANGE, every(program.operations, UseConvert)), (_TRANSPOSITION, kept)):
+        signs = [one for one in moved if one.matrix.type.component is not one.result.type.component]
+        yield from each_and_all(signs, "use.saturated", "changed", _name, _saturated, operation=what)
     left_out = _arranged(_as_before)
     yield from each_and_all(transpositions, "use.transposition_left_out", "changed", _name, left_out, operation=_TRANSPOSITION)
     for operation in (*changes, *transpositions):
-        what = _TRANSPOSITION if isinstance(operation, Transpose) else _CHANGE
+        what = _TRANSPOSITION if isinstance(operation, _Transposition) else _CHANGE
         yield Defect("use.lower_half_kept", {operation: _lower_half}, {"changed": _name(operation), "operation": what})

@@ -210,7 +210,9 @@ class Rule(enum.StrEnum):
 
     # Modules.
     NO_ENTRY = "no_entry"
-    """A table has no entry for a kind of operation."""
+    """A reading has no function for an operation."""
+    TWO_ENTRIES = "two_entries"
+    """A reading has two functions for an operation."""
     SPIRV_VERSION = "spirv_version"
     """The module's version of SPIR-V does not have what it uses."""
     ENTRY_POINTS = "entry_points"

@@ -13,9 +13,10 @@ import numpy as np
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
+from cts.defects.known import known_defects
 from cts.devices.device import Device, DeviceError, DeviceFailure
 from cts.devices.holder import DeviceHolder
-from cts.diagnosis.diagnose import gives, known_defects
+from cts.diagnosis.diagnose import gives
 from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.reference.evaluate import evaluate

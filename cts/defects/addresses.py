@@ -10,6 +10,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.load_store import Place, load, load_from, place, store_to
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
@@ -279,6 +280,7 @@ def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]
     return {"matrix": matrix, "access": access, "wrong": names[_other(layout)], "right": names[layout]}
 
 
+@defects_of("load_store", Access)
 def address_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads and stores of ``program``, the likeliest first."""
     loads, stores = every(program.operations, MatrixLoad), every(program.operations, MatrixStore)

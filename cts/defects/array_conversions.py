@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.defects.vectors import bent, of_first, zero
 from cts.reference.array_conversion import (
     Elements,
@@ -22,7 +23,7 @@ from cts.reference.array_conversion import (
     sub_array,
     surrounded,
 )
-from cts.reference.invocations import lanes_of
+from cts.reference.control_flow import lanes_of
 from cts.reference.scalars import numbers
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -238,6 +239,7 @@ _PART_DEFECTS: tuple[tuple[str, Substitute], ...] = (
 )
 
 
+@defects_of("array_conversion", Exchange, BitCastArray, ExtractSubArray)
 def array_conversion_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the conversions of arrays of ``program``."""
     size = program.shape.subgroup_size or 0

@@ -9,8 +9,8 @@ import numpy as np
 
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
-from cts.reference.control_flow import leave, loop, return_both
-from cts.reference.selections import chosen_arm, holds, take
+from cts.defects.known import defects_of
+from cts.reference.control_flow import chosen_arm, holds, leave, loop, return_both, take
 from cts.reference.state import State
 from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
 from generators.program.functions import Call
@@ -109,6 +109,7 @@ def _exchanged(kind: str) -> Substitute:
     return step
 
 
+@defects_of("branch", Branch, Switch, Exit, ReturnBoth, Call, Loop)
 def branch_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the branches, switches and exits of ``program``."""
     operations = program.operations

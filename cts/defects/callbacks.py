@@ -13,6 +13,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.callbacks import applied
 from cts.reference.evaluate import empty_state
 from cts.reference.per_element import apply, arguments, per_element
@@ -22,7 +23,7 @@ from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayLoad
-from generators.program.control_flow import Condition, Select, flattened
+from generators.program.control_flow import Condition, Select
 from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
@@ -30,7 +31,7 @@ from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
-from generators.program.walking import Change, changed_function, names_read
+from generators.program.walking import Change, changed_function, flattened, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
 
 Rewrite = Callable[[Function], Function]
@@ -42,6 +43,7 @@ _FRAGMENTS = (8, 16)
 """Rows and columns of the pieces that implementations split matrices into."""
 
 
+@defects_of("reduce", Reduce, PerElement)
 def callback_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the reductions and the operations on elements in ``program``."""
     yield from _reduction_defects(every(program.operations, Reduce))

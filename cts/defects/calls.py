@@ -9,6 +9,7 @@ from itertools import combinations
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.functions import call
 from cts.reference.state import State
 from cts.reference.trees import selected
@@ -90,6 +91,7 @@ def _is_like(one: object, other: object) -> bool:
     return True
 
 
+@defects_of("call", Call)
 def call_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the calls of ``program``."""
     calls = every(program.operations, Call)

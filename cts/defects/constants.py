@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from cts.defects.defect import Defect, every
 from cts.defects.glossary import ParameterValue
-from cts.reference.evaluate import STEPS
+from cts.defects.known import defects_of
+from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
@@ -27,6 +28,7 @@ def _uses(operation: _Using, operand: Operand) -> list[str]:
     return [field.name for field in fields(operation) if getattr(operation, field.name) == operand]
 
 
+@defects_of("specialization", _Using, MatrixMulAdd)
 def constant_defects(program: Program) -> Iterator[Defect]:
     """Yield a defect for every specialization constant that an operation takes: the constant keeps its default."""
     listed = program.operations
@@ -48,7 +50,7 @@ def constant_defects(program: Program) -> Iterator[Defect]:
         }
 
         def step(state: State, operation: Operation, users: dict[Operation, dict[str, Any]] = users) -> None:
-            STEPS[type(operation)](state, replace(operation, **users[operation]))
+            perform(state, replace(operation, **users[operation]))
 
         if users:
             parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
@@ -64,7 +66,7 @@ def _dimension_defects(program: Program, operand: Operand, default: Operand) -> 
         return
 
     def step(state: State, operation: Operation) -> None:
-        STEPS[type(operation)](state, changed[operation])
+        perform(state, changed[operation])
 
     parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
     yield Defect("specialization.dimension_default_kept", dict.fromkeys(changed, step), parameters)

@@ -8,7 +8,8 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
-from cts.reference.evaluate import STEPS
+from cts.defects.known import defects_of
+from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
@@ -24,7 +25,7 @@ def _keeping(kept: Callable[[int, int], np.ndarray]) -> Substitute:
     """Build a step that gives zero where ``kept`` (rows, columns), a bool array of that shape, is false."""
 
     def step(state: State, operation: _Made) -> None:
-        STEPS[type(operation)](state, operation)
+        perform(state, operation)
         name = operation.result.name
         bits = state.matrices[name].bits
         zero = bits.dtype.type(0)
@@ -35,7 +36,7 @@ def _keeping(kept: Callable[[int, int], np.ndarray]) -> Substitute:
 
 def _unsigned_rows(state: State, operation: _Made) -> None:
     """Make every other row positive. NVIDIA's 580.159.04 does this to constants of use B and 8x8 components of f16."""
-    STEPS[type(operation)](state, operation)
+    perform(state, operation)
     component, name = operation.result.type.component, operation.result.name
     bits = state.matrices[name].bits.copy()
     bits[:, ::2] &= bits.dtype.type(sign_bit(component) - 1)
@@ -65,7 +66,7 @@ def _ones(state: State, operation: MatrixNull) -> None:
 
 
 def _first_instance(state: State, operation: MatrixSplat) -> None:
-    STEPS[MatrixSplat](state, operation)
+    perform(state, operation)
     bits = state.matrices[operation.result.name].bits
     if (bits == bits[:1]).all():
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "all instances have one scalar, so this is not a defect")
@@ -85,6 +86,7 @@ def _name(operation: _Made | MatrixNull) -> str:
     return named(operation.result)
 
 
+@defects_of("splat", _Made, MatrixNull)
 def construction_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of each constructed matrix of ``program``, and of all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)

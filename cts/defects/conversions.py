@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.conversion import convert_value
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -47,6 +48,7 @@ def _instruction(operation: MatrixConvert) -> dict[str, ParameterValue]:
     return {"instruction": operation.conversion.value}
 
 
+@defects_of("conversion", MatrixConvert)
 def conversion_defects(program: Program) -> Iterator[Defect]:
     """Yield the defects of the conversions of ``program``."""
     operations = every(program.operations, MatrixConvert)

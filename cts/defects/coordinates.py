@@ -8,6 +8,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.elements import place_elements
 from cts.reference.state import State
 from generators.program.elements import ComponentsPlaced
@@ -40,6 +41,7 @@ def _within(fragment: int) -> Callable[[np.ndarray], np.ndarray]:
     return lambda coordinates: coordinates % fragment
 
 
+@defects_of("coordinate", ComponentsPlaced)
 def coordinate_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the coordinates that ``program`` asks for."""
     for operation in every(program.operations, ComponentsPlaced):

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.callbacks import Argument, BlockPointers, applied_parts
 from cts.reference.decode import decoded, lanes, located, whole_groups
 from cts.reference.memory import Memory
@@ -278,6 +279,7 @@ def _spilled(outside: bool) -> Substitute:
     return step
 
 
+@defects_of("decode_vector", TensorLoad)
 def decode_vector_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` that have a vector decode function."""
     loads = [load for load in every(program.operations, TensorLoad) if load.decode_vector is not None and load.decode is not None]

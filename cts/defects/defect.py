@@ -11,9 +11,9 @@ import numpy as np
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue, glossary
 from cts.verdict.expected import Expected
-from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.values import Matrix
+from generators.program.walking import flattened
 
 SomeOperation = TypeVar("SomeOperation", bound=Operation)
 Condition = Callable[[Expected, Expected, Mapping[str, np.ndarray], Mapping[str, np.ndarray]], bool]

@@ -9,8 +9,9 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.elementwise import combine, negated
-from cts.reference.evaluate import STEPS
+from cts.reference.evaluate import perform
 from cts.reference.float_controls import modes
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -18,10 +19,9 @@ from generators.errors import GeneratorError, Rule
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest, neighbours
-from generators.program.control_flow import flattened
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.program import Program
-from generators.program.walking import names_read
+from generators.program.walking import flattened, names_read
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Elementwise = MatrixNegate | MatrixArithmetic | MatrixTimesScalar
@@ -156,8 +156,8 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
 
 def _scalar_twice(state: State, operation: MatrixTimesScalar) -> None:
     """Multiply the product by the scalar once more."""
-    STEPS[MatrixTimesScalar](state, operation)
-    STEPS[MatrixTimesScalar](state, replace(operation, matrix=operation.result))
+    perform(state, operation)
+    perform(state, replace(operation, matrix=operation.result))
 
 
 def _narrow_scalar(narrow: ComponentType) -> Callable[[int, ComponentType], int]:
@@ -244,6 +244,7 @@ def _arithmetic_defects(program: Program) -> Iterator[Defect]:
             yield from of("through_float", _through(COMPONENT_TYPES[name], 0), type=name)
 
 
+@defects_of("elementwise", Elementwise)
 def elementwise_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the arithmetic on elements in ``program``."""
     yield from _arithmetic_defects(program)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, MatrixValue
@@ -142,6 +143,7 @@ def _component(move: Move) -> ComponentType:
     return move.result.type.component
 
 
+@defects_of("float_modes", Computation, Move)
 def float_control_defects(program: Program) -> Iterator[Defect]:
     """Yield the defects of execution modes of float arithmetic in ``program``."""
     if not program.float_controls:

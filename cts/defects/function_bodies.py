@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -13,18 +13,19 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.callbacks import Argument, BlockPointers, applied
-from cts.reference.per_element import apply, arguments, per_element
+from cts.reference.evaluate import perform
+from cts.reference.per_element import apply, arguments
 from cts.reference.reduce import grouped, in_order, spread
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
-from cts.reference.tensor_access import tensor_load
 from cts.reference.trees import Tree
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.blocks import BlockLoad
-from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, flattened
+from generators.program.control_flow import Branch, Condition, Exit, Loop, ReturnBoth, Switch
 from generators.program.extended import BOUNDED, Extended, ExtendedName
 from generators.program.functions import Call, Function
 from generators.program.operation import Operation
@@ -35,7 +36,7 @@ from generators.program.scalars import ScalarArithmetic, ScalarConvert
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Operand, StructType, Value, is_scalar, literal
 from generators.program.variables import VariableLoad, part_type
-from generators.program.walking import Change, changed, names_read
+from generators.program.walking import Change, changed, flattened, names_read, with_operands
 from generators.types import COMPONENT_TYPES
 
 Caller = PerElement | Reduce | TensorLoad
@@ -47,6 +48,7 @@ _NEVER = Condition(literal(_U32, 0), "not_equal", literal(_U32, 0))
 _NO_ARM = 0xFFFFFFFF
 
 
+@defects_of("function", Caller)
 def function_body_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the functions that instructions of ``program`` call."""
     callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
@@ -98,16 +100,13 @@ def _rewritten(caller: Caller, change: Change) -> Caller:
 
 def _evaluated(state: State, caller: Caller) -> None:
     """Execute the instruction, a reduction in one fixed order: a wrong function need not be commutative."""
-    match caller:
-        case PerElement():
-            per_element(state, caller)
-        case TensorLoad():
-            tensor_load(state, caller)
-        case Reduce():
-            groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
-            component = caller.result.type.component
-            found = spread(caller, in_order(state, caller.function, groups))
-            state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
+    if not isinstance(caller, Reduce):
+        perform(state, caller)
+        return
+    groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
+    component = caller.result.type.component
+    found = spread(caller, in_order(state, caller.function, groups))
+    state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
 
 
 def _running(change: Change) -> Substitute:
@@ -120,13 +119,13 @@ def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any
     def step(state: State, caller: Caller) -> None:
         right = state.perform
 
-        def perform(inside: State, operation: Operation) -> None:
+        def performed(inside: State, operation: Operation) -> None:
             if chosen(operation):
                 wrong(inside, operation)
             else:
                 right(inside, operation)
 
-        _evaluated(replace(state, perform=perform), caller)
+        _evaluated(replace(state, perform=performed), caller)
 
     return step
 
@@ -290,21 +289,8 @@ def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
 
 
 def _other_operands(change: Callable[[Operand], Operand]) -> Change:
-    """Build a change of operands that come from outside. It skips the functions that operations call: they are changed already."""
-
-    def value(part: Any) -> Any:
-        if isinstance(part, Operand):
-            return change(part)
-        if isinstance(part, tuple):
-            return part if any(isinstance(one, Operation) for one in part) else tuple(map(value, part))
-        if isinstance(part, Condition | Merged | Carried):
-            return replace(part, **{field.name: value(getattr(part, field.name)) for field in fields(part)})
-        return part
-
-    def operation(one: Operation) -> Sequence[Operation]:
-        return (replace(one, **{field.name: value(getattr(one, field.name)) for field in fields(one) if field.name != "result"}),)
-
-    return operation
+    """Build a change of operands that come from outside."""
+    return lambda operation: (with_operands(operation, change),)
 
 
 def _unspecialized(operand: Operand) -> Operand:

@@ -61,10 +61,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Glossary:
-    """All defects by id, and the subjects of their sentences by the parameter that holds them."""
+    """All defects by id, and the subjects of their sentences by the parameter that holds them.
+
+    Attributes:
+        areas: the areas in the order in which the diagnosis tries them.
+    """
 
     entries: Mapping[str, Entry]
     subjects: Mapping[str, Subject]
+    areas: tuple[str, ...]
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self.entries
@@ -108,9 +113,10 @@ def read(path: Path) -> Glossary:
         CasebookError: the file is not a glossary.
     """
     top = read_document(path).fields(("subjects", "areas"))
-    entries = {entry.id: entry for name, area in top["areas"].entries().items() for entry in _entries(name, area)}
+    areas = top["areas"].entries()
+    entries = {entry.id: entry for name, area in areas.items() for entry in _entries(name, area)}
     subjects = {name: _subject(element) for name, element in top["subjects"].entries().items()}
-    return Glossary(MappingProxyType(entries), MappingProxyType(subjects))
+    return Glossary(MappingProxyType(entries), MappingProxyType(subjects), tuple(areas))
 
 
 def _subject(element: Element) -> Subject:

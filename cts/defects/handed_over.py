@@ -11,21 +11,26 @@ from cts.defects.addresses import Access, access_at
 from cts.defects.defect import Defect, every, named
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
+from cts.reference.control_flow import holds
 from cts.reference.evaluate import perform
 from cts.reference.load_store import load, place
 from cts.reference.memory import Memory
-from cts.reference.selections import holds
 from cts.reference.state import State
-from generators.program.control_flow import Branch, flattened
+from generators.program.control_flow import Branch, Stated
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.walking import flattened
 from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 
+Store = MatrixStore | TensorStore | PartCopied
+_STORES: Mapping[type[Operation], str] = {MatrixStore: "matrix", TensorStore: "tensor", PartCopied: "elements"}
 
+
+@defects_of("memory", Access, Store, TensorLoad, Copied, Barrier, LastWorkgroupRan)
 def handed_over_defects(program: Program) -> Iterator[Defect]:
     """Yield every such defect of ``program``."""
     yield from _remembered(program.operations)
@@ -34,10 +39,6 @@ def handed_over_defects(program: Program) -> Iterator[Defect]:
     yield from _array_strides(program)
     yield from _stores_not_seen(program)
     yield from _lost_after_barriers(program)
-
-
-Store = MatrixStore | TensorStore | PartCopied
-_STORES: Mapping[type[Operation], str] = {MatrixStore: "matrix", TensorStore: "tensor", PartCopied: "elements"}
 
 
 def _target(operation: Store) -> Array:
@@ -183,4 +184,5 @@ def _array_strides(program: Program) -> Iterator[Defect]:
             accesses: list[Access] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
             users: list[Operation] = [access for access in accesses if access.array == array]
             parameters: dict[str, ParameterValue] = {"array": array.name, "bytes": array.ignored_stride}
-            yield Defect("memory.stride_in_array_strides", dict.fromkeys(users, step), parameters)
+            if users:
+                yield Defect("memory.stride_in_array_strides", dict.fromkeys(users, step), parameters)

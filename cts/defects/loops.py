@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.defects.defect import Defect, every
+from cts.defects.known import defects_of
 from cts.reference.control_flow import loop, repeat, trip_counts
 from cts.reference.state import State
 from generators.program.control_flow import Loop
@@ -55,6 +56,7 @@ def _not_carried(state: State, operation: Loop) -> None:
     repeat(state, operation, [last] if last >= 0 else [], np.minimum(trips, 1))
 
 
+@defects_of("loop", Loop)
 def loop_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loops of ``program``."""
     for operation in every(program.operations, Loop):

@@ -12,6 +12,7 @@ import numpy as np
 from cts.defects.addresses import access_at
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.load_store import Place, place
 from cts.reference.pointers import load_at, parts_of, places, point, store_at
@@ -21,8 +22,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.operation import Operation
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore, arrays_of
 from generators.program.program import Program
-from generators.program.values import Operand
-from generators.program.walking import changed
+from generators.program.walking import changed, with_operands
 from generators.types import Layout, StorageClass
 
 Through = PointerLoad | PointerStore
@@ -30,21 +30,12 @@ _Bend = Callable[[Place, int, int], Place]
 """Takes the right place, and the bytes of a component and of a tight line, and returns the wrong place."""
 
 
-def pointer_defects(program: Program) -> Iterator[Defect]:
-    """Yield every such defect of ``program``."""
-    yield from _chosen(program)
-    yield from _strides(program)
-    yield from _base_types(program)
-    yield from _descriptors(program)
-    yield from _blocks(program)
-    yield from _entry_points(program)
-
-
 def _all(id_: str, operations: list[Any], step: Substitute) -> Iterator[Defect]:
     if operations:
         yield Defect(id_, dict.fromkeys(operations, step))
 
 
+@defects_of("pointer", PointerSelect, PointerMoved)
 def _chosen(program: Program) -> Iterator[Defect]:
     def always(take: Callable[[PointerSelect], Any]) -> Substitute:
         def step(state: State, operation: PointerSelect) -> None:
@@ -93,6 +84,7 @@ def _times(at: Place, unit: int) -> Place:
     return replace(at, stride=[stride * unit for stride in at.stride])
 
 
+@defects_of("pointer", Through, MatrixLoad, MatrixStore)
 def _strides(program: Program) -> Iterator[Defect]:
     through: list[Any] = [*every(program.operations, PointerLoad), *every(program.operations, PointerStore)]
     direct: list[Any] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
@@ -117,6 +109,7 @@ def _pointee_bytes(access: Any) -> int:
     return int(access.pointer.type.bytes if isinstance(access, PointerLoad | PointerStore) else access.array.pointee.bytes)
 
 
+@defects_of("pointer", MatrixLoad, MatrixStore)
 def _base_types(program: Program) -> Iterator[Defect]:
     """Yield defects: the index of an untyped chain counts elements of the variable's own type."""
     direct: list[Any] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
@@ -129,6 +122,7 @@ def _base_types(program: Program) -> Iterator[Defect]:
     yield from _all("pointer.base_type_ignored", found, _bent(owners))
 
 
+@defects_of("descriptor", ElementPointer)
 def _descriptors(program: Program) -> Iterator[Defect]:
     chosen = [one for one in every(program.operations, ElementPointer) if one.which is not None]
 
@@ -146,6 +140,7 @@ def _descriptors(program: Program) -> Iterator[Defect]:
         yield from _all("descriptor.chosen_by_first_instance", chosen, other(lambda which, _: np.full_like(which, which[0])))
 
 
+@defects_of("workgroup_block", MatrixLoad)
 def _blocks(program: Program) -> Iterator[Defect]:
     """Yield defects: loads from a block that shares another block's bytes return zeros, or ignore the offset of their block's array."""
     shared = [one for one in every(program.operations, MatrixLoad) if _is_alias(one)]
@@ -168,6 +163,7 @@ def _is_alias(operation: Operation) -> bool:
     )
 
 
+@defects_of("entry_point", Operation)
 def _entry_points(program: Program) -> Iterator[Defect]:
     names = {array.name for array in program.arrays}
     for further in program.further:
@@ -199,7 +195,7 @@ def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
     }
     steps: dict[Operation, Substitute] = {}
     for operation in program.operations:
-        instead = _with_operands(operation, wrong)
+        (instead,) = changed((operation,), lambda one: (with_operands(one, lambda operand: wrong.get(operand, operand)),))
         if instead != operation:
 
             def step(state: State, _: Operation, done: Operation = instead) -> None:
@@ -208,19 +204,3 @@ def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
             steps[operation] = step
     if steps:
         yield Defect("entry_point.constants_of_other", steps)
-
-
-def _with_operands(operation: Operation, wrong: dict[Operand, Operand]) -> Operation:
-    """Return an operation with other operands, also among the arguments of a call."""
-    (found,) = changed((operation,), lambda one: (_replaced(one, wrong),))
-    return found
-
-
-def _replaced(operation: Operation, wrong: dict[Operand, Operand]) -> Operation:
-    fields: dict[str, object] = {}
-    for name, value in vars(operation).items():
-        if isinstance(value, Operand) and value in wrong:
-            fields[name] = wrong[value]
-        elif isinstance(value, tuple) and any(isinstance(one, Operand) and one in wrong for one in value):
-            fields[name] = tuple(wrong.get(one, one) if isinstance(one, Operand) else one for one in value)
-    return replace(operation, **fields) if fields else operation

@@ -12,6 +12,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute, substituting
 from cts.defects.glossary import ParameterValue
+from cts.defects.known import defects_of
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
 from cts.reference.state import State
@@ -19,11 +20,12 @@ from cts.reference.values import Envelope, MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode
 from generators.numerics.rounding import nearest, toward_zero
-from generators.program.control_flow import Loop, flattened
+from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import Matrix
+from generators.program.walking import flattened, results
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 
 Operands = tuple[MatrixValue, MatrixValue, MatrixValue]
@@ -376,7 +378,7 @@ def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue
 
 def _late_defects(around: Loop) -> Iterator[Defect]:
     """Yield defects: a multiply-add in a loop takes A or B of the previous iteration, if the loop makes that operand."""
-    made = {result.name for one in flattened(around.body) if (result := getattr(one, "result", None)) is not None}
+    made = {value.name for one in flattened(around.body) for value in results(one)}
     for operation in every(around.body, MatrixMulAdd):
         for operand, id_ in (("a", "multiply_add.a_of_last_iteration"), ("b", "multiply_add.b_of_last_iteration")):
             if getattr(operation, operand).name not in made:
@@ -391,6 +393,7 @@ def _late_defects(around: Loop) -> Iterator[Defect]:
             yield Defect(id_, {around: late}, {"sum": _sum(operation)})
 
 
+@defects_of("multiply_add", MatrixMulAdd)
 def product_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the multiply-adds of ``program``."""
     operations = every(program.operations, MatrixMulAdd)

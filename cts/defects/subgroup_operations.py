@@ -9,12 +9,11 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
+from cts.reference.evaluate import perform
 from cts.reference.state import State
-from cts.reference.subgroup_operations import STEPS, of_subgroups
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import Branch
-from generators.program.invocations import PerInvocation
-from generators.program.operation import Operation
+from generators.program.control_flow import Branch, PerInvocation
 from generators.program.program import Program
 from generators.program.subgroup_operations import (
     BallotCount,
@@ -28,7 +27,6 @@ from generators.program.subgroup_operations import (
     SubgroupReduce,
     SubgroupShuffle,
     SubgroupVote,
-    is_uniform,
 )
 from generators.types import COMPONENT_TYPES
 
@@ -46,16 +44,17 @@ _NAMES = {
 _OTHER_SIGN = {"u32": "s32", "s32": "u32"}
 
 
+@defects_of("subgroup", SubgroupOperation)
 def subgroup_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the operations of subgroups of ``program``."""
     size = program.shape.subgroup_size
-    found = _operations(program.operations)
+    found = every(program.operations, SubgroupOperation)
     if not found or size is None:
         return
     for name, operations in _by_name(found):
         combining = [one for one in operations if not isinstance(one, BallotCount | BallotFind)]
         if program.instances > 1:
-            own = [one for one in combining if is_uniform(one)]
+            own = [one for one in combining if one.is_uniform]
             yield from _each(own, "subgroup.of_next_subgroup", name, _of_next_subgroup)
         if program.subgroups > 1:
             yield from _each(combining, "subgroup.of_whole_workgroup", name, _regrouped(lambda owners, _: owners // program.subgroups))
@@ -68,7 +67,7 @@ def subgroup_defects(program: Program) -> Iterator[Defect]:
         for branch in every(region.body, Branch)
         for arm in (branch.then, branch.otherwise)
     ]
-    diverged = [one for arm in arms for one in _operations(arm)]
+    diverged = [one for arm in arms for one in every(arm, SubgroupOperation)]
     for name, operations in _by_name([one for one in diverged if _asks_all(one)]):
         yield from _each(operations, "subgroup.inactive_counted", name, _inactive_counted)
     scans = [one for one in found if isinstance(one, SubgroupReduce | BallotCount) and one.group != "reduce"]
@@ -78,10 +77,6 @@ def subgroup_defects(program: Program) -> Iterator[Defect]:
         one for one in found if isinstance(one, SubgroupReduce) and one.operator in ("min", "max") and one.result.type.name in _OTHER_SIGN
     ]
     yield from _each(compared, "subgroup.compared_by_other_sign", None, _by_other_sign)
-
-
-def _operations(operations: Sequence[Operation]) -> list[SubgroupOperation]:
-    return [one for one in every(operations, Operation) if isinstance(one, SubgroupOperation)]
 
 
 def _by_name(operations: Sequence[SubgroupOperation]) -> Iterator[tuple[str, list[SubgroupOperation]]]:
@@ -111,7 +106,7 @@ def _in_lanes(step: Substitute) -> Substitute:
     """Return a function that performs ``step`` in lanes, and everything outside of lanes as specified."""
 
     def around(state: State, operation: SubgroupOperation) -> None:
-        (of_subgroups if state.owners is None else step)(state, operation)
+        (perform if state.owners is None else step)(state, operation)
 
     return around
 
@@ -120,7 +115,7 @@ def _regrouped(regroup: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Subst
     """Build a step with other groups of invocations: ``regroup`` gives a group's number from the numbers of subgroup and lane."""
 
     def step(state: State, operation: SubgroupOperation) -> None:
-        STEPS[type(operation)](replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
+        perform(replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
 
     return step
 
@@ -138,7 +133,7 @@ def _moved(state: State, name: str, positions: np.ndarray, source: State) -> Non
 
 
 def _of_next_subgroup(state: State, operation: SubgroupOperation) -> None:
-    STEPS[type(operation)](state, operation)
+    perform(state, operation)
     size = state.program.shape.subgroup_size
     assert size is not None, "programs with these defects state the subgroup size"
     wanted = (state.instances + size) % (size * state.program.instances)
@@ -157,16 +152,16 @@ def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
     everyone = state.outside
     assert everyone is not None, "the defect is only for operations in branches"
     whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))
-    STEPS[type(operation)](whole, operation)
+    perform(whole, operation)
     _moved(state, operation.result.name, everyone.positions(state.instances), whole)
 
 
 def _of_other_kind(state: State, operation: SubgroupReduce | BallotCount) -> None:
     other: Group = "exclusive" if operation.group == "inclusive" else "inclusive"
-    STEPS[type(operation)](state, replace(operation, group=other))
+    perform(state, replace(operation, group=other))
 
 
 def _by_other_sign(state: State, operation: SubgroupReduce) -> None:
     component = COMPONENT_TYPES[_OTHER_SIGN[operation.result.type.name]]
     other = replace(operation, result=replace(operation.result, type=component))
-    STEPS[type(operation)](state, other)
+    perform(state, other)

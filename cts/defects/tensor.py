@@ -10,7 +10,8 @@ import numpy as np
 
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
-from cts.defects.tensor_access import mirroring_defects, tensor_access_defects
+from cts.defects.known import defects_of
+from cts.defects.tensor_access import Access, mirroring_defects, tensor_access_defects
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_set, layout_state, row_major
 from generators.program.program import Program
@@ -180,6 +181,7 @@ def _in_place(state: State, operation: LayoutSet) -> None:
     state.aggregates[operation.layout.name] = state.aggregates[operation.result.name]
 
 
+@defects_of("tensor_layout", LayoutSet, Access)
 def tensor_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
     settings = every(program.operations, LayoutSet)

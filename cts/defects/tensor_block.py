@@ -10,13 +10,13 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
 from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
-from generators.program.control_flow import flattened
 from generators.program.functions import Function
 from generators.program.operation import Operation
 from generators.program.program import Program
@@ -24,7 +24,7 @@ from generators.program.scalars import ScalarArithmetic, ScalarConvert
 from generators.program.tensor import LayoutSet
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Operand, TensorLayoutType, Value, literal
-from generators.program.walking import changed_function
+from generators.program.walking import changed_function, flattened, results
 from generators.types import ClampMode
 
 
@@ -237,7 +237,7 @@ def _by(rule: Rule, known: Definitions, operation: Operation) -> Sequence[Operat
 def _rewrites(load: TensorLoad) -> Iterator[Defect]:
     function = load.decode
     assert function is not None, "only decode functions are rewritten"
-    known: Definitions = {result.name: one for one in flattened(function.body) if (result := getattr(one, "result", None)) is not None}
+    known: Definitions = {value.name: one for one in flattened(function.body) for value in results(one)}
     for rule, id_ in _REWRITES:
         rewritten = changed_function(function, partial(_by, rule, known))
         if rewritten != function:
@@ -251,6 +251,7 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
             yield Defect("tensor_block.function_of_another_load", {load: _decoded_by(first)}, {"matrix": named(load.result)})
 
 
+@defects_of("tensor_block", TensorLoad)
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)

@@ -11,6 +11,7 @@ import numpy as np
 from cts.defects.defect import Defect, every, named
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
+from cts.defects.known import defects_of
 from cts.defects.tensor_access import Access, access_at
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
@@ -314,6 +315,7 @@ def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
         view = change.view
 
 
+@defects_of("tensor_view", Access, ViewSet)
 def tensor_view_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the tensor loads and stores of ``program`` that have views."""
     accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]

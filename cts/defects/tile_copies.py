@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.state import State
 from cts.reference.tile_copy import tile_copied
 from generators.program.program import Program
@@ -45,6 +46,7 @@ def _what(operation: TileCopied) -> str:
     return operation.source.array.name
 
 
+@defects_of("tile", TileCopied)
 def tile_copy_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the tile copies of ``program``."""
     copies = every(program.operations, TileCopied)

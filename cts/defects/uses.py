@@ -8,16 +8,18 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
-from cts.reference.conversion import convert
+from cts.defects.known import defects_of
+from cts.reference.evaluate import perform
 from cts.reference.state import State
-from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use
 from generators.program.program import Program
+from generators.program.transposed_conversion import TransposedConvert
 from generators.program.use_conversion import Transpose, UseConvert
 
-_Change = MatrixConvert | UseConvert | Transpose
+_Transposition = Transpose | TransposedConvert
+_Change = MatrixConvert | UseConvert | _Transposition
 _Arrangement = Callable[[np.ndarray], np.ndarray]
 """Moves elements, (instances, rows, columns), to other places."""
 
@@ -80,19 +82,9 @@ _ARRANGEMENTS: tuple[tuple[str, _Arrangement], ...] = (
 )
 
 
-def _changed(state: State, operation: _Change) -> None:
-    match operation:
-        case MatrixConvert():
-            convert(state, operation)
-        case UseConvert():
-            use_convert(state, operation)
-        case _:
-            transpose(state, operation)
-
-
 def _arranged(arrangement: _Arrangement) -> Substitute:
     def step(state: State, operation: _Change) -> None:
-        _changed(state, operation)
+        perform(state, operation)
         value = state.matrices[operation.result.name]
         moved = np.ascontiguousarray(arrangement(value.bits))
         if moved.shape != value.bits.shape:
@@ -104,16 +96,16 @@ def _arranged(arrangement: _Arrangement) -> Substitute:
 
 def _lower_half(state: State, operation: _Change) -> None:
     """Pass elements through registers of half the width."""
-    _changed(state, operation)
+    perform(state, operation)
     value = state.matrices[operation.result.name]
     component = value.component
     low = value.bits & component.bits_dtype.type((1 << component.bits // 2) - 1)
     state.matrices[operation.result.name] = MatrixValue(component, low, value.computed)
 
 
-def _saturated(state: State, operation: UseConvert) -> None:
+def _saturated(state: State, operation: UseConvert | TransposedConvert) -> None:
     """Give a number that the type of the result lacks, because of its sign, the nearest number of that type: 0, or the largest."""
-    use_convert(state, operation)
+    perform(state, operation)
     value = state.matrices[operation.result.name]
     component = value.component
     nearest = component.bits_dtype.type((1 << component.bits - 1) - 1 if component.is_signed else 0)
@@ -135,18 +127,21 @@ def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Ite
         yield from each_and_all(operations, id_, "changed", _name, _arranged(arrangement), operation=what)
 
 
+@defects_of("use", _Change)
 def use_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the changes of use and transpositions of ``program``."""
     changes: list[_Change] = [*every(program.operations, UseConvert)]
     changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation, program.maintenance1)]
-    transpositions = every(program.operations, Transpose)
+    transpositions: list[_Transposition] = [*every(program.operations, Transpose), *every(program.operations, TransposedConvert)]
     yield from each_and_all(changes, "use.transposed", "changed", _name, _arranged(_square), operation=_CHANGE)
     yield from _rearranged(changes, _CHANGE, program.instances)
     yield from _rearranged(transpositions, _TRANSPOSITION, program.instances)
-    signs = [one for one in every(program.operations, UseConvert) if one.matrix.type.component is not one.result.type.component]
-    yield from each_and_all(signs, "use.saturated", "changed", _name, _saturated, operation=_CHANGE)
+    kept = [one for one in every(program.operations, TransposedConvert) if one.conversion is None]
+    for what, moved in ((_CHANGE, every(program.operations, UseConvert)), (_TRANSPOSITION, kept)):
+        signs = [one for one in moved if one.matrix.type.component is not one.result.type.component]
+        yield from each_and_all(signs, "use.saturated", "changed", _name, _saturated, operation=what)
     left_out = _arranged(_as_before)
     yield from each_and_all(transpositions, "use.transposition_left_out", "changed", _name, left_out, operation=_TRANSPOSITION)
     for operation in (*changes, *transpositions):
-        what = _TRANSPOSITION if isinstance(operation, Transpose) else _CHANGE
+        what = _TRANSPOSITION if isinstance(operation, _Transposition) else _CHANGE
         yield Defect("use.lower_half_kept", {operation: _lower_half}, {"changed": _name(operation), "operation": what})

@@ -10,19 +10,18 @@ import numpy as np
 from cts.defects.branches import bent_arms
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.defects.vectors import bent, of_first
 from cts.reference.composites import construct, copy_memory
-from cts.reference.composites import extract as extract_part
-from cts.reference.composites import insert as insert_part
-from cts.reference.control_flow import repeat, trip_counts
-from cts.reference.cooperative_vectors import constant, extract, insert, null, splat
-from cts.reference.selections import select
+from cts.reference.control_flow import repeat, select, trip_counts
+from cts.reference.cooperative_vectors import constant, null, splat
+from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.trees import taken
 from cts.reference.values import MatrixValue
-from cts.reference.variables import define, variable_load, variable_store
+from cts.reference.variables import define, variable_store
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory
-from generators.program.control_flow import Branch, Loop, Select, Switch
+from generators.program.control_flow import Branch, Loop, PerInvocation, Select, Switch
 from generators.program.cooperative_vectors import (
     CooperativeVectorConstant,
     CooperativeVectorExtract,
@@ -30,7 +29,6 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorNull,
     CooperativeVectorSplat,
 )
-from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import ArrayType, CooperativeVectorType, Operand, ScalarValue, StructType, ValueType, is_cooperative_vector
@@ -47,6 +45,14 @@ _REGISTER_BYTES = 16
 """Bytes that a device keeps if it treats the vector as a vector of four components."""
 
 
+@defects_of(
+    "vector_composite",
+    Indexed | CooperativeVectorConstant | CooperativeVectorNull | CooperativeVectorSplat,
+    CompositeConstruct,
+    CopyMemory,
+    Select,
+    PerInvocation,
+)
 def vector_composite_defects(program: Program) -> Iterator[Defect]:
     """Yield the defects of cooperative vectors as composites in ``program``, each in all instructions that can have it."""
     found = every(program.operations, Operation)
@@ -83,22 +89,6 @@ def _vector(operation: Indexed) -> CooperativeVectorType | None:
     return type_ if isinstance(type_, CooperativeVectorType) else None
 
 
-def _performed(state: State, operation: Indexed) -> None:
-    match operation:
-        case CompositeExtract():
-            extract_part(state, operation)
-        case CompositeInsert():
-            insert_part(state, operation)
-        case CooperativeVectorExtract():
-            extract(state, operation)
-        case CooperativeVectorInsert():
-            insert(state, operation)
-        case VariableLoad():
-            variable_load(state, operation)
-        case VariableStore():
-            variable_store(state, operation)
-
-
 def _at(bend: Callable[[np.ndarray, CooperativeVectorType], np.ndarray]) -> Substitute:
     """Build a step that accesses another component than the index names."""
 
@@ -116,9 +106,9 @@ def _at(bend: Callable[[np.ndarray, CooperativeVectorType], np.ndarray]) -> Subs
             other = bent(state, index, changed)
         if isinstance(operation, CooperativeVectorExtract | CooperativeVectorInsert):
             assert not isinstance(other, int), "the index is a value"
-            _performed(state, replace(operation, index=other))
+            perform(state, replace(operation, index=other))
         else:
-            _performed(state, replace(operation, path=(*operation.path[:-1], other)))  # type: ignore[arg-type]
+            perform(state, replace(operation, path=(*operation.path[:-1], other)))  # type: ignore[arg-type]
 
     return step
 
@@ -166,7 +156,7 @@ def _components(found: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _original_changed(state: State, operation: CompositeInsert | CooperativeVectorInsert) -> None:
-    _performed(state, operation)
+    perform(state, operation)
     changed = operation.composite if isinstance(operation, CompositeInsert) else operation.vector
     result = operation.result
     define(state, changed.name, state.matrices[result.name] if result.name in state.matrices else state.aggregates[result.name])
@@ -315,7 +305,7 @@ def _element_of_first(state: State, operation: Access) -> None:
         return bent(state, index, of_first) if into_array and not isinstance(index, int) else index
 
     path = tuple(changed(depth, index) for depth, index in enumerate(operation.path))
-    _performed(state, replace(operation, path=path))
+    perform(state, replace(operation, path=path))
 
 
 def _other_member(operation: Access) -> Path | None:
@@ -333,7 +323,7 @@ def _other_member(operation: Access) -> Path | None:
 def _of_other_member(state: State, operation: Access) -> None:
     path = _other_member(operation)
     assert path is not None, "the struct has another such member"
-    _performed(state, replace(operation, path=path))
+    perform(state, replace(operation, path=path))
 
 
 def _register_kept(state: State, operation: VariableStore) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference import cooperative_vector_elementwise as on_vectors
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
@@ -171,6 +172,7 @@ def _scalar_of_first(state: State, operation: CooperativeVectorTimesScalar) -> N
     on_vectors.times_scalar(state, replace(operation, scalar=first))
 
 
+@defects_of("vector_elementwise", Elementwise)
 def vector_elementwise_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of instructions on the components of cooperative vectors in ``program``."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
 from cts.reference.cooperative_vector_matmul import (
     Operands,
@@ -357,6 +358,7 @@ def _target(operation: CooperativeVectorMatMul) -> ComponentType:
     return interpretation_value(operation.interpretation).component
 
 
+@defects_of("vector_multiply", CooperativeVectorMatMul)
 def vector_multiply_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the matrix-vector multiplies in ``program``."""
     products = every(program.operations, CooperativeVectorMatMul)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
 from cts.reference.cooperative_vector_training import Added, add, outer_product_terms, reduce_sum_terms
 from cts.reference.memory import Memory
@@ -18,11 +19,12 @@ from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, is_nan, sign_bit, values
 from generators.numerics.rounding import nearest
-from generators.program.control_flow import Branch, Exit, Loop, Switch, bodies
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.cooperative_vector_matmul import interpretation_value
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.operation import Operation
 from generators.program.program import Program
+from generators.program.walking import regions
 from generators.types import COMPONENT_TYPES
 
 Accumulation = OuterProductAccumulate | ReduceSumAccumulate
@@ -170,10 +172,11 @@ def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterato
     for operation in operations:
         if isinstance(operation, OuterProductAccumulate | ReduceSumAccumulate) and inside:
             yield operation
-        for body in bodies(operation):
+        for body in regions(operation):
             yield from _divergent(body, inside or isinstance(operation, Branch | Switch | Loop | Exit))
 
 
+@defects_of("vector_training", Accumulation)
 def vector_training_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the accumulation by invocations with cooperative vectors in ``program``."""
 

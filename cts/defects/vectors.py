@@ -9,7 +9,9 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
-from cts.reference.cooperative_vectors import extract, insert, load, store, store_rows
+from cts.defects.known import defects_of
+from cts.reference.cooperative_vectors import store_rows
+from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vectors import (
@@ -55,10 +57,7 @@ def zero(operand: np.ndarray) -> np.ndarray:
 def _at(state: State, operation: Access, bend: Bend) -> None:
     """Load or store at another offset."""
     offset = bent(state, operation.offset, bend)
-    if isinstance(operation, CooperativeVectorLoad):
-        load(state, replace(operation, offset=offset))
-    else:
-        store(state, replace(operation, offset=offset))
+    perform(state, replace(operation, offset=offset))
 
 
 def _accessed(bend: Bend) -> Substitute:
@@ -96,10 +95,7 @@ Dynamic = CooperativeVectorExtract | CooperativeVectorInsert
 def _indexed(bend: Bend) -> Substitute:
     def step(state: State, operation: Dynamic) -> None:
         other = bent(state, operation.index, bend)
-        if isinstance(operation, CooperativeVectorExtract):
-            extract(state, replace(operation, index=other))
-        else:
-            insert(state, replace(operation, index=other))
+        perform(state, replace(operation, index=other))
 
     return step
 
@@ -108,6 +104,7 @@ def _vector(operation: Access | Dynamic) -> str:
     return operation.result.name if isinstance(operation, CooperativeVectorLoad) else operation.vector.name
 
 
+@defects_of("cooperative_vector", Access, Dynamic)
 def vector_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of loads and stores of cooperative vectors in ``program``, and of components at a run-time index."""
 

@@ -8,40 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from cts.defects.addresses import address_defects
-from cts.defects.array_conversions import array_conversion_defects
-from cts.defects.branches import branch_defects
-from cts.defects.callbacks import callback_defects
-from cts.defects.calls import call_defects
-from cts.defects.composites import composite_defects
-from cts.defects.constants import constant_defects
-from cts.defects.construction import construction_defects
-from cts.defects.conversions import conversion_defects
-from cts.defects.coordinates import coordinate_defects
-from cts.defects.decode_vector import decode_vector_defects
 from cts.defects.defect import Defect
-from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
-from cts.defects.float_controls import float_control_defects
-from cts.defects.function_bodies import function_body_defects
 from cts.defects.glossary import ParameterValue, glossary
-from cts.defects.handed_over import handed_over_defects
-from cts.defects.loops import loop_defects
-from cts.defects.overwritten import overwritten_defects
-from cts.defects.pointers import pointer_defects
-from cts.defects.products import product_defects
-from cts.defects.subgroup_operations import subgroup_defects
-from cts.defects.tensor import tensor_defects
-from cts.defects.tensor_block import tensor_block_defects
-from cts.defects.tensor_view import tensor_view_defects
-from cts.defects.tile_copies import tile_copy_defects
-from cts.defects.uses import use_defects
-from cts.defects.variables import variable_defects
-from cts.defects.vector_composites import vector_composite_defects
-from cts.defects.vector_elementwise import vector_elementwise_defects
-from cts.defects.vector_multiply import vector_multiply_defects
-from cts.defects.vector_training import vector_training_defects
-from cts.defects.vectors import vector_defects
+from cts.defects.known import known_defects
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
@@ -56,41 +26,6 @@ LISTED = 4
 
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
-
-
-def known_defects(program: Program) -> Iterator[Defect]:
-    """Yield every defect that the diagnosis knows for ``program``."""
-    yield from product_defects(program)
-    yield from overwritten_defects(program)
-    yield from address_defects(program)
-    yield from loop_defects(program)
-    yield from branch_defects(program)
-    yield from call_defects(program)
-    yield from constant_defects(program)
-    yield from variable_defects(program)
-    yield from composite_defects(program)
-    yield from handed_over_defects(program)
-    yield from construction_defects(program)
-    yield from elementwise_defects(program)
-    yield from conversion_defects(program)
-    yield from float_control_defects(program)
-    yield from tensor_view_defects(program)
-    yield from tensor_defects(program)
-    yield from use_defects(program)
-    yield from tensor_block_defects(program)
-    yield from decode_vector_defects(program)
-    yield from callback_defects(program)
-    yield from function_body_defects(program)
-    yield from tile_copy_defects(program)
-    yield from pointer_defects(program)
-    yield from subgroup_defects(program)
-    yield from vector_defects(program)
-    yield from vector_composite_defects(program)
-    yield from vector_elementwise_defects(program)
-    yield from vector_multiply_defects(program)
-    yield from vector_training_defects(program)
-    yield from array_conversion_defects(program)
-    yield from coordinate_defects(program)
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

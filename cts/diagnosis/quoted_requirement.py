@@ -11,10 +11,10 @@ import cts.defects
 from cts.verdict.failure import Fit, Match, Mismatch
 from generators.casebook.document import read_document
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
-from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad
+from generators.program.walking import flattened
 
 FILE = Path(cts.defects.__file__).with_name("broken_requirements.yaml")
 

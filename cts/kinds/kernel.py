@@ -33,9 +33,9 @@ from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
 from generators.kernel import Dispatch, Kernel, Outcome
-from generators.program.control_flow import flattened
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.walking import flattened
 
 SHOWN_SUBCASES = 3
 """How many failing subcases a message explains in full."""

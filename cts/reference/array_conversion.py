@@ -14,8 +14,8 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.reference.components import check_signs
-from cts.reference.invocations import lanes_of
-from cts.reference.state import State
+from cts.reference.control_flow import lanes_of
+from cts.reference.state import State, evaluates
 from cts.reference.trees import Partial, Tree
 from cts.reference.values import MatrixValue
 from cts.reference.variables import value_of
@@ -114,6 +114,7 @@ def check_normal(found: Elements, component: ComponentType, name: str) -> None:
         )
 
 
+@evaluates(BitCastArray)
 def bitcast_array(state: State, operation: BitCastArray) -> None:
     """Read the bytes as elements of the result's type (QC-BC-03).
 
@@ -146,6 +147,7 @@ def starts(state: State, start: ScalarValue) -> np.ndarray:
     return bits.astype(np.uint32).view(np.int32).astype(np.int64)
 
 
+@evaluates(ExtractSubArray)
 def extract_sub_array(state: State, operation: ExtractSubArray) -> None:
     """Take the elements starting at Start Index (QC-SA-04).
 
@@ -232,6 +234,7 @@ def _size(state: State, name: str) -> int:
     return size
 
 
+@evaluates(ConstructCoopMat)
 def construct_coopmat(state: State, operation: ConstructCoopMat) -> None:
     """Make array i row i, or column i of B (QC-CC-04, QC-CC-05); bits are read as the component type (QC-CC-14).
 
@@ -261,6 +264,7 @@ def matrix_of(found: Elements, type_: MatrixType, size: int, name: str) -> Matri
     return MatrixValue(type_.component, np.ascontiguousarray(bits), authority=Authority("QC-CC-05" if columns else "QC-CC-04"))
 
 
+@evaluates(ExtractCoopMat)
 def extract_coopmat(state: State, operation: ExtractCoopMat) -> None:
     """Make row i, or column i of B, array i (QC-CX-02); other invocations get an undefined array (QC-CX-03).
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.variables import define, value_of
 from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 
 
+@evaluates(ArrayLoad)
 def array_load(state: State, operation: ArrayLoad) -> None:
     """Load the element at the index.
 
@@ -26,6 +27,7 @@ def array_load(state: State, operation: ArrayLoad) -> None:
     define(state, operation.result.name, parts[0] if len(parts) == 1 else parts)
 
 
+@evaluates(ArrayStore)
 def array_store(state: State, operation: ArrayStore) -> None:
     """Store the value to the element at the index.
 
@@ -38,6 +40,7 @@ def array_store(state: State, operation: ArrayStore) -> None:
     state.memories[operation.array.owner.name].store(offsets[None], one_set(Exact(component, bits[None]), NO_AUTHORITY), "single elements")
 
 
+@evaluates(AtomicAdd)
 def atomic_add(state: State, operation: AtomicAdd) -> None:
     """Add every value; in a single scope instance or lane, the result is the previous element.
 
@@ -54,6 +57,7 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
     memory.store(offsets[None], one_set(Exact(component, after[None]), NO_AUTHORITY), "single elements")
 
 
+@evaluates(AtomicOr)
 def atomic_or(state: State, operation: AtomicOr) -> None:
     """Combine the bits of every scope instance or lane with the bits of its element; several may name one element.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from generators.errors import GeneratorError, Rule
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 
 
+@evaluates(BlockLoad)
 def block_load(state: State, operation: BlockLoad) -> None:
     """Load the member of the block that each pointer points to.
 
@@ -28,6 +29,7 @@ def block_load(state: State, operation: BlockLoad) -> None:
     state.scalars[operation.result.name] = state.blocks[pointer.name].load(offsets, member.component).astype(np.uint64)
 
 
+@evaluates(BlockAddress)
 def block_address(state: State, operation: BlockAddress) -> None:
     """Point to a block of an array.
 
@@ -43,6 +45,7 @@ def block_address(state: State, operation: BlockAddress) -> None:
     state.scalars[name] = offsets
 
 
+@evaluates(BlockCast)
 def block_cast(state: State, operation: BlockCast) -> None:
     """Point to the same address.
 

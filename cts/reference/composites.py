@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.trees import Tree, is_defined
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, define, indices, part, value_of, whole
@@ -13,6 +13,7 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.values import AnyValue, is_cooperative_vector
 
 
+@evaluates(CompositeConstruct)
 def construct(state: State, operation: CompositeConstruct) -> None:
     """Build a composite of the parts in their order."""
     parts = tuple(value_of(state, one) for one in operation.parts)
@@ -21,6 +22,7 @@ def construct(state: State, operation: CompositeConstruct) -> None:
     define(state, operation.result.name, _kept(state, operation.result, made))
 
 
+@evaluates(CompositeExtract)
 def extract(state: State, operation: CompositeExtract) -> None:
     """Extract the part that the path leads to.
 
@@ -34,6 +36,7 @@ def extract(state: State, operation: CompositeExtract) -> None:
     define(state, operation.result.name, found)
 
 
+@evaluates(CompositeInsert)
 def insert(state: State, operation: CompositeInsert) -> None:
     """Insert another part into the composite."""
     composite, new = value_of(state, operation.composite), value_of(state, operation.part)
@@ -49,11 +52,13 @@ def _kept(state: State, result: AnyValue, made: Tree) -> Tree:
     return kept(state, made) if is_cooperative_vector(result) and isinstance(made, MatrixValue) else made
 
 
+@evaluates(CopyObject)
 def copy_object(state: State, operation: CopyObject) -> None:
     """Copy the value."""
     define(state, operation.result.name, value_of(state, operation.value))
 
 
+@evaluates(CopyMemory)
 def copy_memory(state: State, operation: CopyMemory) -> None:
     """Raise GeneratorError if the source has not been written."""
     source, target = operation.source, operation.target

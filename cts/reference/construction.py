@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import MatrixValue, UndefinedMatrix
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -25,23 +25,27 @@ def _checked(result: Matrix, value: ScalarValue) -> None:
         )
 
 
+@evaluates(MatrixSplat)
 def splat(state: State, operation: MatrixSplat) -> None:
     """Initialise every component with the one constituent (KHR-COMP-02), also if it is replicated (KHR-COMP-05)."""
     _checked(operation.result, operation.value)
     fill(state, operation.result, state.scalar(operation.value))
 
 
+@evaluates(MatrixConstant)
 def constant(state: State, operation: MatrixConstant) -> None:
     """Initialise every component with the one constituent, as it is specialized (KHR-COMP-01)."""
     _checked(operation.result, operation.value)
     fill(state, operation.result, state.scalar(operation.value))
 
 
+@evaluates(MatrixNull)
 def null(state: State, operation: MatrixNull) -> None:
     """Set every component to zero, for floats to positive zero (KHR-COMP-04)."""
     fill(state, operation.result, np.zeros(len(state.instances), np.uint64))
 
 
+@evaluates(MatrixUndefined)
 def undefined(state: State, operation: MatrixUndefined) -> None:
     """Leave the result without any value (KHR-COMP-04)."""
     state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)

@@ -1,18 +1,155 @@
-"""Loops that carry matrices and scalars, and their exits."""
+"""Structured control flow: each arm and each iteration runs in the scope instances that take it, and phis choose by the arm that ran
+(SPIR-V 2.11, OpPhi). Code of single invocations has a lane for each invocation, with all values of its scope instance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from cts.reference.selections import holds
-from cts.reference.state import State
+from cts.reference.scalar_ranges import bounds, chosen_range, has_range
+from cts.reference.scalars import numbers
+from cts.reference.state import State, evaluates
+from cts.reference.trees import Tree, selected
+from cts.reference.values import select as select_lanes
 from cts.reference.variables import define, merge, value_of
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import Exit, Loop, ReturnBoth
+from generators.program.control_flow import (
+    Branch,
+    Condition,
+    Exit,
+    Loop,
+    Merged,
+    PerInvocation,
+    Relation,
+    ReturnBoth,
+    Select,
+    Stated,
+    Switch,
+)
 from generators.program.operation import Operation
-from generators.program.values import AnyValue, Operand, Selected, extent
+from generators.program.values import AnyValue, Operand, Selected, extent, is_scalar
+
+_RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "equal": operator.eq,
+        "not_equal": operator.ne,
+        "less": operator.lt,
+        "less_equal": operator.le,
+        "greater": operator.gt,
+        "greater_equal": operator.ge,
+    }
+)
+
+
+def holds(state: State, condition: Condition) -> np.ndarray:
+    """Tell whether the condition holds, bool, (instances,).
+
+    Raises:
+        GeneratorError: two types are compared.
+    """
+    component = condition.left.type
+    if component != condition.right.type:
+        raise GeneratorError(Rule.TYPES_DIFFER, f"{condition.left.name} and {condition.right.name} are compared: give them one type")
+    if has_range(state, condition.left, condition.right):
+        found, certain = _compared(state, condition)
+        if not certain.all():
+            raise GeneratorError(
+                Rule.RANGES_OVERLAP,
+                f"{condition.left.name} and {condition.right.name} are compared, and their ranges overlap; use other data",
+            )
+        return found
+    left, right = (numbers(state.scalar(value), component) for value in (condition.left, condition.right))
+    if component.is_float and (np.isnan(left) | np.isnan(right)).any():
+        raise GeneratorError(
+            Rule.NAN_OPERAND, f"{condition.left.name} and {condition.right.name} are compared, and one is NaN; use other data"
+        )
+    return np.asarray(_RELATIONS[condition.relation](left, right))
+
+
+def _compared(state: State, condition: Condition) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether a condition on ranges holds, and whether that is certain: the ranges do not overlap, or have one value each."""
+    left, right = bounds(state, condition.left), bounds(state, condition.right)
+    single = (left.low == left.high) & (right.low == right.high)
+    return np.asarray(_RELATIONS[condition.relation](left.center, right.center)), single | (left.high < right.low) | (right.high < left.low)
+
+
+@evaluates(Select)
+def select(state: State, operation: Select) -> None:
+    """Choose a whole value in each invocation by the condition. If both numbers are equal, the condition may be unknown.
+
+    Raises:
+        GeneratorError: see ``holds``.
+    """
+    condition = operation.condition
+    if not (is_scalar(operation.then) and is_scalar(operation.otherwise) and is_scalar(operation.result)):
+        _select_values(state, operation)
+        return
+    if has_range(state, operation.then, operation.otherwise):
+        chosen_range(state, operation.result, holds(state, condition), operation.then, operation.otherwise)
+        return
+    then, otherwise = state.scalar(operation.then), state.scalar(operation.otherwise)
+    if has_range(state, condition.left, condition.right):
+        found, certain = _compared(state, condition)
+        if (certain | (then == otherwise)).all():
+            state.scalars[operation.result.name] = np.where(found, then, otherwise)
+            return
+    state.scalars[operation.result.name] = np.where(holds(state, condition), then, otherwise)
+
+
+def _select_values(state: State, operation: Select) -> None:
+    """Choose between vectors and other values that are not scalars."""
+    chosen = holds(state, operation.condition)
+    parts: list[tuple[np.ndarray, Tree]] = []
+    for positions, source in ((np.flatnonzero(chosen), operation.then), (np.flatnonzero(~chosen), operation.otherwise)):
+        part = selected(value_of(state, source), positions)
+        if len(positions) and part is not None:
+            parts.append((positions, part))
+    merge(state, operation.result.name, parts)
+
+
+def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:
+    """Run ``arms[taken[i]]`` in the i-th executing instance, and merge the results of the arms. Other values of an arm are unknown after
+    it.
+    """
+    parts = []
+    for number, body in enumerate(arms):
+        positions = np.flatnonzero(taken == number)
+        if len(positions):
+            part = state.part(positions)
+            part.run(body)
+            parts.append((number, part))
+    state.drop_returned()
+    remaining = [(number, state.positions(part.instances), part) for number, part in parts if len(part.instances)]
+    if not remaining:
+        return
+    for item in merged:
+        merge(state, item.result.name, [(where, value_of(part, item.sources[number])) for number, where, part in remaining])
+
+
+@evaluates(Branch)
+def branch(state: State, operation: Branch) -> None:
+    """Run ``then`` where the condition holds, and the other arm elsewhere."""
+    taken = np.where(holds(state, operation.condition), 0, 1)
+    take(state, taken, (operation.then, operation.otherwise), operation.merged)
+
+
+def chosen_arm(state: State, operation: Switch) -> np.ndarray:
+    """Return the index of the arm that each instance takes; the default has the last index."""
+    selector = state.scalar(operation.selector)
+    taken = np.full(len(selector), len(operation.arms))
+    for number, arm in enumerate(operation.arms):
+        taken[np.isin(selector, np.array(arm.literals, np.uint64))] = number
+    return taken
+
+
+@evaluates(Switch)
+def switch(state: State, operation: Switch) -> None:
+    """Take the arm whose literals include the selector, otherwise the default."""
+    take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
@@ -49,12 +186,14 @@ def trip_counts(state: State, operation: Loop) -> np.ndarray:
     return np.asarray(np.maximum(-((start - limit) // step), 0))
 
 
+@evaluates(Loop)
 def loop(state: State, operation: Loop) -> None:
     """Run the body for the trip count."""
     trips = trip_counts(state, operation)
     repeat(state, operation, range(int(trips.max(initial=0))), trips)
 
 
+@evaluates(Exit)
 def leave(state: State, operation: Exit) -> None:
     """Return early: the instances for which the condition holds run the body and nothing after it.
 
@@ -78,6 +217,7 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
         state.drop_returned()
 
 
+@evaluates(ReturnBoth)
 def return_both(state: State, operation: ReturnBoth) -> None:
     """Let every instance return, from the arm of its condition; nothing after it runs."""
     taken = holds(state, operation.condition)
@@ -125,3 +265,56 @@ def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit
         else:
             segment.append(operation)
     yield segment, None
+
+
+@evaluates(PerInvocation)
+def per_invocation(state: State, operation: PerInvocation) -> None:
+    """Run the body in all invocations, each with its results from earlier regions.
+
+    Raises:
+        GeneratorError: the shape of the program's workgroups does not give the number of invocations in a scope instance, or some of them
+            return before the end of the program.
+    """
+    shape = state.program.shape
+    if shape.subgroup_size is None and shape.invocations is None:
+        raise GeneratorError(
+            Rule.SUBGROUP_SIZE, "code of single invocations needs their number: give WorkgroupShape.subgroup_size or .invocations"
+        )
+    inside = lanes_of(state, operation.size)
+    given = dict(inside.variables)
+    lanes = len(inside.instances)
+    inside.run(operation.body)
+    if len(inside.instances) < lanes and state.program.operations[-1] is not operation:
+        raise GeneratorError(
+            Rule.AFTER_RETURN, "an invocation returns from its own code, and more code follows; end the code with a branch"
+        )
+    for name, tree in inside.variables.items():
+        if tree is not given.get(name):
+            # Each invocation has written its own value, so the scope instance has no common value.
+            state.set_variable(name, None)
+    state.invocations = inside
+
+
+def lanes_of(state: State, size: int) -> State:
+    """Return a state of all invocations, ``size`` in each scope instance, with the values of their instances and their own results from
+    earlier regions."""
+    own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
+    of = np.repeat(np.arange(len(state.instances)), size)
+    scalars = {name: value[of] for name, value in state.scalars.items()}
+    inside = state.apart(own, state.instances[of], scalars, {name: selected(tree, of) for name, tree in state.aggregates.items()})
+    inside.variables = {name: selected(tree, of) for name, tree in state.variables.items()}
+    before = state.invocations
+    positions = np.searchsorted(before.instances, own) if before is not None else own
+    if before is not None:
+        inside.scalars.update({name: value[positions] for name, value in before.scalars.items()})
+        inside.aggregates.update({name: selected(tree, positions) for name, tree in before.aggregates.items()})
+        inside.matrices.update({name: select_lanes(value, positions) for name, value in before.matrices.items()})
+        written = {name: tree for name, tree in before.variables.items() if state.variables.get(name) is None}
+        inside.variables.update({name: selected(tree, positions) for name, tree in written.items()})
+    return inside
+
+
+@evaluates(Stated)
+def stated(state: State, operation: Stated) -> None:
+    """Perform the stated effect instead of the code."""
+    state.perform(state, operation.effect)

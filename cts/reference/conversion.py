@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.reference import float_controls, single_precision
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
@@ -175,6 +175,7 @@ def _rounded(
     return tuple(found)
 
 
+@evaluates(MatrixConvert)
 def convert(state: State, operation: MatrixConvert) -> None:
     """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
     if not is_allowed(operation, state.program.maintenance1):

@@ -11,7 +11,7 @@ from cts.reference import float_controls
 from cts.reference.components import check_signs
 from cts.reference.conversion import converted_under
 from cts.reference.elementwise import combine, negated
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
 from cts.reference.vector_functions import function_of
 from cts.reference.vector_moves import has_rules, recast
@@ -46,6 +46,7 @@ def _of_vectors(value: MatrixValue, authority: Authority) -> MatrixValue:
     return replace(value, authority=replace(value.authority, requirement=requirement.replace("KHR-FC-", "CV-FC-")))
 
 
+@evaluates(CooperativeVectorNegate)
 def negate(state: State, operation: CooperativeVectorNegate) -> None:
     """See cts.reference.elementwise.negated."""
     operand = state.matrices[operation.operand.name]
@@ -53,6 +54,7 @@ def negate(state: State, operation: CooperativeVectorNegate) -> None:
     state.matrices[operation.result.name] = _of_vectors(found, ARITHMETIC)
 
 
+@evaluates(CooperativeVectorArithmetic)
 def arithmetic(state: State, operation: CooperativeVectorArithmetic) -> None:
     """See cts.reference.elementwise.combine."""
     left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
@@ -61,6 +63,7 @@ def arithmetic(state: State, operation: CooperativeVectorArithmetic) -> None:
     state.matrices[operation.result.name] = _of_vectors(found, ARITHMETIC)
 
 
+@evaluates(CooperativeVectorTimesScalar)
 def times_scalar(state: State, operation: CooperativeVectorTimesScalar) -> None:
     """Multiply by a vector of one value (CV-ARI-03).
 
@@ -79,12 +82,14 @@ def times_scalar(state: State, operation: CooperativeVectorTimesScalar) -> None:
     state.matrices[operation.result.name] = _of_vectors(found, SCALED)
 
 
+@evaluates(CooperativeVectorNot)
 def invert(state: State, operation: CooperativeVectorNot) -> None:
     """Complement every bit."""
     (operand,) = _integers(state, operation.operand.name)
     state.matrices[operation.result.name] = MatrixValue(operand.component, ~operand.bits, authority=BITS)
 
 
+@evaluates(CooperativeVectorBits)
 def bits(state: State, operation: CooperativeVectorBits) -> None:
     """See ``combined_bits``."""
     left, right = _integers(state, operation.left.name, operation.right.name)
@@ -127,6 +132,7 @@ def combined_bits(operator: BitOperator, left: MatrixValue, right: MatrixValue) 
     return MatrixValue(component, found, authority=BITS)
 
 
+@evaluates(CooperativeVectorConvert)
 def convert(state: State, operation: CooperativeVectorConvert) -> None:
     """Convert every component (CV-CVT-01), or keep its bits (CV-CVT-02).
 
@@ -183,6 +189,7 @@ def bitcast(value: MatrixValue, target: ComponentType) -> MatrixValue:
     return MatrixValue(target, every[0], target.is_float, known, authority=BITCAST)
 
 
+@evaluates(CooperativeVectorFunction)
 def function(state: State, operation: CooperativeVectorFunction) -> None:
     """See cts.reference.vector_functions.
 

@@ -13,7 +13,7 @@ import numpy as np
 from cts.reference import float_products, integer_products
 from cts.reference.cooperative_vectors import byte_offsets, check_inside
 from cts.reference.memory import Memory
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import Choice, MatrixValue, reshaped
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
@@ -421,6 +421,7 @@ def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, 
     return replace(reshaped(value, (len(value.bits), 1, value.bits.shape[1])), authority=authority)
 
 
+@evaluates(CooperativeVectorMatMul)
 def matmul(state: State, operation: CooperativeVectorMatMul) -> None:
     """Set the result from ``multiplied``. Bytes between rows or columns belong to no element and change nothing (F-CV-22)."""
     authority = MULTIPLIED if operation.bias is not None else WITHOUT_BIAS

@@ -14,7 +14,7 @@ import numpy as np
 from cts.reference.cooperative_vector_matmul import check_opaque, opaque_index
 from cts.reference.cooperative_vectors import byte_offsets, check_inside
 from cts.reference.memory import Memory, Terms
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Authority, Exact, Proof, one_set
 from generators.errors import GeneratorError, Rule
@@ -170,6 +170,7 @@ def _shape(array: Array, places: np.ndarray, component: ComponentType) -> tuple[
     return (len(starts), 1, int(lengths[0])) if (lengths == lengths[0]).all() else (1, 1, len(places))
 
 
+@evaluates(OuterProductAccumulate)
 def outer_product(state: State, operation: OuterProductAccumulate) -> None:
     """See ``outer_product_terms``."""
     add(state.memories[operation.array.name], outer_product_terms(state, operation))
@@ -200,6 +201,7 @@ def outer_product_terms(state: State, operation: OuterProductAccumulate) -> Adde
     return Added(offsets, terms, component, OUTER_PRODUCT)
 
 
+@evaluates(ReduceSumAccumulate)
 def reduce_sum(state: State, operation: ReduceSumAccumulate) -> None:
     """See ``reduce_sum_terms``."""
     add(state.memories[operation.array.name], reduce_sum_terms(state, operation))

@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.reference.components import extracted, inserted
 from cts.reference.memory import Memory, stored
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import MatrixValue, UndefinedMatrix, reshaped
 from cts.reference.vector_moves import accessed, kept
 from generators.errors import GeneratorError, Rule
@@ -24,10 +24,10 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorSplat,
     CooperativeVectorStore,
     CooperativeVectorUndefined,
+    VectorComponentsStored,
 )
 from generators.program.memory import Array
 from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue
-from generators.program.vector_components import VectorComponentsStored
 
 
 def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int, what: str) -> np.ndarray:
@@ -87,6 +87,7 @@ def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: 
     return memory, first[:, None, None] + np.arange(type_.count, dtype=np.int64) * type_.component.bytes
 
 
+@evaluates(CooperativeVectorLoad)
 def load(state: State, operation: CooperativeVectorLoad) -> None:
     """Load consecutive components, starting at a byte offset (CV-LD-01)."""
     type_ = operation.result.type
@@ -95,6 +96,7 @@ def load(state: State, operation: CooperativeVectorLoad) -> None:
     state.matrices[operation.result.name] = accessed(state, value, "CV-LD-01", loaded=True)
 
 
+@evaluates(CooperativeVectorStore)
 def store(state: State, operation: CooperativeVectorStore) -> None:
     """Write the components, and nothing after them (CV-ST-01).
 
@@ -106,6 +108,7 @@ def store(state: State, operation: CooperativeVectorStore) -> None:
     store_rows(state, memory, accessed(state, state.matrices[vector.name], "CV-ST-01"), offsets, vector.name)
 
 
+@evaluates(VectorComponentsStored)
 def components_stored(state: State, operation: VectorComponentsStored) -> None:
     """Write each component to an element of its own, which preserves its bits (CV-COMP-01).
 
@@ -147,6 +150,7 @@ def _filled(state: State, type_: CooperativeVectorType, values: np.ndarray) -> M
     return MatrixValue(type_.component, np.broadcast_to(bits, (len(state.instances), 1, type_.count)))
 
 
+@evaluates(CooperativeVectorSplat)
 def splat(state: State, operation: CooperativeVectorSplat) -> None:
     """Make every component the one constituent (CV-COMP-04)."""
     result, value = operation.result, operation.value
@@ -155,6 +159,7 @@ def splat(state: State, operation: CooperativeVectorSplat) -> None:
     state.matrices[result.name] = made
 
 
+@evaluates(CooperativeVectorConstant)
 def constant(state: State, operation: CooperativeVectorConstant) -> None:
     """Make the constant, as it is specialized (CV-COMP-01)."""
     state.matrices[operation.result.name] = constant_vector(state, operation)
@@ -176,6 +181,7 @@ def constant_vector(state: State, operation: CooperativeVectorConstant) -> Matri
     return _filled(state, type_, np.array([state.operand(value) for value in values], np.uint64))
 
 
+@evaluates(CooperativeVectorNull)
 def null(state: State, operation: CooperativeVectorNull) -> None:
     """Make a vector of zeros."""
     state.matrices[operation.result.name] = null_vector(state, operation.result.type)
@@ -186,11 +192,13 @@ def null_vector(state: State, type_: CooperativeVectorType) -> MatrixValue:
     return _filled(state, type_, np.zeros(1, np.uint64))
 
 
+@evaluates(CooperativeVectorUndefined)
 def undefined(state: State, operation: CooperativeVectorUndefined) -> None:
     """Make a vector without any value."""
     state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)
 
 
+@evaluates(CooperativeVectorExtract)
 def extract(state: State, operation: CooperativeVectorExtract) -> None:
     """Take the component that each invocation's index names (CV-COMP-02).
 
@@ -201,6 +209,7 @@ def extract(state: State, operation: CooperativeVectorExtract) -> None:
     state.scalars[operation.result.name] = extracted(state.matrices[operation.vector.name], at)
 
 
+@evaluates(CooperativeVectorInsert)
 def insert(state: State, operation: CooperativeVectorInsert) -> None:
     """Replace the component that each invocation's index names, and leave the original vector unchanged (CV-COMP-02).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.trees import is_defined
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
@@ -62,6 +62,7 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     return found
 
 
+@evaluates(MatrixLength)
 def length(_: State, operation: MatrixLength) -> None:
     """Raise GeneratorError: the number of components of an invocation is unspecified."""
     raise GeneratorError(
@@ -70,6 +71,7 @@ def length(_: State, operation: MatrixLength) -> None:
     )
 
 
+@evaluates(MatrixCoordinate)
 def coordinate(_: State, operation: MatrixCoordinate) -> None:
     """Raise GeneratorError: it is unspecified which elements an invocation holds."""
     raise GeneratorError(
@@ -77,6 +79,7 @@ def coordinate(_: State, operation: MatrixCoordinate) -> None:
     )
 
 
+@evaluates(ComponentsPlaced)
 def components_placed(state: State, operation: ComponentsPlaced) -> None:
     """Give each element its number, or set the ones above the diagonal to 0 (M1-COORD-01)."""
     old = _get(state, operation.target, ())
@@ -106,6 +109,7 @@ def place_elements(state: State, operation: ComponentsPlaced, coordinates: np.nd
     state.set_variable(operation.target.name, tree)
 
 
+@evaluates(ComponentsUpdated)
 def components_updated(state: State, operation: ComponentsUpdated) -> None:
     """Replace every element of the target for which the condition holds with the function of the source's."""
     source = _get(state, operation.source, operation.source_path)
@@ -118,6 +122,7 @@ def components_updated(state: State, operation: ComponentsUpdated) -> None:
     state.set_variable(variable.name, tree)
 
 
+@evaluates(OthersCounted)
 def others_counted(state: State, operation: OthersCounted) -> None:
     """Check that nothing was counted.
 

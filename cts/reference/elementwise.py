@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.reference import float_controls, single_precision
 from cts.reference.quotients import DIVISION_ULP, check_divisors, quotients
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
@@ -176,12 +176,14 @@ def negated(value: MatrixValue, modes: Modes = NO_MODES) -> MatrixValue:
     return single_precision.negated(expected, value)
 
 
+@evaluates(MatrixNegate)
 def negate(state: State, operation: MatrixNegate) -> None:
     """See ``negated``."""
     value = state.matrices[operation.operand.name]
     state.matrices[operation.result.name] = negated(value, float_controls.modes(state, value.component))
 
 
+@evaluates(MatrixArithmetic)
 def arithmetic(state: State, operation: MatrixArithmetic) -> None:
     """See ``combine``."""
     left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
@@ -189,6 +191,7 @@ def arithmetic(state: State, operation: MatrixArithmetic) -> None:
     state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction, modes)
 
 
+@evaluates(MatrixTimesScalar)
 def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
     """Multiply by a matrix of one value (KHR-ARI-05)."""
     matrix = state.matrices[operation.matrix.name]

@@ -6,11 +6,12 @@ import numpy as np
 
 from cts.reference.scalar_ranges import bounded, chosen, has_range
 from cts.reference.scalars import bits_of, exact, numbers
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from generators.errors import GeneratorError, Rule
 from generators.program.extended import BOUNDED, Extended, check_extended
 
 
+@evaluates(Extended)
 def extended(state: State, operation: Extended) -> None:
     """Compute the result.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.state import Activation, State
+from cts.reference.state import Activation, State, evaluates
 from cts.reference.trees import Tree
 from cts.reference.variables import define, initialize, merge, value_of
 from generators.program.functions import Call, Function, check_call
@@ -12,6 +12,7 @@ from generators.program.values import is_block_pointer
 from generators.program.variables import Variable
 
 
+@evaluates(Call)
 def call(state: State, operation: Call) -> None:
     """Run the body with the arguments for its parameters.
 

@@ -10,7 +10,7 @@ import numpy as np
 from cts.reference.addressing import check_range, element_offsets, leaving
 from cts.reference.float_controls import moved
 from cts.reference.memory import part_of, stored
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import Choice, MatrixValue
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
@@ -114,11 +114,13 @@ def store_to(state: State, operation: MatrixStore, at: Place) -> None:
     memory.store(offsets[inside].reshape(1, 1, -1), kept, f"{what}, its elements in bounds")
 
 
+@evaluates(MatrixLoad)
 def load(state: State, operation: MatrixLoad) -> None:
     """Load a matrix. A stride of 0 repeats one row or column (KHR-LOAD-05)."""
     load_from(state, operation, place(state, operation))
 
 
+@evaluates(MatrixStore)
 def store(state: State, operation: MatrixStore) -> None:
     """Write each element to its address and nothing else (KHR-STORE-01).
 

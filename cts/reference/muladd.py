@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.reference import float_products, integer_products
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import Choice, MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.muladd import MatrixMulAdd
@@ -33,6 +33,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     return integer_products.multiply_add(a, b, c, result, flags)
 
 
+@evaluates(MatrixMulAdd)
 def muladd(state: State, operation: MatrixMulAdd) -> None:
     """Multiply and add; raise GeneratorError if the shapes do not fit (KHR-MAD-01)."""
     a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cts.reference.callbacks import Argument, results
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import CERTAIN, Knowledge, MatrixValue, Range
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
@@ -18,6 +18,7 @@ from generators.program.values import ScalarValue, is_matrix, is_scalar
 APPLIED = Authority("CM2-PE-03")
 
 
+@evaluates(PerElement)
 def per_element(state: State, operation: PerElement) -> None:
     """Replace every element with the function's result for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.reference.control_flow import holds
 from cts.reference.load_store import Place, load_from, store_to
-from cts.reference.selections import holds
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.trees import Tree
 from cts.reference.values import join
 from cts.reference.variables import define
@@ -21,6 +21,7 @@ _ZERO = literal(COMPONENT_TYPES["u32"], 0)
 """A placeholder operand: this module supplies the places itself."""
 
 
+@evaluates(ElementPointer)
 def element_pointer(state: State, operation: ElementPointer) -> None:
     """Point to the element (SPIR-V, OpAccessChain).
 
@@ -55,6 +56,7 @@ def parts_of(state: State, pointer: Pointer) -> tuple[np.ndarray, np.ndarray]:
     return which, index
 
 
+@evaluates(PointerSelect)
 def pointer_select(state: State, operation: PointerSelect) -> None:
     """Choose by the condition (SPIR-V, OpSelect)."""
     chosen = holds(state, operation.condition)
@@ -63,6 +65,7 @@ def pointer_select(state: State, operation: PointerSelect) -> None:
     define(state, operation.result.name, parts)
 
 
+@evaluates(PointerMoved)
 def pointer_moved(state: State, operation: PointerMoved) -> None:
     """Advance by elements (SPIR-V, OpPtrAccessChain)."""
     which, index = parts_of(state, operation.pointer)
@@ -70,11 +73,13 @@ def pointer_moved(state: State, operation: PointerMoved) -> None:
     define(state, operation.result.name, (which, index + distance))
 
 
+@evaluates(PointerLoad)
 def pointer_load(state: State, operation: PointerLoad) -> None:
     """Load from the array that each scope instance points into."""
     load_at(state, operation, places(state, operation))
 
 
+@evaluates(PointerStore)
 def pointer_store(state: State, operation: PointerStore) -> None:
     """Store to the array that each scope instance points into.
 

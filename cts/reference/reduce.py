@@ -8,16 +8,16 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.reference.callbacks import applied
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.exactness import quantum_exponents
 from generators.numerics.formats import encode
-from generators.program.control_flow import flattened
 from generators.program.functions import Function
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarArithmetic
+from generators.program.walking import flattened
 from generators.types import ComponentType, ReduceMode
 
 COMBINED = Authority("CM2-RED-08")
@@ -29,6 +29,7 @@ _SHAPES = MappingProxyType({ReduceMode.ROW: "CM2-RED-04", ReduceMode.COLUMN: "CM
 """The requirement on the shape of the result, by mode."""
 
 
+@evaluates(Reduce)
 def reduce(state: State, operation: Reduce) -> None:
     """Combine the elements of each group: each counts once, in any order and grouping (CM2-RED-08, F-CM2-4), and all results of a group are
     equal (CM2-RED-10).

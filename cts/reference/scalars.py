@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.scalar_ranges import combined, has_range
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from generators.errors import GeneratorError, Rule
 from generators.numerics import formats
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.types import ComponentType, Scope
 
 
+@evaluates(InstanceIndex)
 def instance_index(state: State, operation: InstanceIndex) -> None:
     """Give each scope instance its index."""
     state.scalars[operation.result.name] = state.scope_instances.astype(np.uint64)
 
 
+@evaluates(BuiltInScalar)
 def built_in(state: State, operation: BuiltInScalar) -> None:
     """Read a number that the environment supplies to each scope instance, or to each invocation if the lanes are invocations.
 
@@ -81,6 +83,7 @@ def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
     return formats.encode(component, values).astype(np.uint64)
 
 
+@evaluates(ScalarArithmetic)
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     """Compute with integers modulo two to the width, with floats if the result is exact, so rounding and order have no effect, or with
     floats that have a range of values.
@@ -128,6 +131,7 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 
 
+@evaluates(ScalarConvert)
 def scalar_convert(state: State, operation: ScalarConvert) -> None:
     """Convert if the result is exact, or truncate an integer.
 

@@ -16,6 +16,7 @@ from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
+from generators.program.reading import Reading
 from generators.program.values import Operand, ScalarValue
 from generators.types import Scope, StorageClass
 
@@ -35,6 +36,10 @@ class Activation:
     own: frozenset[str] = frozenset()
     gone: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     returned: list[tuple[np.ndarray, Tree]] = field(default_factory=list)
+
+
+evaluates: Reading[State] = Reading("cts.reference")
+"""The functions that perform an operation as the specification states."""
 
 
 @dataclass

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import reduce
+from functools import reduce, wraps
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from cts.reference.invocations import per_invocation
+from cts.reference.control_flow import holds, per_invocation
 from cts.reference.scalars import bits_of, exact, numbers
-from cts.reference.selections import holds
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.trees import selected
 from cts.reference.variables import define
 from generators.errors import GeneratorError, Rule
-from generators.program.invocations import PerInvocation
+from generators.program.control_flow import PerInvocation
 from generators.program.subgroup_operations import (
     BallotCount,
     BallotFind,
@@ -30,46 +29,46 @@ from generators.program.subgroup_operations import (
     SubgroupReduce,
     SubgroupShuffle,
     SubgroupVote,
-    is_uniform,
 )
 from generators.types import ComponentType, Scope
-
-SomeOperation = TypeVar("SomeOperation", bound=SubgroupOperation)
-Step = Callable[[State, SomeOperation], None]
 
 _WORDS = 4
 _WORD_BITS = 32
 
 
-def of_subgroups(state: State, operation: SubgroupOperation) -> None:
-    """Perform an operation in the lanes of the state; if these are scope instances, in all of their invocations, and the common result
-    becomes a value of the instance.
+def of_subgroups(step: Callable[[State, Any], None]) -> Callable[[State, Any], None]:
+    """Return a function that performs ``step`` in the lanes of the state. If these are scope instances, it performs the operation in all of
+    their invocations, and the common result becomes a value of the instance.
 
-    Raises:
-        GeneratorError: the scope instances are not subgroups of a known size, the result differs among the invocations of an instance, or
-            the specification leaves it undefined.
+    The function raises GeneratorError if the scope instances are not subgroups of a known size, or if the result differs among the
+    invocations of an instance.
     """
-    size = state.program.shape.subgroup_size
-    if state.program.scope is not Scope.SUBGROUP or size is None:
-        raise GeneratorError(
-            Rule.SUBGROUP_SIZE, "operations of subgroups need matrices of subgroup scope, and WorkgroupShape.subgroup_size"
-        )
-    if state.owners is not None:
-        STEPS[type(operation)](state, operation)
-        return
-    name = operation.result.name
-    if not is_uniform(operation):
-        raise GeneratorError(Rule.SINGLE_INVOCATIONS, f"{name} differs among invocations: compute it in the region of a PerInvocation")
-    before = state.invocations
-    per_invocation(state, PerInvocation(size, (operation,)))
-    lanes = state.invocations
-    assert lanes is not None, "a region has results"
-    firsts = np.arange(0, len(lanes.instances), size)
-    if name in lanes.scalars:
-        state.scalars[name] = lanes.scalars.pop(name)[firsts]
-    else:
-        state.aggregates[name] = selected(lanes.aggregates.pop(name), firsts)
-    state.invocations = before
+
+    @wraps(step)
+    def performed(state: State, operation: SubgroupOperation) -> None:
+        size = state.program.shape.subgroup_size
+        if state.program.scope is not Scope.SUBGROUP or size is None:
+            raise GeneratorError(
+                Rule.SUBGROUP_SIZE, "operations of subgroups need matrices of subgroup scope, and WorkgroupShape.subgroup_size"
+            )
+        if state.owners is not None:
+            step(state, operation)
+            return
+        name = operation.result.name
+        if not operation.is_uniform:
+            raise GeneratorError(Rule.SINGLE_INVOCATIONS, f"{name} differs among invocations: compute it in the region of a PerInvocation")
+        before = state.invocations
+        per_invocation(state, PerInvocation(size, (operation,)))
+        lanes = state.invocations
+        assert lanes is not None, "a region has results"
+        firsts = np.arange(0, len(lanes.instances), size)
+        if name in lanes.scalars:
+            state.scalars[name] = lanes.scalars.pop(name)[firsts]
+        else:
+            state.aggregates[name] = selected(lanes.aggregates.pop(name), firsts)
+        state.invocations = before
+
+    return performed
 
 
 def groups_of(state: State) -> Iterator[np.ndarray]:
@@ -118,6 +117,8 @@ def _identity(operator: SubgroupOperator, component: ComponentType) -> Any:
     return (np.float64 if component.is_float else component.dtype.type)(found)
 
 
+@evaluates(SubgroupReduce)
+@of_subgroups
 def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
     """Combine values; floats only if no order of additions rounds.
 
@@ -147,6 +148,8 @@ def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 
 
+@evaluates(SubgroupBallot)
+@of_subgroups
 def subgroup_ballot(state: State, operation: SubgroupBallot) -> None:
     """Set the bits of the active lanes in which the condition holds."""
     held, lanes = holds(state, operation.condition), _lane_numbers(state)
@@ -170,6 +173,8 @@ def _bits(state: State, ballot: str) -> np.ndarray:
     return np.asarray(words[:, bits // _WORD_BITS] >> (bits % _WORD_BITS).astype(np.uint64) & np.uint64(1), bool)
 
 
+@evaluates(BallotCount)
+@of_subgroups
 def ballot_count(state: State, operation: BallotCount) -> None:
     """Count the bits of the lanes that the group has."""
     bits, own = _bits(state, operation.ballot.name), _lane_numbers(state)[:, None]
@@ -178,6 +183,8 @@ def ballot_count(state: State, operation: BallotCount) -> None:
     state.scalars[operation.result.name] = (bits & looked_at[operation.group]).sum(axis=1).astype(np.uint64)
 
 
+@evaluates(BallotFind)
+@of_subgroups
 def ballot_find(state: State, operation: BallotFind) -> None:
     """Find the outermost bit.
 
@@ -193,6 +200,8 @@ def ballot_find(state: State, operation: BallotFind) -> None:
     state.scalars[operation.result.name] = found.astype(np.uint64)
 
 
+@evaluates(SubgroupVote)
+@of_subgroups
 def subgroup_vote(state: State, operation: SubgroupVote) -> None:
     """Combine the condition of all active lanes."""
     held = holds(state, operation.condition)
@@ -200,6 +209,8 @@ def subgroup_vote(state: State, operation: SubgroupVote) -> None:
     state.scalars[operation.result.name] = _in_groups(state, lambda group: decide(held[group]), np.zeros(0, np.uint64))
 
 
+@evaluates(SubgroupAllEqual)
+@of_subgroups
 def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
     """Compare with the first active lane.
 
@@ -214,11 +225,15 @@ def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
     )
 
 
+@evaluates(SubgroupElect)
+@of_subgroups
 def subgroup_elect(state: State, operation: SubgroupElect) -> None:
     """Choose the active lane with the lowest index."""
     state.scalars[operation.result.name] = _in_groups(state, lambda group: group == group[0], np.zeros(0, np.uint64))
 
 
+@evaluates(SubgroupBroadcast)
+@of_subgroups
 def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
     """Take the value of one lane.
 
@@ -236,6 +251,8 @@ def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
     state.scalars[name] = _in_groups(state, of, values)
 
 
+@evaluates(SubgroupShuffle)
+@of_subgroups
 def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
     """Take the value of the lane that each lane names.
 
@@ -256,19 +273,3 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
         return np.asarray(values[[places[lane] for lane in wanted[group].tolist()]])
 
     state.scalars[name] = _in_groups(state, of, values)
-
-
-STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
-    {
-        SubgroupReduce: subgroup_reduce,
-        SubgroupBallot: subgroup_ballot,
-        BallotCount: ballot_count,
-        BallotFind: ballot_find,
-        SubgroupVote: subgroup_vote,
-        SubgroupAllEqual: subgroup_all_equal,
-        SubgroupElect: subgroup_elect,
-        SubgroupBroadcast: subgroup_broadcast,
-        SubgroupShuffle: subgroup_shuffle,
-    }
-)
-"""The lane-wise implementation of each operation."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.verdict.expected import Authority, Exact, one_set
 from generators.program.subgroups import SubgroupsStored
 from generators.types import COMPONENT_TYPES
 
 
+@evaluates(SubgroupsStored)
 def subgroups_stored(state: State, operation: SubgroupsStored) -> None:
     """Store to the element of each place in each subgroup its subgroup and place. All subgroups are full: the local size in x is a multiple
     of the subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""

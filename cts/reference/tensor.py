@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from generators.errors import GeneratorError
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.values import ScalarValue, TensorLayout, TensorView, extent
@@ -52,6 +52,7 @@ def _define(state: State, result: TensorLayout | TensorView, value: LayoutState 
     state.aggregates[result.name] = tuple(vars(value).values())
 
 
+@evaluates(LayoutCreate)
 def layout_create(state: State, operation: LayoutCreate) -> None:
     """Create a layout: everything is zero, except the block sizes, which are one (TA-CRE-01)."""
     shape = len(state.instances), extent(operation.result.type.rank)
@@ -59,6 +60,7 @@ def layout_create(state: State, operation: LayoutCreate) -> None:
     _define(state, operation.result, LayoutState(one, zero, zero, zero, zero, np.zeros(shape[0], np.uint64)))
 
 
+@evaluates(ViewCreate)
 def view_create(state: State, operation: ViewCreate) -> None:
     """Create a view: dimensions and strides are zero, and the clip window is the whole matrix (TA-VCR-01)."""
     count = len(state.instances)
@@ -76,6 +78,7 @@ def _signed(values: np.ndarray) -> np.ndarray:
     return np.where(values >> 31 & 1, values - (1 << 32), values)
 
 
+@evaluates(LayoutSet)
 def layout_set(state: State, operation: LayoutSet) -> None:
     """Copy the layout and change one setting (TA-CPY-01).
 
@@ -112,6 +115,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
     _define(state, operation.result, after)
 
 
+@evaluates(ViewSet)
 def view_set(state: State, operation: ViewSet) -> None:
     """Copy the view and change one setting.
 

@@ -9,7 +9,7 @@ import numpy as np
 from cts.reference.addressing import check_range
 from cts.reference.decode import check_groups, decoded, decoded_by_groups, located, whole_groups
 from cts.reference.memory import Memory, part_of, stored
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import CERTAIN, Choice, MatrixValue
@@ -97,6 +97,7 @@ def offsets_of(state: State, operation: TensorLoad | TensorStore, found: Address
     return np.asarray(np.where(found.accessed, memory.held(np.where(found.accessed, offsets, array.windows.parts[0].first), size), 0))
 
 
+@evaluates(TensorLoad)
 def tensor_load(state: State, operation: TensorLoad) -> None:
     """Move elements in memory; elements out of bounds take the clamp value's low bits (F-TA-16), and clipped ones keep their previous
     values (CM2-VW-01).
@@ -193,6 +194,7 @@ def _either(value: MatrixValue, by_groups: np.ndarray | None, by_scalar_struct: 
     return replace(value, known=known, permitted=permitted, authority=replace(_EITHER_FUNCTION, quality=quality))
 
 
+@evaluates(TensorStore)
 def tensor_store(state: State, operation: TensorStore) -> None:
     """Write the elements that are neither clipped nor out of bounds, and nothing else.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.program.tile_copy import TileCopied, Window
@@ -12,6 +12,7 @@ from generators.program.values import ScalarValue
 from generators.types import Scope
 
 
+@evaluates(TileCopied)
 def tile_copied(state: State, operation: TileCopied) -> None:
     """Copy every element of the tile in every workgroup.
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.reference.state import State
-from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
+from cts.reference.state import State, evaluates
+from cts.reference.values import Certain, Choice, MatrixValue, transposed
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, sign_bit, values
@@ -22,6 +22,7 @@ CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
 EXTENDED, BACK, SIGN = Authority("M1-USE-01"), Authority("M1-USE-02"), Authority("M1-USE-06", position="F-M1-1")
 
 
+@evaluates(UseConvert)
 def use_convert(state: State, operation: UseConvert) -> None:
     """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02). SPV_EXT_cooperative_matrix_maintenance1
     also changes the signedness of integers (M1-USE-06).
@@ -37,7 +38,7 @@ def use_convert(state: State, operation: UseConvert) -> None:
     authority = (EXTENDED if from_accumulator else BACK) if state.program.maintenance1 else CONVERTED
     if source.component is not target.component:
         authority = SIGN
-    value = _with_flushed(state.matrices[operation.matrix.name], authority)
+    value = with_flushed(state.matrices[operation.matrix.name], authority)
     state.matrices[operation.result.name] = replace(value, component=target.component)
 
 
@@ -58,6 +59,7 @@ def _broken_rule(operation: UseConvert, maintenance1: bool) -> str | None:
     return None if uses in ((True, False), (False, True)) else "M1-USE-03"
 
 
+@evaluates(Transpose)
 def transpose(state: State, operation: Transpose) -> None:
     """Exchange rows and columns (CM2-TR-02).
 
@@ -71,21 +73,10 @@ def transpose(state: State, operation: Transpose) -> None:
             "CM2-TR-01",
             f"{operation.result.name}: a transposition turns an accumulator into a B with rows and columns exchanged (CM2-TR-01)",
         )
-    value = state.matrices[operation.matrix.name]
-    free = _transposed(value.free) if value.free.any() else None
-    bits, *others = (_transposed(bits) for bits in value.expected_bits)
-    known = Choice(tuple(others)) if others else CERTAIN
-    origins = tuple(replace(origin, bits=_transposed(origin.bits)) for origin in value.origins)
-    permitted = None if free is None else Choice(tuple(others), free)
-    transposed = MatrixValue(value.component, bits, value.computed, known, origins=origins, permitted=permitted, authority=value.authority)
-    state.matrices[operation.result.name] = _with_flushed(transposed, TRANSPOSED)
+    state.matrices[operation.result.name] = with_flushed(transposed(state.matrices[operation.matrix.name]), TRANSPOSED)
 
 
-def _transposed(bits: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(bits.transpose(0, 2, 1))
-
-
-def _with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
+def with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
     """Return ``value``, also allowing zero for denormals (C17, C29), and either sign for zeros (C7, C16)."""
     value = replace(value, authority=replace(authority, quality=value.authority.quality))
     if not value.component.is_float or not isinstance(value.known, Certain | Choice):

@@ -238,6 +238,11 @@ def reshaped(value: MatrixValue, shape: tuple[int, ...]) -> MatrixValue:
     return _each_array(value, lambda array: array.reshape(shape))
 
 
+def transposed(value: MatrixValue) -> MatrixValue:
+    """Return the value with rows and columns exchanged in every instance."""
+    return _each_array(value, lambda array: np.ascontiguousarray(array.swapaxes(1, 2)))
+
+
 def _each_array(value: MatrixValue, change: Callable[[np.ndarray], np.ndarray]) -> MatrixValue:
     """Return the value after a change to every per-element array in it."""
     history = value.history

@@ -10,7 +10,7 @@ import numpy as np
 from cts.reference.components import assembled, extracted, inserted
 from cts.reference.construction import constant, null
 from cts.reference.cooperative_vectors import constant_vector, null_vector
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.reference.trees import Partial, Tree, component, is_defined, replaced, selected
 from cts.reference.values import MatrixValue, UndefinedMatrix
 from generators.errors import GeneratorError, Rule
@@ -169,6 +169,7 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
     return np.zeros(len(state.instances), np.uint64)
 
 
+@evaluates(VariableLoad)
 def variable_load(state: State, operation: VariableLoad) -> None:
     """Raise GeneratorError if the part, or a part of it, has not been written."""
     variable = operation.variable
@@ -182,6 +183,7 @@ def variable_load(state: State, operation: VariableLoad) -> None:
     define(state, operation.result.name, loaded)
 
 
+@evaluates(VariableStore)
 def variable_store(state: State, operation: VariableStore) -> None:
     """Change the part, and nothing else of the variable."""
     variable = operation.variable

@@ -6,21 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.reference.state import State
+from cts.reference.state import State, evaluates
 from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
-from generators.program.stated import Stated
 from generators.program.values import ScalarValue
 from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 from generators.types import Scope
 
 
-def stated(state: State, operation: Stated) -> None:
-    """Perform the stated effect instead of the code."""
-    state.perform(state, operation.effect)
-
-
+@evaluates(Copied)
 def copied(state: State, operation: Copied) -> None:
     """Copy every element of the source, to the same place in the target, or in reverse order.
 
@@ -32,6 +27,7 @@ def copied(state: State, operation: Copied) -> None:
     state.memories[operation.target.name].copy_from(state.memories[operation.source.name], operation.backwards)
 
 
+@evaluates(PartCopied)
 def part_copied(state: State, operation: PartCopied) -> None:
     """Copy the elements of each executing subgroup.
 
@@ -63,10 +59,12 @@ def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarra
     return np.asarray(offsets + state.copy_offsets(memory) if memory.copies > 1 else offsets)
 
 
+@evaluates(Barrier)
 def barrier(state: State, operation: Barrier) -> None:
     """Do nothing: the model executes every operation in all invocations before the next. Only a device can reveal missing barriers."""
 
 
+@evaluates(LastWorkgroupRan)
 def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     """Run the body in the scope instances of one workgroup, once the counter has counted every workgroup.
 

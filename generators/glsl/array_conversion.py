@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.variables import assignee, value_text
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.values import AnyValue
@@ -12,21 +12,25 @@ from generators.types import ComponentType
 _REFUSED_BYTES = 4
 
 
+@prints(BitCastArray)
 def emit_bitcast_array(shader: Shader, operation: BitCastArray) -> None:
     """Write a call of bitcastQCOM."""
     _call(shader, "bitcastQCOM", operation.result, value_text(shader, operation.source))
 
 
+@prints(ConstructCoopMat)
 def emit_construct_coopmat(shader: Shader, operation: ConstructCoopMat) -> None:
     """Write a call of vectorToCoopmatQCOM."""
     _call(shader, "vectorToCoopmatQCOM", operation.result, value_text(shader, operation.source))
 
 
+@prints(ExtractCoopMat)
 def emit_extract_coopmat(shader: Shader, operation: ExtractCoopMat) -> None:
     """Write a call of coopmatToVectorQCOM."""
     _call(shader, "coopmatToVectorQCOM", operation.result, shader.text(operation.matrix))
 
 
+@prints(ExtractSubArray)
 def emit_extract_sub_array(shader: Shader, operation: ExtractSubArray) -> None:
     """Write a call of extractSubArrayQCOM.
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.variables import assignee
 from generators.glsl.workgroup import SCOPES
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.types import MemoryScope
 
 
+@prints(ArrayLoad)
 def emit_array_load(shader: Shader, operation: ArrayLoad) -> None:
     """Write the value of an element."""
     shader.line(f"{assignee(shader, operation.result)} = {_element(shader, operation)};")
 
 
+@prints(ArrayStore)
 def emit_array_store(shader: Shader, operation: ArrayStore) -> None:
     """Write an assignment to an element."""
     shader.line(f"{_element(shader, operation)} = {shader.text(operation.value)};")
 
 
+@prints(AtomicAdd)
 def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     """Write ``atomicAdd`` with a scope."""
     shader.require("GL_KHR_memory_scope_semantics")
@@ -27,6 +30,7 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     shader.line(f"{assignee(shader, operation.result)} = {call};")
 
 
+@prints(AtomicOr)
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
     """Write ``atomicOr`` without memory order."""
     shader.require("GL_KHR_memory_scope_semantics")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.values import BlockType
@@ -22,6 +22,7 @@ def reference(shader: Shader, block: BlockType) -> str:
     return name
 
 
+@prints(BlockLoad)
 def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     """Write the value of a member."""
     index = "" if load.index is None else f"[{shader.text(load.index)}]"
@@ -29,6 +30,7 @@ def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     shader.line(f"{shader.scalar_type(load.result.type)} {identifier(load.result.name)} = {member};")
 
 
+@prints(BlockAddress)
 def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
     """Write a reference made from an address."""
     type_, u64 = reference(shader, operation.result.type), shader.scalar_type(COMPONENT_TYPES["u64"])
@@ -36,6 +38,7 @@ def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
     shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({address});")
 
 
+@prints(BlockCast)
 def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
     """Write a reference made from another reference."""
     type_ = reference(shader, operation.result.type)

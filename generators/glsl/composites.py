@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import assignee, check_movable, part, steps, type_name, value_text
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -10,6 +10,7 @@ from generators.program.values import MOST_PLAIN_LANES, VectorType, is_cooperati
 from generators.program.variables import part_type
 
 
+@prints(CompositeConstruct)
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
     """Write a constructor for a cooperative or long vector, and an initializer list for every other type: glslang 16.6 mistakes a
     constructor of an array of matrices for a constructor of a matrix, and has no initializer lists for long vectors."""
@@ -24,6 +25,7 @@ def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
     shader.line(f"{assignee(shader, operation.result)} = {{{parts}}};")
 
 
+@prints(CompositeExtract)
 def emit_extract(shader: Shader, operation: CompositeExtract) -> None:
     """Write the part of a value."""
     composite = operation.composite
@@ -31,6 +33,7 @@ def emit_extract(shader: Shader, operation: CompositeExtract) -> None:
     shader.line(f"{assignee(shader, operation.result)} = {text};")
 
 
+@prints(CompositeInsert)
 def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
     """Write a copy, and an assignment to its part."""
     shader.line(f"{assignee(shader, operation.result)} = {value_text(shader, operation.composite)};")
@@ -38,11 +41,13 @@ def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
     shader.line(f"{place} = {value_text(shader, operation.part)};")
 
 
+@prints(CopyObject)
 def emit_copy_object(shader: Shader, operation: CopyObject) -> None:
     """Write an initialization."""
     shader.line(f"{assignee(shader, operation.result)} = {value_text(shader, operation.value)};")
 
 
+@prints(CopyMemory)
 def emit_copy_memory(shader: Shader, operation: CopyMemory) -> None:
     """Write an assignment, which glslang makes a load and a store."""
     check_movable(part_type(operation.target.type, operation.target_path))

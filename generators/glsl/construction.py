@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 
 
+@prints(MatrixSplat)
 def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
     """Write a constructor call.
 
@@ -18,6 +19,7 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
     shader.line(f"{shader.assignee(splat.result)} = {shader.matrix_type(splat.result.type)}({shader.text(splat.value)});")
 
 
+@prints(MatrixConstant)
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     """Write a constant. glslang makes an OpConstantComposite of one whose value is a literal, and an OpCompositeConstruct of one whose
     value is a specialization constant, which GLSL does not accept as a constant expression here.
@@ -42,12 +44,14 @@ def constant_text(shader: Shader, constant: MatrixConstant) -> str:
     return f"{shader.matrix_type(constant.result.type)}({shader.text(constant.value)})"
 
 
+@prints(MatrixNull)
 def emit_null(shader: Shader, null: MatrixNull) -> None:
     """Write a variable with a null initializer: an OpVariable initialized with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
     shader.line(f"{shader.matrix_type(null.result.type)} {identifier(null.result.name)} = {{}};")
 
 
+@prints(MatrixUndefined)
 def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
     """Write a variable without a value."""
     shader.line(f"{shader.matrix_type(undefined.result.type)} {identifier(undefined.result.name)};")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.conversion import Conversion, MatrixConvert, changes_use, is_float8
 from generators.types import ComponentType
 
 
+@prints(MatrixConvert)
 def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     """Write a constructor call, or a call of saturatedConvertEXT.
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.errors import Lack, NotExpressible
 from generators.glsl.conversion import follows_types
 from generators.glsl.cooperative_vectors import declared
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_elementwise import (
     BitOperator,
@@ -36,16 +36,19 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
 """The N functions have no name in GLSL."""
 
 
+@prints(CooperativeVectorNegate)
 def emit_vector_negate(shader: Shader, operation: CooperativeVectorNegate) -> None:
     """Write a unary minus."""
     _assign(shader, operation.result, f"-{shader.text(operation.operand)}")
 
 
+@prints(CooperativeVectorNot)
 def emit_vector_not(shader: Shader, operation: CooperativeVectorNot) -> None:
     """Write a complement."""
     _assign(shader, operation.result, f"~{shader.text(operation.operand)}")
 
 
+@prints(CooperativeVectorArithmetic)
 def emit_vector_arithmetic(shader: Shader, operation: CooperativeVectorArithmetic) -> None:
     """Write a binary operator.
 
@@ -59,6 +62,7 @@ def emit_vector_arithmetic(shader: Shader, operation: CooperativeVectorArithmeti
     _assign(shader, operation.result, expression, operation.no_contraction)
 
 
+@prints(CooperativeVectorBits)
 def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
     """Write a bit operator or a shift.
 
@@ -70,12 +74,14 @@ def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
     _assign(shader, operation.result, f"{shader.text(operation.left)} {_BITS[operation.operator]} {shader.text(operation.right)}")
 
 
+@prints(CooperativeVectorTimesScalar)
 def emit_vector_times_scalar(shader: Shader, operation: CooperativeVectorTimesScalar) -> None:
     """Write a product of a vector and a scalar."""
     expression = f"{shader.text(operation.vector)} * {shader.text(operation.scalar)}"
     _assign(shader, operation.result, expression, operation.no_contraction)
 
 
+@prints(CooperativeVectorConvert)
 def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> None:
     """Write a constructor call.
 
@@ -91,6 +97,7 @@ def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> 
     _assign(shader, operation.result, f"{shader.vector_type(operation.result.type)}({shader.text(operation.vector)})")
 
 
+@prints(CooperativeVectorFunction)
 def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -> None:
     """Write a call.
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.cooperative_vectors import declared, uint
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.cooperative_vector_matmul import (
     CooperativeVectorMatMul,
@@ -30,6 +30,7 @@ _LAYOUTS: Mapping[VectorMatrixLayout, str] = MappingProxyType(
 )
 
 
+@prints(CooperativeVectorMatMul)
 def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> None:
     """Write a matrix-vector multiply, or multiply-add.
 

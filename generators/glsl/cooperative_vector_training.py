@@ -5,11 +5,12 @@ from __future__ import annotations
 from generators.errors import Lack, NotExpressible
 from generators.glsl.cooperative_vector_matmul import interpretation, layout, stride
 from generators.glsl.cooperative_vectors import uint
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.memory import Array
 
 
+@prints(OuterProductAccumulate)
 def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> None:
     """Write an accumulation of an outer product.
 
@@ -28,6 +29,7 @@ def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> Non
     shader.line(f"coopVecOuterProductAccumulateNV({', '.join(arguments)});")
 
 
+@prints(ReduceSumAccumulate)
 def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
     """Write an accumulation of a vector.
 

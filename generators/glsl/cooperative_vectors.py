@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.cooperative_vectors import (
     CooperativeVectorConstant,
@@ -34,6 +34,7 @@ def uint(shader: Shader, value: ScalarValue, what: str) -> str:
     return shader.text(value) if value.type.name == "u32" else f"uint({shader.text(value)})"
 
 
+@prints(CooperativeVectorLoad)
 def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
     """Write a load."""
     shader.line(f"{declared(shader, load.result)};")
@@ -41,6 +42,7 @@ def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
     shader.line(f"coopVecLoadNV({identifier(load.result.name)}, {shader.elements(load.array)}, {offset});")
 
 
+@prints(CooperativeVectorStore)
 def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """Write a store.
 
@@ -54,6 +56,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array)}, {offset});")
 
 
+@prints(CooperativeVectorSplat)
 def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
     """Write a constructor of one scalar.
 
@@ -65,6 +68,7 @@ def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
     shader.line(f"{declared(shader, splat.result)} = {shader.vector_type(splat.result.type)}({shader.text(splat.value)});")
 
 
+@prints(CooperativeVectorConstant)
 def emit_vector_constant(shader: Shader, constant: CooperativeVectorConstant) -> None:
     """Write a constant."""
     qualifier = "const " if all(value.source == "literal" for value in constant.values) else ""
@@ -77,23 +81,27 @@ def vector_constant_text(shader: Shader, constant: CooperativeVectorConstant) ->
     return f"{shader.vector_type(constant.result.type)}({values})"
 
 
+@prints(CooperativeVectorNull)
 def emit_vector_null(shader: Shader, null: CooperativeVectorNull) -> None:
     """Write a variable with a null initializer: an OpVariable initialized with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
     shader.line(f"{declared(shader, null.result)} = {{}};")
 
 
+@prints(CooperativeVectorUndefined)
 def emit_vector_undefined(shader: Shader, undefined: CooperativeVectorUndefined) -> None:
     """Write a variable without a value."""
     shader.line(f"{declared(shader, undefined.result)};")
 
 
+@prints(CooperativeVectorExtract)
 def emit_vector_extract(shader: Shader, extract: CooperativeVectorExtract) -> None:
     """Write a subscript."""
     type_, name = shader.scalar_type(extract.result.type), identifier(extract.result.name)
     shader.line(f"{type_} {name} = {shader.text(extract.vector)}[{shader.text(extract.index)}];")
 
 
+@prints(CooperativeVectorInsert)
 def emit_vector_insert(shader: Shader, insert: CooperativeVectorInsert) -> None:
     """Write a copy, and an assignment to its component."""
     shader.line(f"{declared(shader, insert.result)} = {shader.text(insert.vector)};")

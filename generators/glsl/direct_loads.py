@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from generators.program.control_flow import bodies, flattened
 from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.variables import VariableStore
-from generators.program.walking import names_read
+from generators.program.walking import flattened, names_read, regions
 
 
 def parts_loaded_into(program: Program) -> Mapping[str, VariableStore]:
@@ -36,5 +35,5 @@ def _pairs(operations: Sequence[Operation]) -> Iterator[tuple[str, VariableStore
         if isinstance(load, MatrixLoad) and isinstance(store, VariableStore) and store.path and store.value == load.result:
             yield load.result.name, store
     for operation in operations:
-        for body in bodies(operation):
+        for body in regions(operation):
             yield from _pairs(body)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.values import Matrix
 
@@ -24,11 +24,13 @@ def _assign(shader: Shader, result: Matrix, expression: str, no_contraction: boo
     shader.line(f"{'precise ' if no_contraction else ''}{shader.assignee(result)} = {expression};")
 
 
+@prints(MatrixNegate)
 def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
     """Write a unary minus."""
     _assign(shader, operation.result, f"-{shader.text(operation.operand)}")
 
 
+@prints(MatrixArithmetic)
 def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     """Write a binary operator.
 
@@ -42,6 +44,7 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     _assign(shader, operation.result, expression, operation.no_contraction)
 
 
+@prints(MatrixTimesScalar)
 def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
     """Write a product of a matrix and a scalar."""
     expression = f"{shader.text(operation.matrix)} * {shader.text(operation.scalar)}"

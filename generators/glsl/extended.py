@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.extended import Extended, ExtendedName, check_extended
 
@@ -26,6 +26,7 @@ _FUNCTIONS: Mapping[ExtendedName, str] = MappingProxyType(
 )
 
 
+@prints(Extended)
 def emit_extended(shader: Shader, operation: Extended) -> None:
     """Write a call. Raises GeneratorError as ``check_extended``."""
     check_extended(operation)

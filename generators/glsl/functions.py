@@ -4,7 +4,7 @@ call. The other reading passes values and the caller's own variables."""
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import check_movable, declare, type_name
 from generators.program.control_flow import ReturnBoth
@@ -13,6 +13,7 @@ from generators.program.values import AnyValue, is_matrix
 from generators.program.variables import Variable
 
 
+@prints(Call)
 def emit_call(shader: Shader, call: Call) -> None:
     """Write a call, and before the first one the function.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import REFERENCE_MEMBER, Shader
+from generators.glsl.shader import REFERENCE_MEMBER, Shader, prints
 from generators.glsl.spelling import LAYOUTS
 from generators.glsl.variables import part
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout
@@ -12,6 +12,7 @@ from generators.program.values import ScalarValue
 from generators.types import Layout
 
 
+@prints(MatrixLoad)
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
     """Write a load; it writes directly to a part of a variable if nothing else reads the matrix."""
     if store := shader.loaded_into.get(load.result.name):
@@ -23,6 +24,7 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
     shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load.array, load.first, load.stride, load.layout)});")
 
 
+@prints(MatrixStore)
 def emit_store(shader: Shader, store: MatrixStore) -> None:
     """Write a store."""
     shader.line(f"coopMatStore({_arguments(shader, shader.text(store.matrix), store.array, store.first, store.stride, store.layout)});")

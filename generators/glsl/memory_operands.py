@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from generators.errors import Lack, NotExpressible
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
-from generators.program.control_flow import flattened
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT, CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
+from generators.program.walking import flattened
 from generators.program.workgroup import Barrier
 from generators.types import MemoryAccess, MemoryScope, StorageClass
 

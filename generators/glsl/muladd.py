@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.muladd import MatrixMulAdd
 from generators.types import MatrixOperands
 
@@ -20,6 +20,7 @@ def derived_operands(operation: MatrixMulAdd) -> MatrixOperands:
     return mask
 
 
+@prints(MatrixMulAdd)
 def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     """Write a multiply-add.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.functions import callback
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.variables import type_name
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.values import is_aggregate, is_scalar
 
 
+@prints(PerElement)
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
     """Write a call.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.load_store import call_arguments
-from generators.glsl.shader import REFERENCE_MEMBER, Shader
+from generators.glsl.shader import REFERENCE_MEMBER, Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 
 
+@prints(ElementPointer)
 def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
     """Record the elements that the pointer refers to, without writing a line."""
     array = operation.arrays[0]
@@ -23,6 +24,7 @@ def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
     shader.pointers[operation.result.name] = elements, operation.index
 
 
+@prints(PointerSelect, PointerMoved)
 def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
     """Refuse an operation that makes a pointer from other pointers.
 
@@ -32,6 +34,7 @@ def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
     raise NotExpressible(Lack.POINTER, f"GLSL has no pointers such as '{operation.result.name}'")
 
 
+@prints(PointerLoad)
 def emit_pointer_load(shader: Shader, load: PointerLoad) -> None:
     """Write a load."""
     if load.result.name not in shader.variables:
@@ -39,6 +42,7 @@ def emit_pointer_load(shader: Shader, load: PointerLoad) -> None:
     shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load)});")
 
 
+@prints(PointerStore)
 def emit_pointer_store(shader: Shader, store: PointerStore) -> None:
     """Write a store."""
     shader.line(f"coopMatStore({_arguments(shader, shader.text(store.matrix), store)});")

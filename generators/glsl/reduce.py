@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.glsl.functions import callback
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.reduce import Reduce
 from generators.types import ReduceMode
 
@@ -20,6 +20,7 @@ _MODES: Mapping[ReduceMode, str] = MappingProxyType(
 )
 
 
+@prints(Reduce)
 def emit_reduce(shader: Shader, operation: Reduce) -> None:
     """Write a call."""
     suffix = shader.require_shared()

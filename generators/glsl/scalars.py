@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Lack, NotExpressible, Rule
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.types import Scope
@@ -27,6 +27,7 @@ _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
 )
 
 
+@prints(InstanceIndex)
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
     """Write the index of the scope instance."""
     index = _workgroup_index(shader)
@@ -60,6 +61,7 @@ _BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
 )
 
 
+@prints(BuiltInScalar)
 def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
     """Write nothing: the built-in's name appears where its value is used. The number of invocations is a product of extents."""
     if operation.which.startswith("subgroup"):
@@ -85,6 +87,7 @@ def _draw_invocation(shader: Shader) -> str:
     return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"
 
 
+@prints(ScalarArithmetic)
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     """Write arithmetic.
 
@@ -98,6 +101,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
 
 
+@prints(ScalarConvert)
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Write a constructor."""
     type_ = shader.scalar_type(operation.result.type)

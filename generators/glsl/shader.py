@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from generators.errors import Lack, NotExpressible
@@ -11,6 +11,7 @@ from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, litera
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program
+from generators.program.reading import Reading
 from generators.program.values import (
     MOST_PLAIN_LANES,
     AnyValue,
@@ -30,6 +31,10 @@ MATRIX2, MAINTENANCE1 = "GL_NV_cooperative_matrix2", "GL_EXT_cooperative_matrix_
 
 REFERENCE_MEMBER = "elements"
 """The array in a buffer reference."""
+
+
+prints: Reading[Shader] = Reading("generators.glsl")
+"""The functions that write the statements of an operation to a shader."""
 
 
 class Shader:
@@ -52,7 +57,7 @@ class Shader:
         functions: the lines of each function by its name, ordered so each function precedes its calls.
     """
 
-    def __init__(self, program: Program, emit_operation: Callable[[Shader, Operation], None]) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
         self.extensions: set[str] = set()
         self.variables: dict[str, str] = {}
@@ -67,13 +72,12 @@ class Shader:
         self.constant_parameters = False
         self.transposes = False
         self.loaded_into = parts_loaded_into(program)
-        self._emit_operation = emit_operation
         self._depth = 1
 
     def emit(self, operations: Sequence[Operation]) -> None:
         """Write ``operations`` at the current depth."""
         for operation in operations:
-            self._emit_operation(self, operation)
+            prints.read(self, operation)
 
     def line(self, text: str) -> None:
         """Write one line."""

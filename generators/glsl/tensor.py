@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import CLAMP_MODES, identifier
-from generators.program.control_flow import flattened
 from generators.program.program import Program
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
 from generators.program.values import Operand, ScalarValue, TensorLayoutType, TensorViewType
+from generators.program.walking import flattened
 from generators.types import ClampMode
 
 _LAYOUT_SETTINGS: Mapping[LayoutSetting, str] = MappingProxyType(
@@ -55,6 +55,7 @@ def _view_parameters(shader: Shader, type_: TensorViewType) -> str:
     return ", ".join((rank, has_dimensions, *(shader.extent(dimension) for dimension in type_.permutation)))
 
 
+@prints(LayoutCreate, ViewCreate)
 def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
     """Write the creation of a layout or view."""
     type_ = create.result.type
@@ -65,11 +66,13 @@ def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
     shader.line(f"{tensor_type(shader, type_)} {identifier(create.result.name)} = {made};")
 
 
+@prints(LayoutSet)
 def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
     """Write a copy of a layout with another setting."""
     _emit_set(shader, change, change.layout.name, _LAYOUT_SETTINGS[change.setting])
 
 
+@prints(ViewSet)
 def emit_view_set(shader: Shader, change: ViewSet) -> None:
     """Write a copy of a view with another setting."""
     _emit_set(shader, change, change.view.name, _VIEW_SETTINGS[change.setting])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.functions import callback
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.program.functions import Function
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -15,6 +15,7 @@ from generators.types import COMPONENT_TYPES
 S32 = COMPONENT_TYPES["s32"]
 
 
+@prints(TensorLoad)
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     """Write a load into a matrix that holds the previous elements."""
     result = shader.assignee(load.result)
@@ -22,6 +23,7 @@ def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.text(load.result), load)});")
 
 
+@prints(TensorStore)
 def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
     """Write a store."""
     shader.line(f"coopMatStoreTensorNV({_arguments(shader, shader.text(store.matrix), store)});")

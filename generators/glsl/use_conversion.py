@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import MAINTENANCE1, MATRIX2, Shader
+from generators.glsl.shader import MAINTENANCE1, MATRIX2, Shader, prints
 from generators.program.use_conversion import Transpose, UseConvert
 
 
+@prints(UseConvert)
 def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
     """Write a constructor."""
     shader.require_shared()
     shader.line(f"{shader.assignee(operation.result)} = {shader.matrix_type(operation.result.type)}({shader.text(operation.matrix)});")
 
 
+@prints(Transpose)
 def emit_transpose(shader: Shader, operation: Transpose) -> None:
     """Write a call."""
     shader.require(MATRIX2)

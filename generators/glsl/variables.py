@@ -8,7 +8,7 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.blocks import reference
 from generators.glsl.construction import constant_text
 from generators.glsl.cooperative_vectors import vector_constant_text
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
 from generators.glsl.tensor import tensor_type
 from generators.program.construction import MatrixConstant
@@ -145,11 +145,13 @@ def assignee(shader: Shader, result: AnyValue) -> str:
     return f"{type_name(shader, result.type)} {identifier(result.name)}"
 
 
+@prints(VariableLoad)
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
     """Write a load of a part."""
     shader.line(f"{assignee(shader, load.result)} = {part(shader, load.variable, load.path)};")
 
 
+@prints(VariableStore)
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
     """Write an assignment to a part, unless a load has written it."""
     if not isinstance(store.value, Operand) and shader.loaded_into.get(store.value.name) == store:

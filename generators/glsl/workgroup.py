@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.glsl.shader import Shader
+from generators.glsl.shader import Shader, prints
 from generators.program.workgroup import Barrier
 from generators.types import MemoryScope
 
@@ -15,6 +15,7 @@ SCOPES: Mapping[MemoryScope, str] = MappingProxyType(
 _BOTH = "gl_StorageSemanticsBuffer | gl_StorageSemanticsShared"
 
 
+@prints(Barrier)
 def emit_barrier(shader: Shader, barrier: Barrier) -> None:
     """Write a barrier. ``barrier()`` would order only shared memory."""
     shader.require("GL_KHR_memory_scope_semantics")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation, Operation
 from generators.program.values import ArrayValue, Matrix, ScalarValue
 
 
 @dataclass(frozen=True)
-class BitCastArray(Operation):
+class BitCastArray(InvocationOperation):
     """OpBitCastArrayQCOM: ``result`` has the bytes of ``source``, in the order that they would have in memory (QC-BC-03, F-QC-3). Both have
     the same number of bytes. Each invocation executes it for itself."""
 
@@ -44,7 +44,7 @@ class ExtractCoopMat(Operation):
 
 
 @dataclass(frozen=True)
-class ExtractSubArray(Operation):
+class ExtractSubArray(InvocationOperation):
     """OpExtractSubArrayQCOM: element i of ``result`` is element ``start`` (s32) + i of ``source`` (QC-SA-04). Each invocation executes it
     for itself."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation, Operation
 from generators.program.values import AnyValue, Operand, Scalar, ScalarValue
 from generators.types import MemoryScope
 
 
 @dataclass(frozen=True)
-class ArrayLoad(Operation):
+class ArrayLoad(InvocationOperation):
     """``result`` is element ``index`` (u32) of ``array``: a scalar or a vector, depending on the array's pointee."""
 
     result: AnyValue
@@ -20,7 +20,7 @@ class ArrayLoad(Operation):
 
 
 @dataclass(frozen=True)
-class ArrayStore(Operation):
+class ArrayStore(InvocationOperation):
     """Element ``index`` (u32) of ``array`` becomes ``value``, of the pointee's type. No element is stored twice."""
 
     array: Array
@@ -41,7 +41,7 @@ class AtomicAdd(Operation):
 
 
 @dataclass(frozen=True)
-class AtomicOr(Operation):
+class AtomicOr(InvocationOperation):
     """OpAtomicOr: element ``index`` of ``array``, a storage buffer of integers, gets the bits of ``value`` in addition to its own.
 
     The semantics are Relaxed at queue family scope. The order and repetition of such operations do not affect the final bits. ``result`` is

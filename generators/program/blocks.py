@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import gcd
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation
 from generators.program.values import BlockPointer, Scalar, ScalarValue
 
 
 @dataclass(frozen=True)
-class BlockLoad(Operation):
+class BlockLoad(InvocationOperation):
     """``result`` is a member of the block that ``pointer`` points to, at ``index`` if it is an array.
 
     The load promises as much of the block's alignment as the member's offset allows (``promised_alignment``).
@@ -24,7 +24,7 @@ class BlockLoad(Operation):
 
 
 @dataclass(frozen=True)
-class BlockAddress(Operation):
+class BlockAddress(InvocationOperation):
     """``result`` points to the block that begins ``offset`` (u32) bytes after the address of ``array``, which is in physical storage. The
     address has the block's alignment."""
 
@@ -34,7 +34,7 @@ class BlockAddress(Operation):
 
 
 @dataclass(frozen=True)
-class BlockCast(Operation):
+class BlockCast(InvocationOperation):
     """``result`` points to the same address as ``pointer``, as a block of its own type. The address has that block's alignment."""
 
     result: BlockPointer

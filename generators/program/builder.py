@@ -11,22 +11,20 @@ from typing import Literal
 
 from generators.program.arrays import ArrayLoad, ArrayStore
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Loop, Merged, Switch
+from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Loop, Merged, PerInvocation, Stated, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
 from generators.program.float_controls import FloatControl
 from generators.program.functions import Argument, Call, Function
-from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Hint, Operation
+from generators.program.operation import Effect, Hint, Operation
 from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
-from generators.program.stated import Effect, Stated
 from generators.program.values import (
     AnyValue,
     Extent,

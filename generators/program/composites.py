@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation, Operation
 from generators.program.values import Aggregate, AnyValue, CooperativeVector, Operand
 from generators.program.variables import Path, Variable
 
 
 @dataclass(frozen=True)
-class CompositeConstruct(Operation):
+class CompositeConstruct(InvocationOperation):
     """``result`` has ``parts``, one for each element, member or component."""
 
     result: Aggregate | CooperativeVector
@@ -19,7 +19,7 @@ class CompositeConstruct(Operation):
 
 
 @dataclass(frozen=True)
-class CompositeExtract(Operation):
+class CompositeExtract(InvocationOperation):
     """``result`` is the part of ``composite``, an aggregate, a matrix or a cooperative vector, that ``path`` leads to; ``path`` has at
     least one step. A part of a matrix is a component of the invocation."""
 
@@ -29,7 +29,7 @@ class CompositeExtract(Operation):
 
 
 @dataclass(frozen=True)
-class CompositeInsert(Operation):
+class CompositeInsert(InvocationOperation):
     """``result`` is ``composite`` with ``part`` at the place that ``path`` leads to."""
 
     result: AnyValue
@@ -39,7 +39,7 @@ class CompositeInsert(Operation):
 
 
 @dataclass(frozen=True)
-class CopyObject(Operation):
+class CopyObject(InvocationOperation):
     """``result`` is ``value``, of the same type."""
 
     result: AnyValue

@@ -1,4 +1,5 @@
-"""Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11).
+"""Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11); code that each invocation runs for itself;
+code with a stated effect.
 
 Around matrices all of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations
 of the scope or by none (KHR-UNI-01). It may differ between instances if the deciding value does. Around cooperative vectors it may differ
@@ -7,14 +8,10 @@ between invocations (CV-CTRL-01).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.functions import Call
-from generators.program.invocations import PerInvocation
-from generators.program.operation import Hint, Operation
-from generators.program.stated import Stated
+from generators.program.operation import Effect, Hint, InvocationOperation, Operation, Part
 from generators.program.values import (
     AnyValue,
     ArrayType,
@@ -32,7 +29,6 @@ from generators.program.values import (
     Value,
     literal,
 )
-from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Flowing = Value[MatrixType | CooperativeVectorType | ArrayType | ComponentType | PointerType]
@@ -47,7 +43,7 @@ Relation = Literal["equal", "not_equal", "less", "less_equal", "greater", "great
 
 
 @dataclass(frozen=True)
-class Condition:
+class Condition(Part):
     """``left`` ``relation`` ``right``, two scalars of one type: integers compared by its signedness, or floats that are not NaN."""
 
     left: ScalarValue
@@ -56,7 +52,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Select(Operation):
+class Select(InvocationOperation):
     """``result`` is ``then`` if the condition holds, otherwise ``otherwise``; three scalars or cooperative vectors of one type.
     Matrices are left out (F-KHR-5)."""
 
@@ -67,9 +63,11 @@ class Select(Operation):
 
 
 @dataclass(frozen=True)
-class Carried:
+class Carried(Part):
     """A matrix, cooperative vector, array, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current``
     inside the body, ``next`` computed by the body; after the loop ``current`` has the final value (``initial`` after zero iterations)."""
+
+    defines = ("current",)
 
     initial: FlowingSource
     current: Flowing
@@ -81,6 +79,8 @@ class Loop(Operation):
     """``body`` runs with ``index`` (u32) from ``start``, increased by ``step`` each time, as long as it is less than ``limit``; by default
     ``limit`` times, from 0 by 1. All carried values change at once, at the end of the body."""
 
+    defines = ("index",)
+
     index: Scalar
     limit: ScalarValue | Selected
     carried: tuple[Carried, ...]
@@ -91,9 +91,11 @@ class Loop(Operation):
 
 
 @dataclass(frozen=True)
-class Merged:
+class Merged(Part):
     """A value after a branch: the source of the arm that ran, with one source for each arm. A source is computed by its arm or before the
     branch. Matrices, cooperative vectors, arrays or pointers of one type, or scalars."""
+
+    defines = ("result",)
 
     result: Flowing
     sources: tuple[FlowingSource, ...]
@@ -111,7 +113,7 @@ class Branch(Operation):
 
 
 @dataclass(frozen=True)
-class Arm:
+class Arm(Part):
     """One arm of a switch: ``body`` runs for each of ``literals``."""
 
     literals: tuple[int, ...]
@@ -154,25 +156,24 @@ class ReturnBoth(Operation):
     otherwise_returned: AnyValue | Operand
 
 
-def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
-    """Return the operations inside ``operation``, one tuple for each path that control may take."""
-    match operation:
-        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation() | Stated():
-            return (operation.body,)
-        case Branch() | ReturnBoth():
-            return operation.then, operation.otherwise
-        case Call():
-            return (operation.function.body,)
-        case Switch():
-            return *(arm.body for arm in operation.arms), operation.default
-        case _:
-            return ()
+@dataclass(frozen=True)
+class PerInvocation(Operation):
+    """``body`` runs in each invocation of each scope instance, and may read the instance's values. Its results differ between invocations,
+    and its control flow may differ; later regions can use these values too.
+
+    Attributes:
+        size: number of invocations in a scope instance. The program's shape must require this subgroup size.
+        body: operations on scalars, on aggregates of scalars, and on memory.
+    """
+
+    size: int
+    body: tuple[Operation, ...]
 
 
-def flattened(operations: Sequence[Operation], effects: bool = False) -> Iterator[Operation]:
-    """Yield all operations in order, each followed by the operations inside it; with ``effects``, yield the stated effect instead of its
-    code."""
-    for operation in operations:
-        yield operation
-        for body in ((operation.effect,),) if effects and isinstance(operation, Stated) else bodies(operation):
-            yield from flattened(body, effects)
+@dataclass(frozen=True)
+class Stated(Operation):
+    """The operations of ``body``, which together have ``effect``. Emitters write the body, and the reference model performs the effect:
+    running the body on a device tests whether the stated effect is right."""
+
+    effect: Effect
+    body: tuple[Operation, ...]

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from generators.program.conversion import Conversion, conversions
+from generators.program.cooperative_vectors import VectorOperation
 from generators.program.elementwise import Operator
-from generators.program.operation import Operation
 from generators.program.values import CooperativeVector, ScalarValue
 from generators.types import ComponentType
 
@@ -37,7 +37,7 @@ _INTEGER = frozenset({"UMin", "SMin", "UMax", "SMax", "UClamp", "SClamp"})
 
 
 @dataclass(frozen=True)
-class CooperativeVectorNegate(Operation):
+class CooperativeVectorNegate(VectorOperation):
     """``result`` = -``operand``: OpFNegate, or OpSNegate on integers of either signedness (CV-ARI-01)."""
 
     result: CooperativeVector
@@ -45,7 +45,7 @@ class CooperativeVectorNegate(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorNot(Operation):
+class CooperativeVectorNot(VectorOperation):
     """``result`` = OpNot of ``operand``, whose components are integers (CV-BIT-01)."""
 
     result: CooperativeVector
@@ -53,7 +53,7 @@ class CooperativeVectorNot(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorArithmetic(Operation):
+class CooperativeVectorArithmetic(VectorOperation):
     """``result`` = ``left`` (operator) ``right``, component by component; all of one type (CV-ARI-01, CV-ARI-02). ``no_contraction``: with
     the decoration NoContraction."""
 
@@ -65,7 +65,7 @@ class CooperativeVectorArithmetic(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorBits(Operation):
+class CooperativeVectorBits(VectorOperation):
     """``result`` = ``left`` (operator) ``right``, component by component; all of one type, of integers (CV-BIT-01)."""
 
     result: CooperativeVector
@@ -75,7 +75,7 @@ class CooperativeVectorBits(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorTimesScalar(Operation):
+class CooperativeVectorTimesScalar(VectorOperation):
     """OpVectorTimesScalar: ``result`` = ``vector`` * ``scalar``, floats of one type (CV-ARI-03)."""
 
     result: CooperativeVector
@@ -85,7 +85,7 @@ class CooperativeVectorTimesScalar(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorConvert(Operation):
+class CooperativeVectorConvert(VectorOperation):
     """``result`` is ``vector`` converted component by component; both have the same length (CV-CVT-01, CV-CVT-02)."""
 
     result: CooperativeVector
@@ -94,7 +94,7 @@ class CooperativeVectorConvert(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorFunction(Operation):
+class CooperativeVectorFunction(VectorOperation):
     """``result`` is ``function`` of ``arguments``, component by component; all of one type (CV-ARI-04). Arguments are in the order of
     GLSL.std.450: FClamp(x, minVal, maxVal), Step(edge, x), Fma(a, b, c)."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generators.program.cooperative_vectors import VectorOperation
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.operation import Part
 from generators.program.values import CooperativeVector, Extent, Operand, ScalarValue
 from generators.types import INTERPRETATIONS, Interpretation, MatrixOperands, VectorMatrixLayout
 
@@ -17,7 +18,7 @@ VectorMatrixLayoutOperand = VectorMatrixLayout | Operand
 
 
 @dataclass(frozen=True)
-class MatrixInMemory:
+class MatrixInMemory(Part):
     """A matrix that an instruction reads.
 
     Attributes:
@@ -40,7 +41,7 @@ class MatrixInMemory:
 
 
 @dataclass(frozen=True)
-class BiasInMemory:
+class BiasInMemory(Part):
     """A bias that an instruction reads: M elements starting at byte ``offset`` (a multiple of 16) of ``array``, whose pointee, a scalar,
     does not matter (CV-MM-15)."""
 
@@ -50,7 +51,7 @@ class BiasInMemory:
 
 
 @dataclass(frozen=True)
-class CooperativeVectorMatMul(Operation):
+class CooperativeVectorMatMul(VectorOperation):
     """``result`` = matrix x ``input`` + bias, with ``input`` as a column vector (CV-MM-01, CV-MM-02).
 
     Attributes:

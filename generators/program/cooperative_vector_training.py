@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.cooperative_vector_matmul import InterpretationOperand, VectorMatrixLayoutOperand
+from generators.program.cooperative_vectors import VectorOperation
 from generators.program.memory import Array
-from generators.program.operation import Operation
 from generators.program.values import CooperativeVector, ScalarValue
 
 
 @dataclass(frozen=True)
-class OuterProductAccumulate(Operation):
+class OuterProductAccumulate(VectorOperation):
     """Each element (m, n) of the matrix in memory grows by ``a``[m] * ``b``[n], by an atomic add at Device scope (CV-OPA-01, CV-OPA-04).
 
     Attributes:
@@ -33,7 +33,7 @@ class OuterProductAccumulate(Operation):
 
 
 @dataclass(frozen=True)
-class ReduceSumAccumulate(Operation):
+class ReduceSumAccumulate(VectorOperation):
     """Each element i of the array of ``vector``'s component type (f16 or f32) that begins at byte ``offset`` (a multiple of 16) of
     ``array`` grows by ``vector``[i], by an atomic add at Device scope (CV-RSA-01 to CV-RSA-03)."""
 

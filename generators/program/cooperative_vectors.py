@@ -12,7 +12,7 @@ from typing import Literal
 
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.operation import Effect, Operation
 from generators.program.values import CooperativeVector, Operand, Scalar, ScalarValue
 
 VECTOR_ALIGNMENT = 16
@@ -21,7 +21,12 @@ VECTOR_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
-class CooperativeVectorLoad(Operation):
+class VectorOperation(Operation):
+    """An operation on cooperative vectors, which single invocations execute in any control flow and with any operands (CV-CTRL-01)."""
+
+
+@dataclass(frozen=True)
+class CooperativeVectorLoad(VectorOperation):
     """``result`` is read from byte ``offset`` (u32 or s32, a multiple of 16) of ``array``, whose pointee does not matter (CV-LD-01,
     CV-LD-02). The default scope of ``memory`` is the workgroup."""
 
@@ -32,7 +37,7 @@ class CooperativeVectorLoad(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorStore(Operation):
+class CooperativeVectorStore(VectorOperation):
     """``vector`` is written to ``array``; addressing and ``memory`` as in CooperativeVectorLoad. Only its bytes are written (CV-ST-01)."""
 
     vector: CooperativeVector
@@ -42,7 +47,7 @@ class CooperativeVectorStore(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorSplat(Operation):
+class CooperativeVectorSplat(VectorOperation):
     """Every component of ``result`` is ``value``, a scalar of the component type: one constituent for each component, or
     OpCompositeConstructReplicateEXT if ``replicated``, which is necessary if the length is a specialization constant (CV-COMP-04)."""
 
@@ -52,7 +57,7 @@ class CooperativeVectorSplat(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorConstant(Operation):
+class CooperativeVectorConstant(VectorOperation):
     """``result`` is a constant of the module (CV-COMP-01).
 
     Attributes:
@@ -67,14 +72,14 @@ class CooperativeVectorConstant(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorNull(Operation):
+class CooperativeVectorNull(VectorOperation):
     """``result`` is OpConstantNull: zero in every component."""
 
     result: CooperativeVector
 
 
 @dataclass(frozen=True)
-class CooperativeVectorUndefined(Operation):
+class CooperativeVectorUndefined(VectorOperation):
     """``result`` is OpUndef, in the module's declarations or in the function. It may be passed on, but nothing may depend on its value."""
 
     result: CooperativeVector
@@ -82,7 +87,7 @@ class CooperativeVectorUndefined(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorExtract(Operation):
+class CooperativeVectorExtract(VectorOperation):
     """OpVectorExtractDynamic: ``result`` is component ``index`` (u32) of ``vector``; the index is in range (CV-COMP-02)."""
 
     result: Scalar
@@ -91,7 +96,7 @@ class CooperativeVectorExtract(Operation):
 
 
 @dataclass(frozen=True)
-class CooperativeVectorInsert(Operation):
+class CooperativeVectorInsert(VectorOperation):
     """OpVectorInsertDynamic: ``result`` is ``vector`` with ``part`` as its component ``index`` (u32); the index is in range
     (CV-COMP-02)."""
 
@@ -99,3 +104,13 @@ class CooperativeVectorInsert(Operation):
     vector: CooperativeVector
     part: ScalarValue
     index: ScalarValue
+
+
+@dataclass(frozen=True)
+class VectorComponentsStored(Effect):
+    """Each component of ``vector`` is an element of ``array``, whose pointee is the component type: component i is element
+    ``first`` + i (u32)."""
+
+    vector: CooperativeVector
+    array: Array
+    first: ScalarValue

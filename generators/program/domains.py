@@ -10,44 +10,23 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from generators.errors import GeneratorError
-from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
-from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
-from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
-from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
-from generators.program.cooperative_vector_elementwise import (
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorTimesScalar,
-)
-from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul
-from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.array_conversion import ConstructCoopMat, ExtractCoopMat
+from generators.program.arrays import ArrayLoad, AtomicAdd
+from generators.program.composites import CompositeExtract, CompositeInsert, CopyMemory
+from generators.program.control_flow import Branch, Exit, Loop, Merged, PerInvocation, Stated, Switch
 from generators.program.cooperative_vectors import (
-    CooperativeVectorConstant,
-    CooperativeVectorExtract,
-    CooperativeVectorInsert,
     CooperativeVectorLoad,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
-    CooperativeVectorStore,
-    CooperativeVectorUndefined,
+    VectorOperation,
 )
 from generators.program.elements import MatrixCoordinate, MatrixLength
-from generators.program.extended import Extended
 from generators.program.functions import Call
-from generators.program.invocations import PerInvocation
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation, Operation
 from generators.program.program import Program
-from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
-from generators.program.stated import Stated
-from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation, is_uniform
-from generators.program.values import Operand, is_aggregate, is_cooperative_vector, is_matrix, is_scalar
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex
+from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation
+from generators.program.values import is_aggregate, is_cooperative_vector, is_matrix, is_scalar
 from generators.program.variables import Variable, VariableLoad, VariableStore, holds_matrix, leads_to_component
-from generators.program.walking import names_read
+from generators.program.walking import names_read, regions, results
 from generators.types import Scope, StorageClass
 
 
@@ -76,48 +55,6 @@ _BUILT_INS: Mapping[BuiltInName, Domain] = {
     "subgroup_invocation": Domain.INVOCATION,
     "draw_invocation": Domain.INVOCATION,
 }
-
-_SCALAR = (
-    ScalarArithmetic,
-    ScalarConvert,
-    ArrayLoad,
-    ArrayStore,
-    AtomicOr,
-    Select,
-    BlockLoad,
-    BlockAddress,
-    BlockCast,
-    Extended,
-    CompositeConstruct,
-    CompositeExtract,
-    CompositeInsert,
-    CopyObject,
-    BitCastArray,
-    ExtractSubArray,
-)
-"""Operations that each invocation may execute for itself."""
-
-_VECTOR = (
-    CooperativeVectorLoad,
-    CooperativeVectorStore,
-    CooperativeVectorSplat,
-    CooperativeVectorConstant,
-    CooperativeVectorNull,
-    CooperativeVectorUndefined,
-    CooperativeVectorExtract,
-    CooperativeVectorInsert,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorTimesScalar,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorMatMul,
-    OuterProductAccumulate,
-    ReduceSumAccumulate,
-)
-"""Operations on cooperative vectors, in any control flow and with any operands (CV-CTRL-01)."""
 
 
 def check_domains(program: Program) -> Mapping[str, Domain]:
@@ -163,7 +100,7 @@ class _Checker:
                 self.alone = True
                 self.run(operation.body, around)
                 self.alone = False
-            case _ if isinstance(operation, _VECTOR):
+            case VectorOperation():
                 if not self.alone:
                     raise GeneratorError(
                         "CV-CTRL-01",
@@ -191,16 +128,16 @@ class _Checker:
                 self._define(operation, Domain.INVOCATION)
             case BuiltInScalar():
                 self._define(operation, _BUILT_INS[operation.which])
-            case _ if isinstance(operation, SubgroupOperation):
+            case SubgroupOperation():
                 ballot = self.of([operation.ballot.name]) if isinstance(operation, BallotCount | BallotFind) else around
-                self._define(operation, max(around, ballot, Domain.SUBGROUP) if is_uniform(operation) else Domain.INVOCATION)
+                self._define(operation, max(around, ballot, Domain.SUBGROUP) if operation.is_uniform else Domain.INVOCATION)
             case Loop():
                 self._loop(operation, around)
             case Branch() | Switch() | Exit():
                 self._decide(operation, around)
             case Call():
                 self._define(operation, max(around, self.of(names_read(operation))))
-            case _ if isinstance(operation, _SCALAR):
+            case InvocationOperation():
                 self._define(operation, max(around, self.of(names_read(operation)), self._memory(operation)))
             case _:
                 self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "have equal operands")
@@ -219,10 +156,8 @@ class _Checker:
         self._define(operation, self.scope if isinstance(operation, ConstructCoopMat) else Domain.INVOCATION)
 
     def _define(self, operation: Operation, domain: Domain) -> None:
-        for name in ("result", "index"):
-            value = getattr(operation, name, None)
-            if value is not None and hasattr(value, "name") and not isinstance(value, Operand):
-                self.domains[value.name] = domain
+        for value in results(operation):
+            self.domains[value.name] = domain
 
     def _variable(self, operation: VariableLoad | VariableStore | CopyMemory, around: Domain) -> None:
         """Derive the domain of a loaded variable: a variable differs between invocations after a value that differs has been stored to
@@ -243,7 +178,7 @@ class _Checker:
         return Domain.DISPATCH
 
     def _inside(self, operation: Operation, around: Domain) -> None:
-        for body in bodies(operation):
+        for body in regions(operation):
             self.run(body, around)
 
     def _demand(self, operation: Operation, found: Domain, what: str) -> None:

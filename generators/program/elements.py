@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
-from generators.program.stated import Effect
+from generators.program.operation import Effect, Operation, Part
 from generators.program.values import Aggregate, Matrix, MatrixType, Scalar, ScalarValue, VectorType
 from generators.program.variables import Path, Variable, part_type
 from generators.types import COMPONENT_TYPES
@@ -42,7 +41,7 @@ COORDINATE = VectorType(COMPONENT_TYPES["u32"], 2)
 
 
 @dataclass(frozen=True)
-class ElementFunction:
+class ElementFunction(Part):
     """x * ``factor`` + ``addend``, each of the component type; None leaves it out. Integers wrap."""
 
     factor: ScalarValue | None = None

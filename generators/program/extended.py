@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from generators.errors import GeneratorError, Rule
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation
 from generators.program.values import Scalar, ScalarValue
 
 ExtendedName = Literal[
@@ -51,7 +51,7 @@ BOUNDED: Mapping[ExtendedName, BoundedFunction] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Extended(Operation):
+class Extended(InvocationOperation):
     """``result`` is the result of the instruction ``which`` on ``operands``, all of one type. The operands of ``clamp`` are the value, the
     smallest and the largest result. A float result is exact, except for the instructions in ``BOUNDED``."""
 

@@ -1,33 +1,35 @@
-"""The base class of all operations of a program."""
+"""The base classes of all operations of a program."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-from generators.errors import GeneratorError, Rule
+from typing import ClassVar, Literal
 
 
 @dataclass(frozen=True)
-class Operation:
-    """An operation: a frozen dataclass. The field ``result`` is the value that it computes. The values in other fields are its inputs,
-    including the values in conditions and the values that loops and branches pass on. Fields with operations are the code that runs inside
-    it (generators.program.walking)."""
+class Part:
+    """A part of an operation, such as a condition: a frozen dataclass. Values in the fields ``defines`` are results. Values in all other
+    fields are operands, also inside tuples and other parts. A field with a tuple of operations is a region: code that runs inside it.
+    ``generators.program.walking`` reads and changes all of these by the fields alone."""
+
+    defines: ClassVar[tuple[str, ...]] = ()
 
 
-class NoEntry(GeneratorError):
-    """The table of a reading lacks the class of an operation.
+@dataclass(frozen=True)
+class Operation(Part):
+    """An operation. All invocations of a scope instance execute it together, with equal operands, unless its class has another base."""
 
-    Attributes:
-        operation: the name of the class.
-        table: its name, and the file that has it.
-    """
+    defines: ClassVar[tuple[str, ...]] = ("result",)
 
-    def __init__(self, operation: Operation, table: str) -> None:
-        name = type(operation).__name__
-        super().__init__(Rule.NO_ENTRY, f"{name} has no entry in {table}: add one (CONTRIBUTING.md, 'A new instruction')")
-        self.operation = name
-        self.table = table
+
+@dataclass(frozen=True)
+class InvocationOperation(Operation):
+    """An operation that each invocation may execute for itself."""
+
+
+@dataclass(frozen=True)
+class Effect(Operation):
+    """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
 
 
 Hint = Literal["none", "for", "against"]

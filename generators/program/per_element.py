@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.functions import Function
-from generators.program.operation import Operation
+from generators.program.operation import Operation, Part
 from generators.program.values import Matrix, ScalarValue
 
 
 @dataclass(frozen=True)
-class VectorOperand:
+class VectorOperand(Part):
     """An extra operand that is a vector of the scalars."""
 
     parts: tuple[ScalarValue, ...]
 
 
 @dataclass(frozen=True)
-class StructOperand:
+class StructOperand(Part):
     """An extra operand that is a struct of the scalars."""
 
     parts: tuple[ScalarValue, ...]

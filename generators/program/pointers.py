@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.control_flow import Branch, Condition, Loop, Switch, flattened
+from generators.program.control_flow import Branch, Condition, Loop, Switch
 from generators.program.functions import Call
 from generators.program.load_store import MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.values import Matrix, MatrixType, Pointer, PointerType, ScalarValue, is_pointer
+from generators.program.walking import flattened
 from generators.types import Layout, StorageClass
 
 

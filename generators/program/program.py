@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from generators.program.control_flow import flattened
 from generators.program.float_controls import FloatControl
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -19,6 +18,7 @@ from generators.program.pointers import arrays_of
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.values import Operand
 from generators.program.variables import Variable
+from generators.program.walking import flattened
 from generators.stages import ShaderObject
 from generators.types import Scope
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.operation import Operation
+from generators.program.operation import InvocationOperation, Operation
 from generators.program.values import Scalar, ScalarValue
 
 
@@ -52,7 +52,7 @@ width."""
 
 
 @dataclass(frozen=True)
-class ScalarArithmetic(Operation):
+class ScalarArithmetic(InvocationOperation):
     """``result`` = ``left`` (operator) ``right``, all of one type; integers wrap, and float results are exact."""
 
     result: Scalar
@@ -62,7 +62,7 @@ class ScalarArithmetic(Operation):
 
 
 @dataclass(frozen=True)
-class ScalarConvert(Operation):
+class ScalarConvert(InvocationOperation):
     """``result`` is ``value`` converted to its type by the signedness of both types: exact, or an integer truncated."""
 
     result: Scalar

@@ -28,7 +28,19 @@ SubgroupOperator = Literal["add", "multiply", "min", "max", "and", "or", "xor"]
 
 
 @dataclass(frozen=True)
-class SubgroupReduce(Operation):
+class SubgroupOperation(Operation):
+    """An operation of the active invocations of a subgroup."""
+
+    result: Scalar | Ballot
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the result is the same in all invocations that execute the operation together."""
+        return True
+
+
+@dataclass(frozen=True)
+class SubgroupReduce(SubgroupOperation):
     """``result`` combines the ``value`` of the group's invocations; for an empty group, it is the operator's identity. Integers wrap, and
     float results are exact in every order."""
 
@@ -37,9 +49,14 @@ class SubgroupReduce(Operation):
     value: ScalarValue
     group: Group = "reduce"
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether it combines all invocations, and not those before each."""
+        return self.group == "reduce"
+
 
 @dataclass(frozen=True)
-class SubgroupBallot(Operation):
+class SubgroupBallot(SubgroupOperation):
     """Bit i of ``result`` tells whether the condition holds in invocation i; it is 0 for an inactive invocation."""
 
     result: Ballot
@@ -47,16 +64,21 @@ class SubgroupBallot(Operation):
 
 
 @dataclass(frozen=True)
-class BallotCount(Operation):
+class BallotCount(SubgroupOperation):
     """``result`` (u32) is the number of bits of the ballot that are set for the invocations of the group."""
 
     result: Scalar
     ballot: Ballot
     group: Group = "reduce"
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether it combines all invocations, and not those before each."""
+        return self.group == "reduce"
+
 
 @dataclass(frozen=True)
-class BallotFind(Operation):
+class BallotFind(SubgroupOperation):
     """``result`` (u32) is the index of the lowest or highest set bit of the ballot. At least one bit is set."""
 
     result: Scalar
@@ -65,7 +87,7 @@ class BallotFind(Operation):
 
 
 @dataclass(frozen=True)
-class SubgroupVote(Operation):
+class SubgroupVote(SubgroupOperation):
     """``result`` (u32) is 1 if the condition holds in all, or in any, of the active invocations, otherwise 0."""
 
     result: Scalar
@@ -74,7 +96,7 @@ class SubgroupVote(Operation):
 
 
 @dataclass(frozen=True)
-class SubgroupAllEqual(Operation):
+class SubgroupAllEqual(SubgroupOperation):
     """``result`` (u32) is 1 if all active invocations have the same ``value``, otherwise 0."""
 
     result: Scalar
@@ -82,14 +104,19 @@ class SubgroupAllEqual(Operation):
 
 
 @dataclass(frozen=True)
-class SubgroupElect(Operation):
+class SubgroupElect(SubgroupOperation):
     """``result`` (u32) is 1 in the active invocation with the lowest index, otherwise 0."""
 
     result: Scalar
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all invocations have the same result, which is false."""
+        return False
+
 
 @dataclass(frozen=True)
-class SubgroupBroadcast(Operation):
+class SubgroupBroadcast(SubgroupOperation):
     """``result`` is the ``value`` of the invocation ``lane``, which is active; without a lane, of the active invocation with the lowest
     index."""
 
@@ -99,7 +126,7 @@ class SubgroupBroadcast(Operation):
 
 
 @dataclass(frozen=True)
-class SubgroupShuffle(Operation):
+class SubgroupShuffle(SubgroupOperation):
     """``result`` is the ``value`` of the invocation ``index`` (u32), which is active. With ``exclusive_or`` it is the value of the
     invocation whose index is its own index xor ``index``; ``index`` is then uniform in the subgroup."""
 
@@ -108,26 +135,7 @@ class SubgroupShuffle(Operation):
     index: ScalarValue
     exclusive_or: bool = False
 
-
-SubgroupOperation = (
-    SubgroupReduce
-    | SubgroupBallot
-    | BallotCount
-    | BallotFind
-    | SubgroupVote
-    | SubgroupAllEqual
-    | SubgroupElect
-    | SubgroupBroadcast
-    | SubgroupShuffle
-)
-
-
-def is_uniform(operation: SubgroupOperation) -> bool:
-    """Return whether the result is the same in all invocations that execute the operation together."""
-    match operation:
-        case SubgroupElect() | SubgroupShuffle():
-            return False
-        case SubgroupReduce() | BallotCount():
-            return operation.group == "reduce"
-        case _:
-            return True
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all invocations have the same result, which is false."""
+        return False

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.memory import Array
-from generators.program.stated import Effect
+from generators.program.operation import Effect
 from generators.program.values import ScalarValue
 
 

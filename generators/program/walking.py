@@ -1,54 +1,86 @@
-"""The values that an operation reads, and changes to the operations inside it."""
+"""The operands, results and regions of operations, and changes to them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
-from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
+from generators.program.control_flow import Stated
 from generators.program.functions import Call, Function
-from generators.program.invocations import PerInvocation
-from generators.program.operation import Operation
-from generators.program.per_element import StructOperand, VectorOperand
-from generators.program.stated import Effect, Stated
-from generators.program.values import Operand, Value
-from generators.program.workgroup import LastWorkgroupRan
+from generators.program.operation import Operation, Part
+from generators.program.values import AnyValue, Operand, Value
 
-_READ = (Condition, Merged, VectorOperand, StructOperand, MatrixInMemory, BiasInMemory)
+Region = tuple[Operation, ...]
+SomePart = TypeVar("SomePart", bound=Part)
 
 
 def names_read(operation: Operation, inside: bool = True) -> set[str]:
-    """Return the names of the values that an operation reads, including reads in its bodies if ``inside``, but not in functions that it
+    """Return the names of the values that an operation reads, including reads in its regions if ``inside``, but not in functions that it
     calls."""
-    found = {value.name for field in fields(operation) if field.name != "result" for value in _values(getattr(operation, field.name))}
+    found = {value.name for value in _operands(operation)}
     if inside and not isinstance(operation, Call):
-        found.update(name for body in bodies(operation) for inner in body for name in names_read(inner))
+        found.update(name for region in regions(operation) for inner in region for name in names_read(inner))
     return found
 
 
-def _values(part: object) -> Iterator[Any]:
-    if isinstance(part, Value | Operand):
-        yield part
-    elif isinstance(part, tuple):
-        for one in part:
+def _operands(part: Part) -> Iterator[AnyValue | Operand]:
+    for name, field in vars(part).items():
+        if name not in part.defines:
+            yield from _values(field)
+
+
+def _values(field: object) -> Iterator[AnyValue | Operand]:
+    if isinstance(field, Value | Operand):
+        yield field
+    elif isinstance(field, tuple):
+        for one in field:
             yield from _values(one)
-    elif isinstance(part, Carried):
-        yield part.initial
-        yield part.next
-    elif isinstance(part, _READ):
-        for field in fields(part):
-            if field.name != "result":
-                yield from _values(getattr(part, field.name))
+    elif isinstance(field, Part) and not isinstance(field, Operation):
+        yield from _operands(field)
+
+
+def results(part: Part) -> Iterator[AnyValue]:
+    """Yield the values that an operation computes, but not those that its regions compute."""
+    for name, field in vars(part).items():
+        if name in part.defines and isinstance(field, Value):
+            yield field
+        for one in field if isinstance(field, tuple) else (field,):
+            if isinstance(one, Part) and not isinstance(one, Operation):
+                yield from results(one)
+
+
+def regions(operation: Operation) -> tuple[Region, ...]:
+    """Return the operations inside ``operation``, a tuple for each region that has some. The body of a called function is a region, but not
+    the functions that other instructions call."""
+    return (operation.function.body,) if isinstance(operation, Call) else tuple(_regions(operation))
+
+
+def _regions(part: Part) -> Iterator[Region]:
+    for field in vars(part).values():
+        if isinstance(field, tuple) and field and isinstance(field[0], Operation):
+            yield field
+        elif isinstance(field, tuple):
+            for one in field:
+                if isinstance(one, Part):
+                    yield from _regions(one)
+
+
+def flattened(operations: Sequence[Operation], effects: bool = False) -> Iterator[Operation]:
+    """Yield all operations in order, each followed by the operations inside it; with ``effects``, yield the stated effect instead of its
+    code."""
+    for operation in operations:
+        yield operation
+        for region in ((operation.effect,),) if effects and isinstance(operation, Stated) else regions(operation):
+            yield from flattened(region, effects)
 
 
 Change = Callable[[Operation], Sequence[Operation]]
 """The replacement of an operation whose inner operations are already changed; the operation alone if it does not change."""
 
 
-def changed(operations: Sequence[Operation], change: Change) -> tuple[Operation, ...]:
-    """Return the operations after changing each of them, including the operations in bodies and in called functions."""
+def changed(operations: Sequence[Operation], change: Change) -> Region:
+    """Return the operations after changing each of them, including the operations in regions, in stated effects and in called functions."""
     return tuple(after for before in operations for after in change(_inside(before, change)))
 
 
@@ -57,20 +89,34 @@ def changed_function(function: Function, change: Change) -> Function:
     return replace(function, body=changed(function.body, change))
 
 
-def _inside(operation: Operation, change: Change) -> Operation:
-    match operation:
-        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation():
-            return replace(operation, body=changed(operation.body, change))
-        case Stated():
-            effect = _inside(operation.effect, change)
-            assert isinstance(effect, Effect), "an operation keeps its class when operations inside it change"
-            return replace(operation, effect=effect, body=changed(operation.body, change))
-        case Branch() | ReturnBoth():
-            return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))
-        case Switch():
-            arms = tuple(replace(arm, body=changed(arm.body, change)) for arm in operation.arms)
-            return replace(operation, arms=arms, default=changed(operation.default, change))
-        case Call():
-            return replace(operation, function=changed_function(operation.function, change))
-        case _:
-            return operation
+def _inside(part: SomePart, change: Change) -> SomePart:
+    """Return a part, or an operation, after changing the operations inside it."""
+
+    def field(value: Any) -> Any:
+        if isinstance(value, Part):
+            return _inside(value, change)
+        if isinstance(value, tuple) and value and isinstance(value[0], Operation):
+            return changed(value, change)
+        if isinstance(value, tuple):
+            return tuple(map(field, value))
+        return changed_function(value, change) if isinstance(part, Call) and isinstance(value, Function) else value
+
+    return _with_fields(part, field)
+
+
+def with_operands(part: SomePart, change: Callable[[Operand], Operand]) -> SomePart:
+    """Return an operation after changing its operands that come from outside, but not those of operations inside it."""
+
+    def field(value: Any) -> Any:
+        if isinstance(value, Operand):
+            return change(value)
+        if isinstance(value, tuple):
+            return tuple(map(field, value))
+        return with_operands(value, change) if isinstance(value, Part) and not isinstance(value, Operation) else value
+
+    return _with_fields(part, field)
+
+
+def _with_fields(part: SomePart, change: Callable[[Any], Any]) -> SomePart:
+    after = {name: change(value) for name, value in vars(part).items()}
+    return replace(part, **{name: value for name, value in after.items() if value is not getattr(part, name)})

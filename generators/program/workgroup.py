@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
-from generators.program.stated import Effect
+from generators.program.operation import Effect, Operation
 from generators.program.values import ScalarValue
 from generators.types import MemoryScope
 

@@ -4,10 +4,10 @@ OpStore, all of which preserve bits."""
 from __future__ import annotations
 
 from generators.program.builder import ProgramBuilder
+from generators.program.cooperative_vectors import VectorComponentsStored
 from generators.program.memory import Array
 from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue, extent
 from generators.program.vector_builder import VectorBuilder
-from generators.program.vector_components import VectorComponentsStored
 
 
 def load_components(

@@ -11,12 +11,13 @@ from __future__ import annotations
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.memory import Array
 from generators.spirv.enumerants import MemorySemantics, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import MemoryAccess, MemoryScope, StorageClass
 
 _ORDER = MemorySemantics.AcquireRelease | MemorySemantics.UniformMemory | MemorySemantics.MakeAvailable | MemorySemantics.MakeVisible
 
 
+@emits(ArrayLoad)
 def emit_array_load(shader: Shader, operation: ArrayLoad) -> None:
     """Emit a load."""
     array = operation.array
@@ -25,6 +26,7 @@ def emit_array_load(shader: Shader, operation: ArrayLoad) -> None:
     shader.module.value(Op.Load, shader.pointee(array), place, *operands, result=shader.define(operation.result))
 
 
+@emits(ArrayStore)
 def emit_array_store(shader: Shader, operation: ArrayStore) -> None:
     """Emit a store."""
     array = operation.array
@@ -32,6 +34,7 @@ def emit_array_store(shader: Shader, operation: ArrayStore) -> None:
     shader.module.instruction(Op.Store, place, shader.id(operation.value), *_memory_operands(shader, array, writes=True))
 
 
+@emits(AtomicAdd)
 def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     """Emit OpAtomicIAdd."""
     place = shader.element(operation.array, shader.id(operation.index))
@@ -39,6 +42,7 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     shader.module.value(Op.AtomicIAdd, shader.pointee(operation.array), place, *arguments, result=shader.define(operation.result))
 
 
+@emits(AtomicOr)
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
     """Emit OpAtomicOr."""
     place = shader.element(operation.array, shader.id(operation.index))

@@ -7,7 +7,7 @@ from generators.program.memory import Pointee
 from generators.program.values import BlockType
 from generators.spirv.declarations import block_struct, pointee_in, pointer, scalar
 from generators.spirv.enumerants import MemoryAccess, Op, StorageClass
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import COMPONENT_TYPES
 
 
@@ -18,6 +18,7 @@ def block_pointer(shader: Shader, block: BlockType) -> int:
     return pointer(shader.module, storage, block_struct(shader.module, block, storage, is_interface=True))
 
 
+@emits(BlockLoad)
 def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     """Emit an access chain and a load that promises the block's alignment."""
     module, storage = shader.module, StorageClass.PhysicalStorageBuffer
@@ -31,6 +32,7 @@ def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     module.value(Op.Load, type_, place, MemoryAccess.Aligned, promised_alignment(load), result=shader.define(load.result))
 
 
+@emits(BlockAddress)
 def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
     """Emit the address of the array as an integer, its sum with the offset, and a pointer to that sum."""
     module, u64 = shader.module, scalar(shader.module, COMPONENT_TYPES["u64"])
@@ -40,6 +42,7 @@ def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
     module.value(Op.ConvertUToPtr, block_pointer(shader, operation.result.type), address, result=shader.define(operation.result))
 
 
+@emits(BlockCast)
 def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
     """Emit OpBitcast from pointer to pointer."""
     type_ = block_pointer(shader, operation.result.type)

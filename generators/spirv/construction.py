@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.errors import GeneratorError, Rule
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.spirv.enumerants import Capability, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 _CONSTANTS = {
     (False, False): Op.ConstantComposite,
@@ -16,6 +16,7 @@ _CONSTANTS = {
 """By whether the instruction replicates, and whether it is for specialization."""
 
 
+@emits(MatrixSplat)
 def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
     """Emit an OpCompositeConstruct of one constituent, or an OpCompositeConstructReplicateEXT."""
     op = Op.CompositeConstruct
@@ -26,6 +27,7 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
     shader.module.value(op, type_, shader.id(splat.value), result=shader.define(splat.result))
 
 
+@emits(MatrixConstant)
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     """Declare a constant composite of one constituent.
 
@@ -43,11 +45,13 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     shader.module.new_constant(op, type_, value, result=shader.define(constant.result))
 
 
+@emits(MatrixNull)
 def emit_null(shader: Shader, null: MatrixNull) -> None:
     """Declare an OpConstantNull."""
     shader.module.new_constant(Op.ConstantNull, shader.matrix_type(null.result.type), result=shader.define(null.result))
 
 
+@emits(MatrixUndefined)
 def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
     """Emit an OpUndef, or declare it."""
     type_, result = shader.matrix_type(undefined.result.type), shader.define(undefined.result)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use, is_allowed
 from generators.spirv.enumerants import Decoration, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.spirv.use_conversion import use_capability
 
 
+@emits(MatrixConvert)
 def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     """Emit a conversion.
 

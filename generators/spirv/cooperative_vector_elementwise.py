@@ -22,7 +22,7 @@ from generators.program.cooperative_vector_elementwise import (
 from generators.program.values import CooperativeVector
 from generators.spirv.elementwise import opcode
 from generators.spirv.enumerants import Decoration, GlslStd450, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 _BITS: Mapping[BitOperator, Op] = MappingProxyType(
     {
@@ -36,17 +36,20 @@ _BITS: Mapping[BitOperator, Op] = MappingProxyType(
 )
 
 
+@emits(CooperativeVectorNegate)
 def emit_vector_negate(shader: Shader, operation: CooperativeVectorNegate) -> None:
     """Emit OpFNegate or OpSNegate."""
     _emit(shader, opcode("negate", operation.result.type.component), operation.result, operation.operand)
 
 
+@emits(CooperativeVectorNot)
 def emit_vector_not(shader: Shader, operation: CooperativeVectorNot) -> None:
     """Emit OpNot."""
     _check_integer(operation.result)
     _emit(shader, Op.Not, operation.result, operation.operand)
 
 
+@emits(CooperativeVectorArithmetic)
 def emit_vector_arithmetic(shader: Shader, operation: CooperativeVectorArithmetic) -> None:
     """Emit a binary instruction.
 
@@ -58,12 +61,14 @@ def emit_vector_arithmetic(shader: Shader, operation: CooperativeVectorArithmeti
     _emit(shader, op, operation.result, operation.left, operation.right)
 
 
+@emits(CooperativeVectorBits)
 def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
     """Emit a bit instruction or a shift."""
     _check_integer(operation.result)
     _emit(shader, _BITS[operation.operator], operation.result, operation.left, operation.right)
 
 
+@emits(CooperativeVectorTimesScalar)
 def emit_vector_times_scalar(shader: Shader, operation: CooperativeVectorTimesScalar) -> None:
     """Emit OpVectorTimesScalar.
 
@@ -77,6 +82,7 @@ def emit_vector_times_scalar(shader: Shader, operation: CooperativeVectorTimesSc
     shader.module.value(Op.VectorTimesScalar, type_, vector, scalar, result=shader.define(operation.result))
 
 
+@emits(CooperativeVectorConvert)
 def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> None:
     """Emit a conversion.
 
@@ -91,6 +97,7 @@ def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> 
     _emit(shader, Op.named(operation.conversion.value), operation.result, operation.vector)
 
 
+@emits(CooperativeVectorFunction)
 def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -> None:
     """Emit an OpExtInst.
 

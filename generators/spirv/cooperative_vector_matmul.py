@@ -13,10 +13,11 @@ from generators.program.cooperative_vector_matmul import (
 from generators.program.values import ScalarValue
 from generators.spirv.cooperative_vectors import offset_id
 from generators.spirv.enumerants import Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import Interpretation, VectorMatrixLayout
 
 
+@emits(CooperativeVectorMatMul)
 def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> None:
     """Emit a matrix-vector multiply, or multiply-add.
 

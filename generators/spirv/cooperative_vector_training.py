@@ -7,9 +7,10 @@ from generators.program.cooperative_vector_training import OuterProductAccumulat
 from generators.spirv.cooperative_vector_matmul import interpretation_id, layout_id, stride_ids
 from generators.spirv.cooperative_vectors import offset_id
 from generators.spirv.enumerants import Capability, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 
+@emits(OuterProductAccumulate)
 def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> None:
     """Emit OpCooperativeVectorOuterProductAccumulateNV.
 
@@ -31,6 +32,7 @@ def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> Non
     )
 
 
+@emits(ReduceSumAccumulate)
 def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
     """Emit OpCooperativeVectorReduceSumAccumulateNV."""
     shader.module.require(Capability.CooperativeVectorTrainingNV)

@@ -18,7 +18,7 @@ from generators.program.values import CooperativeVectorType, ScalarValue
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.load_store import memory_operands
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import MemoryScope
 
 
@@ -33,6 +33,7 @@ def offset_id(shader: Shader, offset: ScalarValue) -> int:
     return shader.id(offset)
 
 
+@emits(CooperativeVectorLoad)
 def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
     """Emit OpCooperativeVectorLoadNV."""
     shader.module.value(
@@ -45,6 +46,7 @@ def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
     )
 
 
+@emits(CooperativeVectorStore)
 def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """Emit OpCooperativeVectorStoreNV."""
     shader.module.instruction(
@@ -56,6 +58,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     )
 
 
+@emits(CooperativeVectorSplat)
 def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
     """Emit OpCompositeConstruct with a constituent for each component, or OpCompositeConstructReplicateEXT.
 
@@ -71,6 +74,7 @@ def emit_vector_splat(shader: Shader, splat: CooperativeVectorSplat) -> None:
     shader.module.value(Op.CompositeConstruct, type_, *constituents, result=shader.define(splat.result))
 
 
+@emits(CooperativeVectorConstant)
 def emit_vector_constant(shader: Shader, constant: CooperativeVectorConstant) -> None:
     """Declare a constant composite.
 
@@ -93,11 +97,13 @@ def emit_vector_constant(shader: Shader, constant: CooperativeVectorConstant) ->
     shader.module.new_constant(op, type_, *values, result=shader.define(constant.result))
 
 
+@emits(CooperativeVectorNull)
 def emit_vector_null(shader: Shader, null: CooperativeVectorNull) -> None:
     """Declare an OpConstantNull."""
     shader.module.new_constant(Op.ConstantNull, shader.vector_type(null.result.type), result=shader.define(null.result))
 
 
+@emits(CooperativeVectorUndefined)
 def emit_vector_undefined(shader: Shader, undefined: CooperativeVectorUndefined) -> None:
     """Emit an OpUndef, or declare it."""
     type_, result = shader.vector_type(undefined.result.type), shader.define(undefined.result)
@@ -107,6 +113,7 @@ def emit_vector_undefined(shader: Shader, undefined: CooperativeVectorUndefined)
         shader.module.value(Op.Undef, type_, result=result)
 
 
+@emits(CooperativeVectorExtract)
 def emit_vector_extract(shader: Shader, extract: CooperativeVectorExtract) -> None:
     """Emit OpVectorExtractDynamic."""
     type_ = scalar(shader.module, extract.result.type)
@@ -114,6 +121,7 @@ def emit_vector_extract(shader: Shader, extract: CooperativeVectorExtract) -> No
     shader.module.value(Op.VectorExtractDynamic, type_, vector, index, result=shader.define(extract.result))
 
 
+@emits(CooperativeVectorInsert)
 def emit_vector_insert(shader: Shader, insert: CooperativeVectorInsert) -> None:
     """Emit OpVectorInsertDynamic."""
     type_ = shader.vector_type(insert.result.type)

@@ -9,7 +9,7 @@ from generators.errors import GeneratorError, Rule
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.values import Matrix
 from generators.spirv.enumerants import Decoration, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import ComponentType
 
 _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
@@ -57,6 +57,7 @@ def _define(shader: Shader, result: Matrix, no_contraction: bool) -> int:
     return id_
 
 
+@emits(MatrixNegate)
 def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
     """Emit OpFNegate or OpSNegate."""
     op = opcode("negate", operation.result.type.component)
@@ -64,6 +65,7 @@ def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
     shader.module.value(op, type_, shader.define(operation.operand), result=shader.define(operation.result))
 
 
+@emits(MatrixArithmetic)
 def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     """Emit a binary instruction.
 
@@ -76,6 +78,7 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     shader.module.value(op, type_, left, right, result=_define(shader, operation.result, operation.no_contraction))
 
 
+@emits(MatrixTimesScalar)
 def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
     """Emit OpMatrixTimesScalar."""
     _check(operation.result.type.component)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.program.extended import BOUNDED, Extended, ExtendedName, check_extended
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import GlslStd450, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 _FLOAT: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
     {
@@ -29,6 +29,7 @@ _UNSIGNED: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
 )
 
 
+@emits(Extended)
 def emit_extended(shader: Shader, operation: Extended) -> None:
     """Emit the instruction. Raises GeneratorError as ``check_extended``."""
     check_extended(operation)

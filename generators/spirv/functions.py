@@ -9,9 +9,9 @@ from generators.program.control_flow import ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, check_call
 from generators.program.operation import Hint
 from generators.program.variables import Variable
+from generators.spirv.control_flow import emit_return
 from generators.spirv.enumerants import FunctionControl, Op
-from generators.spirv.selections import emit_return
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.spirv.variables import declare, part_pointer, type_id, variable_pointer
 
 CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
@@ -19,6 +19,7 @@ CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
 )
 
 
+@emits(Call)
 def emit_call(shader: Shader, call: Call) -> None:
     """Emit a call, and before the first one the function.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.spirv.enumerants import Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import Layout, MemoryAccess, StorageClass
 
 
+@emits(MatrixLoad)
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
     """Emit a load."""
     pointer, type_ = shader.element(load.array, shader.id(load.first)), load.result.type
@@ -30,6 +31,7 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
     )
 
 
+@emits(MatrixStore)
 def emit_store(shader: Shader, store: MatrixStore) -> None:
     """Emit a store."""
     pointer, type_ = shader.element(store.array, shader.id(store.first)), store.matrix.type

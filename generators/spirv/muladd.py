@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from generators.program.muladd import MatrixMulAdd
 from generators.spirv.enumerants import Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 
+@emits(MatrixMulAdd)
 def emit_muladd(shader: Shader, muladd: MatrixMulAdd) -> None:
     """Emit a multiply-add."""
     shader.module.value(

@@ -6,10 +6,11 @@ from generators.program.per_element import ExtraOperand, PerElement, StructOpera
 from generators.program.values import is_aggregate
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.functions import function_id
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.spirv.variables import type_id
 
 
+@emits(PerElement)
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
     """Emit the instruction; emit its function before the first use."""
     shader.module.require(Capability.CooperativeMatrixPerElementOperationsEXT)

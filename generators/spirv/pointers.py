@@ -15,12 +15,12 @@ from generators.program.pointers import (
 )
 from generators.program.program import Program
 from generators.program.values import MatrixType, Operand, PointerType
+from generators.spirv.control_flow import emit_condition
 from generators.spirv.declarations import STORAGE, element_pointer, pointee_in
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.load_store import access_operands, layout_id
 from generators.spirv.module import Module
-from generators.spirv.selections import emit_condition
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import StorageClass
 
 _CAPABILITIES = {"one_buffer": Capability.VariablePointersStorageBuffer, "any": Capability.VariablePointers}
@@ -33,6 +33,7 @@ def require_variable_pointers(module: Module, program: Program) -> None:
         module.require(_CAPABILITIES[kind])
 
 
+@emits(ElementPointer)
 def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
     """Emit an access chain."""
     array, type_ = operation.arrays[0], operation.result.type
@@ -45,6 +46,7 @@ def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
     shader.descriptor_pointer(array, which, is_constant, index, type_, operation.non_uniform, result=shader.define(operation.result))
 
 
+@emits(PointerSelect)
 def emit_pointer_select(shader: Shader, operation: PointerSelect) -> None:
     """Emit OpSelect of pointers."""
     type_, condition = element_pointer(shader.module, operation.result.type), emit_condition(shader, operation.condition)
@@ -52,6 +54,7 @@ def emit_pointer_select(shader: Shader, operation: PointerSelect) -> None:
     shader.module.value(Op.Select, type_, condition, then, otherwise, result=shader.define(operation.result))
 
 
+@emits(PointerMoved)
 def emit_pointer_moved(shader: Shader, operation: PointerMoved) -> None:
     """Emit OpPtrAccessChain, or OpUntypedPtrAccessChainKHR with the element as Base Type."""
     module, type_ = shader.module, operation.result.type
@@ -63,6 +66,7 @@ def emit_pointer_moved(shader: Shader, operation: PointerMoved) -> None:
     module.value(Op.UntypedPtrAccessChainKHR, element_pointer(module, type_), element, pointer, elements, result=result)
 
 
+@emits(PointerLoad)
 def emit_pointer_load(shader: Shader, operation: PointerLoad) -> None:
     """Emit a load."""
     type_ = operation.result.type
@@ -77,6 +81,7 @@ def emit_pointer_load(shader: Shader, operation: PointerLoad) -> None:
     )
 
 
+@emits(PointerStore)
 def emit_pointer_store(shader: Shader, operation: PointerStore) -> None:
     """Emit a store."""
     shader.module.instruction(

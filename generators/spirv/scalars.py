@@ -10,7 +10,7 @@ from generators.program.conversion import conversions
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, GlslStd450, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.types import COMPONENT_TYPES, Scope
 
 _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
@@ -32,6 +32,7 @@ _SIGNED: Mapping[ScalarOperator, Op] = MappingProxyType({"divide": Op.SDiv, "mod
 _FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
 
 
+@emits(InstanceIndex)
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
     """Emit WorkgroupIndex, or WorkgroupIndex * NumSubgroups + SubgroupId."""
     module, u32 = shader.module, scalar(shader.module, U32)
@@ -76,6 +77,7 @@ _BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxy
 """The built-in, the name of its variable, and the component of a vector."""
 
 
+@emits(BuiltInScalar)
 def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
     """Emit the load of a built-in; for the number of invocations, which is constant, the product."""
     module, u32 = shader.module, scalar(shader.module, U32)
@@ -108,6 +110,7 @@ def _draw_invocation(shader: Shader, result: int) -> None:
     module.value(Op.ExtInst, u32, module.instruction_set("GLSL.std.450"), GlslStd450.UMin, number, last, result=result)
 
 
+@emits(ScalarArithmetic)
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     """Emit arithmetic.
 
@@ -129,6 +132,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     )
 
 
+@emits(ScalarConvert)
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Emit a conversion; a copy if the types are the same."""
     module, source, target = shader.module, operation.value.type, operation.result.type

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError, Rule
 from generators.program.arrays import AtomicAdd
-from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
+from generators.program.reading import Reading
 from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
+from generators.program.walking import flattened
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
     STORAGE,
@@ -90,6 +91,10 @@ class _Place:
     member: int
 
 
+emits: Reading[Shader] = Reading("generators.spirv")
+"""The functions that add the instructions of an operation to a shader."""
+
+
 class Shader:
     """A module with the interface of ``program`` and an open function, to which the emitters of operations add.
 
@@ -110,7 +115,6 @@ class Shader:
     def __init__(
         self,
         program: Program,
-        emit: Callable[[Shader, Operation], None],
         declare_variables: Callable[[Shader], None] = lambda _: None,
         module: Module | None = None,
         literal_size: tuple[int, int, int] | None = None,
@@ -126,7 +130,6 @@ class Shader:
             self.module.execution_mode(ExecutionMode.Shader64BitIndexingEXT)
         self.variables: dict[str, int] = {}
         self.loops = []
-        self._emit = emit
         self._declare_variables = declare_variables
         self._values: dict[str, int] = {}
         self._in_function = 0
@@ -177,7 +180,7 @@ class Shader:
     def emit(self, operations: tuple[Operation, ...]) -> None:
         """Emit operations in order into the current block and the blocks that they open."""
         for operation in operations:
-            self._emit(self, operation)
+            emits.read(self, operation)
 
     def begin_block(self, label: int) -> None:
         """Begin the block with the id ``label``."""

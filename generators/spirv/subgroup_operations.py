@@ -21,10 +21,10 @@ from generators.program.subgroup_operations import (
     SubgroupVote,
 )
 from generators.program.values import Scalar
+from generators.spirv.control_flow import emit_condition
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import Capability, GroupOperation, Op, Scope
-from generators.spirv.selections import emit_condition
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.spirv.variables import type_id
 
 _GROUPS: Mapping[Group, GroupOperation] = MappingProxyType(
@@ -45,6 +45,7 @@ _REDUCTIONS: Mapping[SubgroupOperator, tuple[Op, Op, Op | None]] = MappingProxyT
 """The opcodes for unsigned integers, signed ones, and floats."""
 
 
+@emits(SubgroupReduce)
 def emit_reduce(shader: Shader, operation: SubgroupReduce) -> None:
     """Emit a reduction or a scan.
 
@@ -65,24 +66,28 @@ def operator_text(operation: SubgroupReduce) -> str:
     return operation.operator if operation.group == "reduce" else f"{operation.group} {operation.operator}"
 
 
+@emits(SubgroupBallot)
 def emit_ballot(shader: Shader, operation: SubgroupBallot) -> None:
     """Emit OpGroupNonUniformBallot."""
     condition = emit_condition(shader, operation.condition)
     _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBallot, condition)
 
 
+@emits(BallotCount)
 def emit_count(shader: Shader, operation: BallotCount) -> None:
     """Emit OpGroupNonUniformBallotBitCount."""
     words = _GROUPS[operation.group], shader.define(operation.ballot)
     _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBallotBitCount, *words)
 
 
+@emits(BallotFind)
 def emit_find(shader: Shader, operation: BallotFind) -> None:
     """Emit OpGroupNonUniformBallotFindLSB or MSB."""
     op = Op.GroupNonUniformBallotFindLSB if operation.which == "lowest" else Op.GroupNonUniformBallotFindMSB
     _emit(shader, operation, Capability.GroupNonUniformBallot, op, shader.define(operation.ballot))
 
 
+@emits(SubgroupVote)
 def emit_vote(shader: Shader, operation: SubgroupVote) -> None:
     """Emit OpGroupNonUniformAll or Any, and convert the result to a number."""
     condition = emit_condition(shader, operation.condition)
@@ -90,16 +95,19 @@ def emit_vote(shader: Shader, operation: SubgroupVote) -> None:
     _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, op, condition)
 
 
+@emits(SubgroupAllEqual)
 def emit_all_equal(shader: Shader, operation: SubgroupAllEqual) -> None:
     """Emit OpGroupNonUniformAllEqual, and convert the result to a number."""
     _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, Op.GroupNonUniformAllEqual, shader.id(operation.value))
 
 
+@emits(SubgroupElect)
 def emit_elect(shader: Shader, operation: SubgroupElect) -> None:
     """Emit OpGroupNonUniformElect, and convert the result to a number."""
     _emit_boolean(shader, operation.result, Capability.GroupNonUniform, Op.GroupNonUniformElect)
 
 
+@emits(SubgroupBroadcast)
 def emit_broadcast(shader: Shader, operation: SubgroupBroadcast) -> None:
     """Emit OpGroupNonUniformBroadcast or BroadcastFirst."""
     value = shader.id(operation.value)
@@ -109,6 +117,7 @@ def emit_broadcast(shader: Shader, operation: SubgroupBroadcast) -> None:
         _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBroadcast, value, shader.u32(operation.lane))
 
 
+@emits(SubgroupShuffle)
 def emit_shuffle(shader: Shader, operation: SubgroupShuffle) -> None:
     """Emit OpGroupNonUniformShuffle or ShuffleXor."""
     op = Op.GroupNonUniformShuffleXor if operation.exclusive_or else Op.GroupNonUniformShuffle

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
 from generators.program.values import TensorLayoutType, TensorViewType
 from generators.spirv.enumerants import Capability, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 _LAYOUT_SETTINGS: Mapping[LayoutSetting, Op] = MappingProxyType(
     {
@@ -36,12 +36,14 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> int
     return module.type(Op.TypeTensorViewNV, rank, shader.boolean(type_.has_dimensions), *permutation)
 
 
+@emits(LayoutCreate, ViewCreate)
 def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
     """Emit the creation of a layout or view."""
     op = Op.CreateTensorLayoutNV if isinstance(create, LayoutCreate) else Op.CreateTensorViewNV
     shader.module.value(op, tensor_type(shader, create.result.type), result=shader.define(create.result))
 
 
+@emits(LayoutSet)
 def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
     """Emit a copy of a layout with another setting."""
     operands = [shader.id(operand) for operand in change.operands]
@@ -54,6 +56,7 @@ def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
     )
 
 
+@emits(ViewSet)
 def emit_view_set(shader: Shader, change: ViewSet) -> None:
     """Emit a copy of a view with another setting."""
     operands = [shader.id(operand) for operand in change.operands]

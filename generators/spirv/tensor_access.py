@@ -6,9 +6,10 @@ from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, Tens
 from generators.spirv.enumerants import Capability, Op, TensorAddressingOperands
 from generators.spirv.functions import function_id
 from generators.spirv.load_store import memory_operands
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 
+@emits(TensorLoad)
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     """Emit a load. Both masks are always there (CM2-LT-03)."""
     shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)
@@ -24,6 +25,7 @@ def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     )
 
 
+@emits(TensorStore)
 def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
     """Emit a store."""
     shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)

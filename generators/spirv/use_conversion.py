@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.spirv.enumerants import Capability, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 
+@emits(UseConvert)
 def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
     """Emit a conversion of the use."""
     shader.module.require(use_capability(shader))
     _emit(shader, Op.CooperativeMatrixConvertUseEXT, operation)
 
 
+@emits(Transpose)
 def emit_transpose(shader: Shader, operation: Transpose) -> None:
     """Emit a transposition."""
     shader.module.require(Capability.CooperativeMatrixConversionsNV)

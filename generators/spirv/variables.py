@@ -26,7 +26,7 @@ from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.cooperative_vectors import emit_vector_constant, emit_vector_null
 from generators.spirv.declarations import element_pointer, pointer, scalar
 from generators.spirv.enumerants import Capability, Op, StorageClass
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 from generators.spirv.tensor import tensor_type
 from generators.types import ComponentType
 
@@ -133,6 +133,7 @@ def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
     return shader.module.value(Op.AccessChain, type_, base, *indices)
 
 
+@emits(VariableLoad)
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
     """Emit a load of a part."""
     place = part_pointer(shader, load.variable, load.path)
@@ -140,6 +141,7 @@ def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
     shader.module.value(Op.Load, type_, place, result=shader.define(load.result))
 
 
+@emits(VariableStore)
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
     """Emit a store to a part."""
     place = part_pointer(shader, store.variable, store.path)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from generators.program.workgroup import Barrier
 from generators.spirv.enumerants import MemorySemantics, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import Shader, emits
 
 _ORDER = MemorySemantics.AcquireRelease | MemorySemantics.UniformMemory | MemorySemantics.WorkgroupMemory
 _HAND_OVER = MemorySemantics.MakeAvailable | MemorySemantics.MakeVisible
 
 
+@emits(Barrier)
 def emit_barrier(shader: Shader, barrier: Barrier) -> None:
     """Emit a control barrier, with a memory barrier on each side if these order memory."""
     scope, instruction = shader.u32(barrier.scope), shader.module.instruction

@@ -10,8 +10,8 @@ import pytest
 
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
+from cts.defects.known import known_defects
 from cts.devices.holder import DeviceHolder
-from cts.diagnosis.diagnose import known_defects
 from cts.diagnosis.quoted_requirement import COMPUTED, of_defects, requirement
 from cts.kinds.kernel import arrange
 from cts.run.runner import judge

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cts.defects.evaluation import evaluate_defect
-from cts.diagnosis.diagnose import diagnose, known_defects
+from cts.defects.known import known_defects
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.expected import as_expected

@@ -19,7 +19,7 @@ import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
-from cts.diagnosis.diagnose import known_defects
+from cts.defects.known import known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import is_permitted
 from cts.verdict.expected import Expected

@@ -10,7 +10,7 @@ import numpy as np
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import ParameterValue
-from cts.diagnosis.diagnose import known_defects
+from cts.defects.known import known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.elements import scatter

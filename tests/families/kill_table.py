@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cts.defects.glossary import glossary
+from cts.defects.known import known_defects
 from cts.devices.device import Device
-from cts.diagnosis.diagnose import known_defects
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from generators.casebook import Case, CaseKind, Tier, build, expand

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary
-from cts.diagnosis.diagnose import known_defects
+from cts.defects.known import known_defects
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.verdict.known_failures import KnownFailure, load_files

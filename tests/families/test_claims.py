@@ -13,7 +13,6 @@ from generators.casebook import Case, CaseKind, TestKind
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import flattened
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.cooperative_vector_elementwise import (
     CooperativeVectorArithmetic,
@@ -45,9 +44,11 @@ from generators.program.reduce import Reduce
 from generators.program.shape import WorkgroupShape
 from generators.program.tensor import LayoutSet, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.transposed_conversion import TransposedConvert
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, TensorView, Value, is_matrix
 from generators.program.variables import Variable
+from generators.program.walking import flattened
 from generators.types import ClampMode, ComponentType, Layout, MemoryAccess, ReduceMode, Scope, StorageClass, Use, VectorMatrixLayout
 from tests.suite import casebook, programs
 
@@ -282,7 +283,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-PE-05": has(PerElement, lambda part: any(is_matrix(extra) for extra in part.extra)),
     "CM2-PE-06": has(PerElement),
     "CM2-PE-07": has(PerElement, lambda part: any(isinstance(one, ArrayStore | AtomicOr) for one in flattened(part.function.body))),
-    "M1-EXT-01": by_maintenance1((MatrixCoordinate, Reduce, PerElement, UseConvert, MatrixConvert)),
+    "M1-EXT-01": by_maintenance1((MatrixCoordinate, Reduce, PerElement, UseConvert, MatrixConvert, TransposedConvert)),
     **dict.fromkeys(("M1-RED-01", "M1-RED-02"), by_maintenance1(Reduce)),
     "M1-RED-10": by_maintenance1(Reduce, lambda part: part.mode is not ReduceMode.TWO_BY_TWO),
     "M1-RED-04": by_maintenance1(Reduce, lambda part: part.mode is ReduceMode.TWO_BY_TWO),
@@ -298,6 +299,8 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "M1-USE-01": by_maintenance1(UseConvert, lambda part: is_accumulator(part.matrix)),
     "M1-USE-02": by_maintenance1(UseConvert, lambda part: is_accumulator(part.result)),
     "M1-USE-06": by_maintenance1(UseConvert, lambda part: part.matrix.type.component is not part.result.type.component),
+    "M1-TR-02": by_maintenance1(TransposedConvert, lambda part: part.conversion is not None),
+    "M1-TR-03": by_maintenance1(TransposedConvert, lambda part: part.conversion is None),
     "M1-CVT-01": by_maintenance1(MatrixConvert, lambda part: is_accumulator(part.matrix) is not is_accumulator(part.result)),
     "M1-COORD-01": by_maintenance1(MatrixCoordinate),
     "TA-CLV-01": sets(LayoutSet, "clamp_value"),
@@ -318,6 +321,7 @@ SUFFICIENT = (
     "M1-PE-07",
     "M1-USE",
     "M1-CVT",
+    "M1-TR",
     "M1-COORD",
     "CM2-RED",
     "CM2-TR",

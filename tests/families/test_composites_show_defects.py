@@ -8,7 +8,7 @@ import pytest
 from cts.defects.defect import Defect, every
 from cts.reference.composites import construct, copy_memory, insert
 from cts.reference.elements import apply, components_updated
-from cts.reference.evaluate import STEPS
+from cts.reference.evaluate import perform
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.casebook import build, find_case
@@ -99,12 +99,12 @@ def test_the_matrix_shows_what_is_wrong_with_its_components(case_id, step):
 
 
 def to_the_first(state, store):
-    STEPS[VariableStore](state, replace(store, path=(0,)) if store.path else store)
+    perform(state, replace(store, path=(0,)) if store.path else store)
 
 
 def from_the_first(state, load):
     is_element = is_matrix(load.result) and load.path
-    STEPS[VariableLoad](state, replace(load, path=(0,)) if is_element else load)
+    perform(state, replace(load, path=(0,)) if is_element else load)
 
 
 def copied_backwards(state, copy):
@@ -148,8 +148,8 @@ def test_a_copy_that_changes_with_its_original_shows(move):
     assert last.variable.name == "box"
 
     def step(state, store):
-        STEPS[VariableStore](state, store)
-        STEPS[VariableStore](state, replace(store, variable=program.variables[1]))
+        perform(state, store)
+        perform(state, replace(store, variable=program.variables[1]))
 
     (subcase,) = build(case).subcases(program)
     assert is_seen(program, subcase, Defect("", {last: step}))

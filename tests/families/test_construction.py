@@ -9,7 +9,8 @@ import pytest
 
 from cts.defects.construction import construction_defects
 from cts.defects.evaluation import evaluate_defect
-from cts.diagnosis.diagnose import diagnose, known_defects
+from cts.defects.known import known_defects
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
 from cts.verdict.compare import compare

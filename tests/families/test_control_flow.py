@@ -6,8 +6,8 @@ from cts.defects.branches import branch_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build, expand
-from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixStore
+from generators.program.walking import flattened
 from generators.types import Layout
 from tests.families.evidence import is_seen, parts
 from tests.suite import casebook

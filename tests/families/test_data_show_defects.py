@@ -3,7 +3,7 @@
 import pytest
 
 from cts.defects.evaluation import evaluate_defect
-from cts.diagnosis.diagnose import known_defects
+from cts.defects.known import known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.poison import initial_contents

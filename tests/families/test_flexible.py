@@ -12,7 +12,7 @@ from cts.devices.requirements import missing
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
-from cts.reference.evaluate import STEPS
+from cts.reference.evaluate import perform
 from cts.reference.values import CERTAIN
 from cts.run.selection import device_rows
 from cts.verdict.compare import compare
@@ -91,7 +91,7 @@ def shifted(kind, by, axis):
     """Build the step of ``kind`` with the fragments of the result rotated along an axis."""
 
     def step(state, operation):
-        STEPS[kind](state, operation)
+        perform(state, operation)
         value = state.matrices[operation.result.name]
         state.matrices[operation.result.name] = replace(value, bits=np.roll(value.bits, by, axis), history=None, known=CERTAIN)
 
@@ -151,7 +151,7 @@ def test_memory_beside_the_matrices_must_stay(does):
     stores = [operation for operation in program.operations if isinstance(operation, MatrixStore | TensorStore)]
 
     def overwriting(state, operation):
-        STEPS[type(operation)](state, operation)
+        perform(state, operation)
         state.memories["beside_shared"].contents[4096] ^= 1
 
     subcase = build(case).subcases(program)[0]

@@ -4,8 +4,8 @@ import pytest
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary, read
+from cts.defects.known import known_defects
 from cts.defects.layout_conversions import layout_conversion_defects, size_defects
-from cts.diagnosis.diagnose import known_defects
 from generators.bug_classes import load_bug_classes
 from generators.casebook import CaseKind, expand
 from generators.errors import CasebookError

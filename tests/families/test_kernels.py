@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from cts.defects.defect import Defect, every
+from cts.defects.known import known_defects
 from cts.devices.device import UndefinedBehaviour
-from cts.diagnosis.diagnose import known_defects
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
-from cts.reference.evaluate import STEPS, evaluate
+from cts.reference.evaluate import evaluate, perform
 from cts.reference.state import State
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
@@ -210,13 +210,13 @@ def changed(edit: Callable[[Operation], Operation]) -> Callable[[State, Operatio
     """Build a step that performs another operation in place of the right one."""
 
     def step(state: State, operation: Operation) -> None:
-        STEPS[type(operation)](state, edit(operation))
+        perform(state, edit(operation))
 
     return step
 
 
 def without_view(state: State, operation: TensorLoad) -> None:
-    STEPS[TensorLoad](state, replace(operation, view=None))
+    perform(state, replace(operation, view=None))
 
 
 def swapped(operation: ScalarArithmetic) -> ScalarArithmetic:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cts.defects.evaluation import evaluate_defect
-from cts.diagnosis.diagnose import known_defects
+from cts.defects.known import known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents

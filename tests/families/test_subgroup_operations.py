@@ -12,7 +12,7 @@ from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
-from generators.program.invocations import PerInvocation
+from generators.program.control_flow import PerInvocation
 from generators.program.subgroup_operations import SubgroupBroadcast, SubgroupReduce, SubgroupShuffle
 from generators.program.walking import changed
 from generators.spirv.emit import emit

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cts.defects.evaluation import evaluate_defect
+from cts.defects.known import known_defects
 from cts.defects.tensor import tensor_defects
-from cts.diagnosis.diagnose import diagnose, known_defects
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents

@@ -11,7 +11,8 @@ import pytest
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import EVERY, glossary
-from cts.diagnosis.diagnose import diagnose, known_defects
+from cts.defects.known import known_defects
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents

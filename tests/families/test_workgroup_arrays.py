@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from generators.casebook import CaseKind
-from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.program import Program
+from generators.program.walking import flattened
 from generators.types import StorageClass
 from tests.suite import casebook, programs
 

@@ -16,7 +16,7 @@ from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert
-from generators.program.control_flow import Carried, Condition, Merged, Select, flattened
+from generators.program.control_flow import Carried, Condition, Merged, Select, Stated
 from generators.program.domains import Domain, check_domains
 from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
 from generators.program.functions import Function
@@ -24,7 +24,6 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.scalars import BuiltInName, ScalarArithmetic
 from generators.program.shape import WorkgroupShape
-from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import (
     ArrayType,
@@ -38,6 +37,7 @@ from generators.program.values import (
     VectorType,
     literal,
 )
+from generators.program.walking import flattened
 from generators.program.workgroup import Copied
 from generators.routines.elements import update_components
 from generators.routines.workgroup import copy
@@ -181,6 +181,17 @@ def test_domains_follow_operands_regions_and_conditions() -> None:
         builder.add(ArrayStore(target, index, own))
     domains = check_domains(builder.build())
     assert [domains[value.name] for value in (uniform, same, own)] == [Domain.SUBGROUP, Domain.SUBGROUP, Domain.INVOCATION]
+
+
+def test_an_index_is_uniform_although_the_value_stored_there_is_not() -> None:
+    builder = builder_of_invocations()
+    target = u32s(builder, "target", 256, "inout")
+    place = builder.arithmetic("place", "add", builder.literal(1), builder.literal(7))
+    index = Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        builder.add(ArrayStore(target, place, index))
+    builder.load("matrix", MatrixType(U32, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR), target, place, builder.literal(8), Layout.ROW_MAJOR)
+    assert check_domains(builder.build())["place"] is Domain.DISPATCH
 
 
 @pytest.mark.parametrize("where", ["operand", "branch"])

@@ -13,7 +13,8 @@ import pytest
 
 from cts.cli import VERBS
 from cts.defects.evaluation import evaluate_defect
-from cts.diagnosis.diagnose import diagnose, known_defects
+from cts.defects.known import known_defects
+from cts.diagnosis.diagnose import diagnose
 from cts.kinds.authorities import binding
 from cts.kinds.kernel import Arrangement, arrange
 from cts.verdict.compare import compare, format_mismatch

@@ -14,6 +14,7 @@ import numpy as np
 
 from cts.embedded.diagnostics import UndefinedUse
 from cts.embedded.instructions import registry
+from cts.embedded.instructions.arithmetic.elementwise import is_transposing, transposed
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.references import EXTENDED
 from cts.embedded.module.translation import Translation, Words
@@ -71,6 +72,8 @@ def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], 
         raise UndefinedUse("an undefined value is used")
     types = [translation.type_of[id_] for id_ in operands]
     known = [definedness(machine, type_, values[id_]) for id_, type_ in zip(operands, types, strict=True)]
+    _, words, _ = translation.instructions[machine.index]
+    where = [transposed(one) for one in known] if is_transposing(translation, words) else known
     try:
         for id_ in before:
             values[id_] = filled(translation, translation.type_of[id_], values[id_], 1)
@@ -80,7 +83,7 @@ def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], 
         if op in _WHOLE_SUBGROUPS:
             with machine.quiet():
                 return marked(machine, result, run(), _by_subgroup(machine, [_every(machine, one) for one in known]))
-        return marked(machine, result, _computed(machine, run, known), _componentwise(machine, result, known))
+        return marked(machine, result, _computed(machine, run, known), _componentwise(machine, result, where))
     finally:
         for id_, value in before.items():
             values[id_] = value

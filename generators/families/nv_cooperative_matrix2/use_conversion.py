@@ -22,6 +22,7 @@ from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.program import Program, Subcase
+from generators.program.transposed_conversion import TransposedConvert
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
@@ -99,6 +100,12 @@ def _instruction(source: ComponentType, target: ComponentType) -> Conversion | N
     return next((c for c in allowed_conversions(source, target) if agrees(c, source, target)), None)
 
 
+def _converts(parameters: Parameters) -> bool:
+    """Return whether the numbers of elements are converted, and not only the signedness of their type."""
+    found = _step(parameters)
+    return found is not None and found.conversion is not Conversion.BITCAST
+
+
 def _convertible(parameters: Parameters) -> bool:
     """Tell whether instructions convert the component: a bitcast does not change the use (CM2-CVT-02), and needs a second instruction."""
     source, target = parameters.from_, parameters.to
@@ -157,6 +164,8 @@ def _fits(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "convertible": _convertible,
+    "converts": _converts,
+    "moves": lambda parameters: not _converts(parameters),
     "transposes": _transposes,
     "negates": _negates,
     "needed": _needed,
@@ -203,10 +212,16 @@ class _UseChange:
         self.builder.add(UseConvert(result, matrix))
         return result
 
-    def _transposed(self, name: str, matrix: Matrix) -> Matrix:
-        type_ = matrix.type
-        result = Value(name, replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
-        self.builder.add(Transpose(result, matrix))
+    def _transposed(self, name: str, matrix: Matrix, use: Use = Use.B) -> Matrix:
+        """Transpose ``matrix``, which maintenance1 does in an instruction that also converts its components."""
+        type_ = replace(matrix.type, rows=matrix.type.columns, columns=matrix.type.rows, use=use)
+        if not self.parameters.maintenance1:
+            result = Value(name, type_)
+            self.builder.add(Transpose(result, matrix))
+            return result
+        result = Value(name, replace(type_, component=self.parameters.target))
+        conversion = self.step.conversion if self.step is not None and _converts(self.parameters) else None
+        self.builder.add(TransposedConvert(result, matrix, conversion, self.parameters.saturation))
         return result
 
     def changed(self, name: str, matrix: Matrix, use: Use) -> Matrix:
@@ -219,7 +234,7 @@ class _UseChange:
             case "convert_last":
                 return self._converted(name, self._moved(f"{name}_between", matrix, use))
             case "transpose":
-                return self._transposed(name, matrix)
+                return self._transposed(name, matrix, use)
             case "transpose_first":
                 return self._converted(name, self._transposed(f"{name}_between", matrix))
             case "transpose_last":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from cts.embedded.diagnostics import Violation
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import MatrixType, Type, Vector
-from cts.embedded.types.values import Mask, Value, instance_mask
-from generators.spirv.enumerants import Capability, Op
+from cts.embedded.types.values import Mask, Partly, Undefined, Value, instance_mask
+from generators.spirv.enumerants import Capability, Decoration, Op
 from generators.types import Use
 
 Function = Callable[..., Value]
@@ -23,6 +24,9 @@ MATRIX_CONVERSIONS = frozenset(
     {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
 )
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
+TRANSPOSING = (MATRIX_CONVERSIONS - {Op.Bitcast}) | {Op.CooperativeMatrixConvertUseEXT}
+"""Conversions that the decoration CooperativeMatrixTransposeEXT may modify (M1-TR-04)."""
 
 USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
 """The capabilities that each allow a conversion of an accumulator to A or B (CM2-CAP-02)."""
@@ -51,8 +55,9 @@ def apply(translation: Translation, op: Op, words: Words, function: Function) ->
     Raises:
         Violation: an operand is a matrix that the extension does not allow, or operands have different types.
     """
-    result = translation.types[words[0]]
-    return apply_to(translation, op, result, words[2:], function)
+    if is_transposing(translation, words):
+        return then_transposed(apply_to(translation, op, untransposed(translation, op, words), words[2:], function))
+    return apply_to(translation, op, translation.types[words[0]], words[2:], function)
 
 
 def apply_to(translation: Translation, op: Op, result: Type, operands: Words, function: Function) -> Run:
@@ -122,3 +127,42 @@ def _same_but_sign(one: MatrixType, other: MatrixType) -> bool:
 
 def _same_shape(one: MatrixType, other: MatrixType) -> bool:
     return (one.scope, one.rows, one.columns, one.use) == (other.scope, other.rows, other.columns, other.use)
+
+
+def is_transposing(translation: Translation, words: Words) -> bool:
+    """Return whether an instruction is decorated with CooperativeMatrixTransposeEXT."""
+    return Decoration.CooperativeMatrixTransposeEXT in translation.decorations.get(words[1], {})
+
+
+def untransposed(translation: Translation, op: Op, words: Words) -> MatrixType:
+    """Return the type that a decorated conversion has before it exchanges rows and columns.
+
+    Raises:
+        Violation: the decoration or the types are not allowed.
+    """
+    to, from_ = translation.types[words[0]], translation.type_of[words[2]]
+    if op not in TRANSPOSING or not isinstance(to, MatrixType) or not isinstance(from_, MatrixType):
+        raise Violation("M1-TR-04", f"CooperativeMatrixTransposeEXT on Op{op.name}, which is no conversion of matrices")
+    if Capability.CooperativeMatrixConversionsEXT not in translation.capabilities:
+        raise Violation("M1-TR-04", "CooperativeMatrixTransposeEXT without the capability CooperativeMatrixConversionsEXT")
+    if from_.use is not Use.ACCUMULATOR or to.use not in (Use.A, Use.B):
+        raise Violation("M1-TR-01", f"a {from_} to a {to}; it must go from an accumulator to A or B")
+    if (from_.scope, from_.columns, from_.rows) != (to.scope, to.rows, to.columns):
+        raise Violation("M1-TR-01", f"a {from_} to a {to}; rows and columns must be swapped, in the same scope")
+    return replace(to, rows=to.columns, columns=to.rows)
+
+
+def then_transposed(run: Run) -> Run:
+    """Return a function that transposes the result of ``run``."""
+    return lambda: transposed(run())
+
+
+def transposed(matrix: Value) -> Value:
+    """Transpose each instance: move the element at (r, c) to (c, r) (CM2-TR-02, M1-TR-02, M1-TR-03)."""
+    if isinstance(matrix, Partly):
+        return Partly(_swapped(matrix.value), _swapped(matrix.defined))
+    return matrix if isinstance(matrix, Undefined) else _swapped(matrix)
+
+
+def _swapped(matrix: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(matrix.swapaxes(1, 2))

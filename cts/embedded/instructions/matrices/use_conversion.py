@@ -3,15 +3,13 @@ OpCooperativeMatrixConvertUseEXT (SPV_EXT_cooperative_matrix_maintenance1, 3.49.
 
 from __future__ import annotations
 
-import numpy as np
-
 from cts.embedded.diagnostics import Violation
-from cts.embedded.instructions.arithmetic.elementwise import USE_CONVERSIONS, use_may_change
+from cts.embedded.instructions.arithmetic.elementwise import USE_CONVERSIONS, is_transposing, then_transposed, untransposed, use_may_change
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import MatrixType
-from cts.embedded.types.values import Partly, Undefined, Value
+from cts.embedded.types.values import Value
 from generators.spirv.enumerants import Capability, Op
 from generators.types import Use
 
@@ -31,6 +29,9 @@ def _convert(translation: Translation, words: Words) -> Run:
     extended = Capability.CooperativeMatrixConversionsEXT in translation.capabilities
     of_types, of_sizes, of_uses = ("M1-USE-04", "M1-USE-05", "M1-USE-03") if extended else ("CM2-CVT-03",) * 3
     from_, to = _types(translation, words, of_types)
+    transposing = is_transposing(translation, words)
+    if transposing:
+        to = untransposed(translation, Op.CooperativeMatrixConvertUseEXT, words)
     if from_.number != to.number and not (extended and _are_integers_of_one_width(from_, to)):
         and_sign = ", or integer types that differ only in Signedness" if extended else ""
         raise Violation(of_types, f"a {from_} to a {to}; the component types must be the same{and_sign}")
@@ -47,7 +48,7 @@ def _convert(translation: Translation, words: Words) -> Run:
         machine.active_instances(to.scope)
         return values[operand]
 
-    return run
+    return then_transposed(run) if transposing else run
 
 
 def _are_integers_of_one_width(one: MatrixType, other: MatrixType) -> bool:
@@ -70,14 +71,6 @@ def _transpose(translation: Translation, words: Words) -> Run:
 
     def run() -> Value:
         machine.active_instances(to.scope)
-        matrix = values[operand]
-        if isinstance(matrix, Partly):
-            return Partly(_transposed(matrix.value), _transposed(matrix.defined))
-        return matrix if isinstance(matrix, Undefined) else _transposed(matrix)
+        return values[operand]
 
-    return run
-
-
-def _transposed(matrix: np.ndarray) -> np.ndarray:
-    """Transpose each instance: move the element at (r, c) to (c, r) (CM2-TR-02)."""
-    return np.ascontiguousarray(matrix.swapaxes(1, 2))
+    return then_transposed(run)

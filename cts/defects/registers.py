@@ -9,16 +9,16 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.known import defects_of
 from cts.reference.muladd import muladd, multiply_add
 from cts.reference.state import State
 from cts.reference.tensor_access import tensor_load
 from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import flattened
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad
-from generators.program.walking import names_read
+from generators.program.walking import flattened, names_read
 
 _FRAGMENTS = (8, 16, 32)
 """How many columns of A hardware, or a driver's lowering, multiplies at once."""
@@ -68,6 +68,7 @@ def _objects(program: Program) -> Iterator[Defect]:
     yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", lambda load: named(load.result), _into_object)
 
 
+@defects_of("multiply_add", MatrixMulAdd, TensorLoad)
 def overwritten_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of each multiply-add of ``program``, and of all of them: its C is overwritten. Yield the same for Objects of tensor
     loads.

@@ -10,7 +10,7 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import find_case

@@ -16,8 +16,8 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
+from cts.engine.runner import judge
 from cts.reference.evaluate import evaluate
-from cts.run.runner import judge
 from cts.verdict.expected import OneOf
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, build

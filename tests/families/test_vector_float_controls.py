@@ -16,7 +16,7 @@ from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.float_modes import Corrections, corrections
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand, find_case
 from generators.inputs.float_controls import nan_bits

@@ -24,10 +24,10 @@ def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(check
     # The worker finds another meta.json in the directory than the controller wrote, as if it ran on another machine.
     checkout.add_plugin(
         "elsewhere",
-        "import cts.run.plugin\nreal = cts.run.plugin._token\n"
+        "from cts.engine import setup\n"
         "def pytest_configure(config):\n"
         "    if hasattr(config, 'workerinput'):\n"
-        "        cts.run.plugin._token = lambda directory: 'another machine'\n",
+        "        setup.token = lambda directory: 'another machine'\n",
     )
     done = checkout.run("cts", "-n", "2", "--report-dir", "out")
     assert done.returncode == 0, done.stdout

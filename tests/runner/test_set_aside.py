@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from cts.run.set_aside import SetAside, settle
+from cts.engine.set_aside import SetAside, settle
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
 NODE = "cases/a.yaml::a[1]"

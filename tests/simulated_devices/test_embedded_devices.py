@@ -10,7 +10,7 @@ from cts.devices.embedded.elements import MAPPINGS
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from tests.suite import casebook

@@ -64,17 +64,18 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     """
     if not _concerned(config):
         return (yield)
-    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
-        config.option.dist = "load"
-        config.stash[_SCHEDULES] = True
     if sys.stdout is None:
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.
         raise SystemExit(BAD_INPUT)
+    if hasattr(config, "workerinput"):
+        return (yield)
+    if (config.getoption("numprocesses", None) or config.getoption("tx", None)) and config.getoption("dist") == "no":
+        config.option.dist = "load"
+        config.stash[_SCHEDULES] = True
     with ExitStack() as stack:
-        if not hasattr(config, "workerinput"):
-            config.stash[_GUARD] = stack.enter_context(guarded())
-            config.stash[_WORD] = stack.enter_context(commands_stopped(sys.stdout))
+        config.stash[_GUARD] = stack.enter_context(guarded())
+        config.stash[_WORD] = stack.enter_context(commands_stopped(sys.stdout))
         return (yield)
 
 

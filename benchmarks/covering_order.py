@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from cts.run.covering_order import Labels, covering_order
+from cts.engine.covering_order import Labels, covering_order
 from generators.casebook import expand, load_casebook
 
 ROOT = Path(__file__).resolve().parent.parent

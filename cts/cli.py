@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from cts.checkout import suite_version
 from cts.exit_codes import BAD_INPUT, interrupted
-from cts.run.output import CLOSED, commands_stopped, complain, is_full, silence, unwritable
+from cts.output import CLOSED, commands_stopped, complain, is_full, silence, unwritable
 from cts.run.signals import ending
 from generators.errors import CtsError
 

@@ -1,8 +1,16 @@
-"""Exit codes of the commands, except 0 for success and 1 for a failure. They agree with pytest's."""
+"""Exit codes of the commands. They agree with pytest's."""
 
 from __future__ import annotations
 
 import signal
+
+PASSED, FAILED = 0, 1
+
+INCOMPLETE = 2
+"""Nothing failed, but requested reports could not be written, or cases have no verdict."""
+
+NOTHING_TESTED = 5
+"""No case was selected, or the device supports none, or has no memory for any."""
 
 BAD_INPUT = 2
 """The request cannot be carried out; the message says what to change."""

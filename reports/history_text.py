@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from cts.engine.tally import phrase
 from cts.journal.atomic import write_text
-from cts.run.tally import phrase
 from generators.errors import CtsError
 from reports.formats import count
 from reports.history import End, History, read_history

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from cts.commands.context import casebook
-from cts.run.case_words import has_word
+from cts.engine.case_words import has_word
 from cts.suggestion import suggestion
 from generators.casebook import Case, Casebook, Family, Tier, expand
 from generators.errors import CtsError

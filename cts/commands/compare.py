@@ -15,11 +15,11 @@ import argparse
 from pathlib import Path
 
 from cts.commands.context import print_json
+from cts.engine.report_writer import comparer
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import RESULTS, journal_of
 from cts.journal.renames import renames
-from cts.run.output import complain
-from cts.run.report_writer import comparer
+from cts.output import complain
 from generators.errors import CtsError
 
 NAME = "compare"

@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 from cts.commands.context import casebook, print_json, root
 from cts.commands.judged import Judge, Judged, judged
+from cts.engine.plan import one_of
 from cts.journal.published import PublishedRun, published_runs
-from cts.run.plan import one_of
 from generators.casebook import Casebook
 from generators.coverage import Coverage, Status, coverage
 

@@ -28,12 +28,12 @@ from cts.commands.fuzzing import (
     check_known,
 )
 from cts.devices.spec import DeviceSpec
+from cts.engine.plan import at_least_one, checked_settings, one_of
+from cts.engine.progress import LOG_SECONDS, TERMINAL_SECONDS
+from cts.engine.session import Settings, open_holder
 from cts.exit_codes import BAD_INPUT, interrupted
 from cts.kinds.kernel_reproduction import Again, write_arrangement
-from cts.run.output import complain
-from cts.run.plan import at_least_one, checked_settings, one_of
-from cts.run.progress import LOG_SECONDS, TERMINAL_SECONDS
-from cts.run.session import Settings, open_holder
+from cts.output import complain
 from generators.errors import CtsError, NotExpressible
 from generators.program.program import Program
 

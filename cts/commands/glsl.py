@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import casebook, print_json
-from cts.run.plan import one_of
+from cts.engine.plan import one_of
 from cts.suggestion import suggestion
 from generators.casebook import CaseKind, Tier
 from generators.errors import CtsError

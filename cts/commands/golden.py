@@ -7,9 +7,9 @@ from pathlib import Path
 
 from cts.commands.context import checkout, print_json, root
 from cts.commands.pinned import Difference, check, update
+from cts.engine.costs import joined, measured, write_costs
+from cts.engine.plan import at_least_one
 from cts.journal.journal import journal_of, read
-from cts.run.costs import joined, measured, write_costs
-from cts.run.plan import at_least_one
 from generators.casebook import load_casebook
 from generators.errors import CtsError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from cts.engine.report_writer import historian
 from cts.journal.renames import renames
-from cts.run.report_writer import historian
 
 NAME = "history"
 HELP = "show how cases ended in the runs of a folder"

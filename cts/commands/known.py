@@ -16,7 +16,7 @@ from cts.commands.failure_list_updates import LineChange, Update, update_fails, 
 from cts.journal.atomic import write_text
 from cts.journal.journal import RESULTS, journal_of
 from cts.journal.outline import Outline, read_outlines
-from cts.run.output import complain
+from cts.output import complain
 from cts.verdict.failure_lists import FAILS, FLAKES, MOST_BYTES, SKIPS, listed_lines, read_expressions
 from cts.verdict.known_failures import File, load_files
 from generators.bounded_files import Unreadable, read_text

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from cts.commands.choice import chosen_families, configure_choice, has_words
 from cts.commands.context import casebook, print_json
+from cts.engine.costs import Costs, measured
+from cts.engine.plan import one_of
+from cts.engine.selection import Selection
+from cts.engine.shards import parse_shard
 from cts.journal.journal import journal_of, read
-from cts.run.costs import Costs, measured
-from cts.run.plan import one_of
-from cts.run.selection import Selection
-from cts.run.shards import parse_shard
 from generators.casebook import Case, Family, Tier
 from generators.errors import CtsError
 

@@ -10,10 +10,10 @@ import argparse
 import os
 from pathlib import Path
 
+from cts.engine.report_writer import report_writer
 from cts.journal.journal import RESULTS, claim
 from cts.journal.merge import merge
-from cts.run.output import complain
-from cts.run.report_writer import report_writer
+from cts.output import complain
 
 NAME = "merge"
 HELP = "join the report directories of shards"

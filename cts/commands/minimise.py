@@ -14,14 +14,14 @@ from pathlib import Path
 
 from cts.commands.context import casebook
 from cts.devices.spec import DeviceSpec
+from cts.engine.plan import at_least_one, checked_settings, seconds_of
+from cts.engine.runner import judge
+from cts.engine.session import Settings, open_holder
 from cts.kinds.kernel_reproduction import Again, Grounds, rules, write_arrangement
 from cts.minimise.data import Fewest, fewest
 from cts.minimise.ending import BAD, Ending, ending_of
 from cts.minimise.walk import SAYS_NOTHING, Budget, Finding, Part, Smallest, Walk
 from cts.repro.folder import README
-from cts.run.plan import at_least_one, checked_settings, seconds_of
-from cts.run.runner import judge
-from cts.run.session import Settings, open_holder
 from generators.casebook import Case, CaseKind, find_case
 from generators.errors import CtsError
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from cts.engine.report_writer import report_text, report_writer
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import PACKED, RESULTS, journal_of, read
-from cts.run.output import complain
-from cts.run.report_writer import report_text, report_writer
+from cts.output import complain
 from generators.errors import CtsError
 
 NAME = "report"

@@ -11,17 +11,17 @@ from cts.commands.context import casebook, root
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import DeviceHolder
 from cts.devices.spec import DeviceSpec
+from cts.engine.plan import checked_front_end, checked_settings
+from cts.engine.runner import judge
+from cts.engine.session import open_holder
+from cts.engine.summary import shortened
+from cts.engine.tally import PASSING
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
 from cts.printable import printable_path
 from cts.repro.c_program import COMPILE, PROGRAM
 from cts.repro.folder import README, RESULT, add_result
-from cts.run.plan import checked_front_end, checked_settings
-from cts.run.runner import judge
-from cts.run.session import open_holder
-from cts.run.summary import shortened
-from cts.run.tally import PASSING
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures
 from generators.casebook import CaseKind, build, find_case

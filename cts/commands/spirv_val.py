@@ -21,9 +21,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cts.commands.choice import chosen_cases, configure_choice
+from cts.engine.plan import at_least_one, one_of
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module, glsl_source
-from cts.run.plan import at_least_one, one_of
 from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
 from generators.program.shape import LATEST, Version

@@ -222,7 +222,7 @@ class IsolatedDevice:
             self._discard()
             raise
         finally:
-            # After lost(): see cts.run.neighbours.
+            # After lost(): see cts.engine.neighbours.
             self._watcher.runs(False)
 
     def _discard(self) -> None:

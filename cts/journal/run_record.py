@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict, cast
 
+from cts.devices.device import Finding, Step
 from cts.journal.schema import WrongField, convert
 from cts.verdict.sizes import Count, Ordinal, Seconds
 
@@ -44,6 +45,19 @@ class FindingRecord(TypedDict):
     step: str
     what: str
     outside: NotRequired[bool]
+
+
+def finding_record(finding: Finding) -> FindingRecord:
+    """Return the record of a finding, in values that can be sent between processes."""
+    record: FindingRecord = {"step": finding.step.value if finding.step else "", "what": finding.what}
+    return {**record, "outside": True} if finding.outside else record
+
+
+def finding_of(record: FindingRecord) -> Finding:
+    """Return the finding that a record holds."""
+    # A later version of the suite may know more steps.
+    step = next((step for step in Step if step == record["step"]), None)
+    return Finding(step, record["what"], record.get("outside", False))
 
 
 class Resumption(TypedDict, total=False):

@@ -1,1 +1,1 @@
-"""A run: the selection and order of its cases, the processes that judge them, and its output."""
+"""The plugin of pytest: ``pytest cts`` judges cases, which cts.engine does."""

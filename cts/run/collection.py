@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cts.run.name_filter import kept_by_name, wanted_by_name
-from cts.run.selection import Selection
+from cts.engine.case_words import has_default
+from cts.engine.keyword_expression import ExpressionError, parse_expression
+from cts.engine.selection import Selection
 from generators.casebook import Case, Family
 from generators.casebook.blocks import Block, block_cases
 from generators.errors import CtsError
@@ -38,26 +39,35 @@ class CasesFile(pytest.File):
         self.selection = selection
 
     def collect(self) -> Iterator[pytest.Item]:
-        kept = kept_by_name(self)
+        selection, family = self.selection, self.family
         try:
-            blocks = self.selection.blocks(self.family)
-            if blocks is not None and not self.config.option.keyword.strip():
-                for block in blocks:
-                    yield BlockItem.from_parent(self, name=block.name, block=block, selection=self.selection)
+            words = self.config.option.keyword.strip()
+            if not words and (blocks := selection.blocks(family)) is not None:
+                yield from (BlockItem.from_parent(self, name=block.name, block=block, selection=selection) for block in blocks)
                 return
-            if self.selection.foretold is not None:
-                yield from (CaseItem.from_parent(self, name=case.id, case=case) for case in self.selection.divided(self.family)[0])
-                return
-            for case in self.selection.cases(self.family, wanted_by_name(self, kept)):
-                words = kept(case, name := case.id)
-                if words is None:
-                    continue
-                item = CaseItem.from_parent(self, name=name, case=case)
-                item.extra_keyword_matches.update(words)
-                yield item
+            for case in selection.divided(family)[0] if selection.foretold is not None else _named(self, words):
+                yield CaseItem.from_parent(self, name=case.id, case=case)
         except CtsError as error:
             # The message says what to do; a traceback through the suite's code does not help the user.
             raise self.CollectError(str(error)) from error
+
+
+def _named(file: CasesFile, words: str) -> Iterator[Case]:
+    """Yield the cases of a file that ``-k`` may select: pytest applies it only after every case has an item, which takes seconds."""
+    selection, family = file.selection, file.family
+    try:
+        expression = parse_expression(words)
+    except ExpressionError:
+        # pytest knows better, or complains.
+        expression = parse_expression("")
+    above = [node.name.lower() for node in file.listchain() if not isinstance(node, pytest.Session) and node.parent != file.session]
+
+    def finds(case: Case | None, id_: str) -> Callable[[str], bool]:
+        return lambda word: any(word.lower() in name for name in (id_.lower(), *above)) or (case is not None and has_default(case, word))
+
+    # A word with a colon may name a default, which the id leaves out.
+    by_id = None if any(":" in word for word in expression.words) else lambda id_: expression.holds(finds(None, id_))
+    yield from (case for case in selection.cases(family, by_id) if expression.holds(finds(case, case.id)))
 
 
 def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
@@ -68,14 +78,21 @@ def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: 
 
 
 class CaseItem(pytest.Item):
-    """One case. The judging plugin runs it whole: there are no fixtures, and no set-up or tear-down phases."""
+    """One case. The plugin judges it whole: there are no fixtures, and no set-up or tear-down phases."""
 
     def __init__(self, *, case: Case, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.case = case
+        # Ids leave defaults out, so pytest needs them as keywords.
+        if ":" in (words := self.config.option.keyword):
+            self.extra_keyword_matches.update(word for word in parse_expression(words).words if has_default(case, word))
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the case."""
+        yield self.case
 
     def runtest(self) -> None:
-        raise NotImplementedError("the judging plugin runs cases")
+        """Do nothing: the plugin's protocol judges the case."""
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
@@ -88,30 +105,18 @@ class BlockItem(pytest.Item):
         super().__init__(**keywords)
         self.block = block
         self.selection = selection
-        self._at_hand = ""
 
-    @property
-    def nodeid(self) -> str:
-        """Return the node id of the current case, if there is one: a worker of pytest-xdist sends only reports with this id."""
-        return self.__dict__.get("_at_hand") or super().nodeid
-
-    def cases(self) -> Iterator[CaseItem]:
-        """Yield the items of its cases that are still to be judged.
+    def cases(self) -> Iterator[Case]:
+        """Yield the cases that are still to be judged.
 
         Raises:
             CasebookError: see ``block_cases``.
         """
         assert isinstance(self.parent, CasesFile), "blocks are collected from files"
-        try:
-            for case in self.selection.left(block_cases(self.parent.family, self.block)):
-                item = CaseItem.from_parent(self.parent, name=case.id, case=case)
-                self._at_hand = item.nodeid
-                yield item
-        finally:
-            self._at_hand = ""
+        return self.selection.left(block_cases(self.parent.family, self.block))
 
     def runtest(self) -> None:
-        raise NotImplementedError("the judging plugin runs the cases of a block")
+        """Do nothing: the plugin's protocol judges the cases."""
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name

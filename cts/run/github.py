@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from cts.engine.progress import word
+from cts.engine.tally import Tally, phrase
+from cts.output import STOP
 from cts.printable import printable_line
-from cts.run.judging import digest_of
-from cts.run.output import STOP
-from cts.run.progress import word
-from cts.run.tally import Tally, phrase
+from cts.run.reports import contents
 from cts.verdict.verdict import Verdict
 
 ANNOTATIONS = 10
@@ -65,15 +65,15 @@ class GitHub:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a verdict."""
-        digest = digest_of(report)
-        if digest is None:
+        said = contents(report)
+        if said is None or said.digest is None:
             return
+        digest = said.digest
         self._tally.add(digest)
         key = (digest.verdict, digest.family, digest.code or digest.reason)
         if digest.verdict in self._passing or (key not in self._causes and len(self._causes) >= _CAUSES):
             return
-        case = report.nodeid.partition("::")[2]
-        self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, case)).cases += 1
+        self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, said.id)).cases += 1
 
     def pytest_sessionfinish(self) -> None:
         """Write the summary, after the reports."""

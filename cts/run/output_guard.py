@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Generator, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 import pytest
 
 from cts.exit_codes import BAD_INPUT
-from cts.run.output import complain, silence, unwritable
+from cts.output import complain, silence, unwritable
 from cts.run.signals import Interruption
 
 
@@ -19,22 +20,28 @@ class OutputLost(Interruption):
     """Standard output accepts no more text."""
 
 
-class _Guarded:
-    """A text file that reports the first write that fails, and discards everything after it."""
+class GuardedOutput:
+    """Standard output that reports the first write that fails, and discards everything after it.
 
-    def __init__(self, file: TextIO, lost: Callable[[OSError], None]) -> None:
+    Attributes:
+        is_lost: whether a write has failed.
+        is_ending: whether the run ends, so a failure does not interrupt it.
+    """
+
+    def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._lost = lost
-        self._is_lost = False
+        self.is_lost = self.is_ending = False
 
     def write(self, text: str) -> int:
-        if not self._is_lost:
+        """Write text."""
+        if not self.is_lost:
             with self._watched():
                 self._file.write(text)
         return len(text)
 
     def flush(self) -> None:
-        if not self._is_lost:
+        """Write what is buffered."""
+        if not self.is_lost:
             with self._watched():
                 self._file.flush()
 
@@ -43,39 +50,40 @@ class _Guarded:
         try:
             yield
         except OSError as error:
-            self._is_lost = True
-            self._lost(error)
+            self.is_lost = True
+            silence()
+            why = os.strerror(error.errno or errno.EIO)
+            complain(unwritable(why))
+            if not self.is_ending:
+                raise OutputLost(f"cannot write to standard output: {why}") from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
 
-class OutputGuard:
-    """A plugin of pytest: ends the run, with its reports, when standard output fails.
+@contextmanager
+def guarded() -> Iterator[GuardedOutput]:
+    """Guard the standard output that pytest's reporter takes when it is made in the block."""
+    before, sys.stdout = sys.stdout, (guard := GuardedOutput(sys.stdout))
+    try:
+        yield guard
+    finally:
+        if sys.stdout is guard:
+            sys.stdout = before
 
-    Args:
-        reporter: the reporter whose file it watches.
-    """
 
-    def __init__(self, reporter: pytest.TerminalReporter) -> None:
-        writer = reporter._tw
-        writer._file = self._file = _Guarded(writer._file, self._end)
-        self._lost = self._ending = False
+class OutputEnding:
+    """A plugin of pytest: sets the exit code of a run whose output was lost."""
 
-    def _end(self, error: OSError) -> None:
-        self._lost = True
-        silence()
-        why = os.strerror(error.errno or errno.EIO)
-        complain(unwritable(why))
-        if not self._ending:
-            raise OutputLost(f"cannot write to standard output: {why}")
+    def __init__(self, output: GuardedOutput) -> None:
+        self._output = output
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
-        self._ending = True
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        self._output.is_ending = True
         try:
-            yield
+            return (yield)
         finally:
-            self._file.flush()
-            if self._lost:
+            self._output.flush()
+            if self._output.is_lost:
                 session.exitstatus = BAD_INPUT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.run.tally import phrase
+from cts.engine.tally import phrase
 from reports.comparison.changes import ChangeKind
 from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair

@@ -10,7 +10,7 @@ from cts.devices.holder import DeviceHolder
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import NO_FAULTS, Faults
 from cts.embedded.profile import load_profile
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import find_case

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from cts import judges
 from cts.devices.spec import DeviceSpec
-from cts.run import plan, session
+from cts.engine import plan, session
 from generators.kernel import Dispatch, Kernel, Outcome
 from tests.broken_devices.doubles import Broken
 from tests.broken_devices.test_broken_devices import OVERWRITING_C

@@ -13,8 +13,8 @@ from cts.defects.glossary import glossary
 from cts.defects.known import known_defects
 from cts.devices.holder import DeviceHolder
 from cts.diagnosis.quoted_requirement import COMPUTED, of_defects, requirement
+from cts.engine.runner import judge
 from cts.kinds.kernel import arrange
-from cts.run.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build, expand
 from generators.errors import GeneratorError

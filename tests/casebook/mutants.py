@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cts.embedded.profile import PROFILES, load_profile
-from cts.run.case_list import read_case_list
+from cts.engine.case_list import read_case_list
 from generators.bug_classes import load_bug_classes
 from generators.casebook import load_casebook, load_family
 from generators.casebook.positions import load_positions

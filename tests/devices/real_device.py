@@ -9,7 +9,7 @@ import pytest
 from cts.devices.holder import DeviceHolder
 from cts.devices.listing import DeviceListing, list_vulkan
 from cts.devices.vulkan.device import VulkanDevice
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from tests.suite import casebook

@@ -8,8 +8,8 @@ from cts import judges as module
 from cts.devices.device import DeviceError
 from cts.devices.listing import BrokenDevice, DeviceListing, VulkanDevices
 from cts.devices.spec import DeviceSpec
+from cts.engine.plan import OptionError, checked_settings
 from cts.judges import AmbiguousDevice, BrokenDriver, Choice, choose
-from cts.run.plan import OptionError, checked_settings
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from cts.devices.requirements import missing
 from cts.devices.vulkan.rows_by_subgroup_size import rows_by_subgroup_size
 from cts.embedded.profile import load_profile
 from cts.embedded.property_commands import ask
-from cts.run.selection import device_rows
+from cts.engine.selection import device_rows
 from cts.verdict.codes import Code
 from generators.casebook import build, expand, find_case
 from generators.dispatch import kernel

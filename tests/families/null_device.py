@@ -25,10 +25,10 @@ from cts.devices.device import DeviceDescription
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
+from cts.engine.selection import device_rows
 from cts.kinds.conversion import judge
 from cts.kinds.kernel import Arrangement, arrange
 from cts.kinds.kind import Stopwatch
-from cts.run.selection import device_rows
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict

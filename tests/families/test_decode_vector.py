@@ -16,8 +16,8 @@ from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import NO_FAULTS, Faults
 from cts.embedded.instructions.tensors.decode import chosen_groups, places_in_groups
 from cts.embedded.profile import load_profile
+from cts.engine.runner import judge
 from cts.reference.evaluate import evaluate
-from cts.run.runner import judge
 from cts.verdict.expected import OneOf
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, build

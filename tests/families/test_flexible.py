@@ -11,10 +11,10 @@ from cts.defects.defect import Defect, every
 from cts.devices.requirements import missing
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
+from cts.engine.selection import device_rows
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import perform
 from cts.reference.values import CERTAIN
-from cts.run.selection import device_rows
 from cts.verdict.compare import compare
 from generators.casebook import build, expand, find_case
 from generators.casebook.cases import with_property_rows

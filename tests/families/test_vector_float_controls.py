@@ -16,7 +16,7 @@ from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Faults
 from cts.embedded.module.float_controls import Corrections, corrections
 from cts.embedded.profile import load_profile
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand, find_case
 from generators.inputs.float_controls import nan_bits

@@ -16,8 +16,8 @@ from cts.embedded.instructions.vectors.cooperative_vector_matmul import converte
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.profile import load_profile
-from cts.run.runner import judge
-from cts.run.selection import device_rows
+from cts.engine.runner import judge
+from cts.engine.selection import device_rows
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier, expand, find_case
 from generators.families.nv_cooperative_vector.vector_muladd import Parameters

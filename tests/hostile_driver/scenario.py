@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from cts.run.case_list import read_case_list
+from cts.engine.case_list import read_case_list
 
 FOLDER = Path(__file__).parent
 TABLE = FOLDER / "scenarios.yaml"

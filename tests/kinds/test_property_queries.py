@@ -14,9 +14,9 @@ from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AskedFo
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.embedded.property_commands import ask
+from cts.engine.runner import judge
 from cts.kinds.property_rules import RULES, Commanded
 from cts.kinds.required_support import REQUIRED_SUPPORT
-from cts.run.runner import judge
 from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict
 from generators.casebook import build_query, expand

@@ -10,9 +10,9 @@ from cts.devices.device import DeviceDescription
 from cts.devices.holder import DeviceHolder
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
+from cts.engine.runner import judge
 from cts.kinds.property_rules import Commanded
 from cts.kinds.required_support import REQUIRED_SUPPORT
-from cts.run.runner import judge
 from cts.verdict.codes import Code
 from generators.casebook import find_case
 from tests.suite import casebook

@@ -17,10 +17,10 @@ from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
+from cts.engine.plan import OptionError, checked_settings
+from cts.engine.runner import judge
 from cts.judges import choose, open_judge
 from cts.kinds.table import KINDS, unjudged
-from cts.run.plan import OptionError, checked_settings
-from cts.run.runner import judge
 from cts.validators.spirv_val import SpirvVal, ValidatorMissing
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult, Verdict

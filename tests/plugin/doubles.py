@@ -33,12 +33,12 @@ from cts.devices.device import (
     UndefinedBehaviour,
 )
 from cts.devices.spec import DeviceSpec
+from cts.engine import groups
+from cts.engine import plan as plans
+from cts.engine import session as sessions
 from cts.kinds import foretelling
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel_reproduction import after
-from cts.run import groups
-from cts.run import plan as plans
-from cts.run import session as sessions
 from cts.verdict.codes import Code, Reason
 from cts.verdict.expected import Authority, Exact, Expectation, Expected, OneOf, Placed
 from generators.kernel import Dispatch, Kernel, Outcome

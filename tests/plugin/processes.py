@@ -22,9 +22,10 @@ IMPORTED = (
     "cts.judges",
     "cts.embedded.device",
     "cts.devices.isolation",
-    "cts.run.judging",
-    "cts.run.overview",
-    "cts.run.selection",
+    "cts.engine.judging",
+    "cts.engine.run",
+    "cts.run.reports",
+    "cts.engine.selection",
     "generators.spirv.emit",
     "numpy.random",
     "reports",
@@ -34,7 +35,7 @@ IMPORTED = (
     "_pytest.terminal",
 )
 """Modules that most runs import. Plugins that they load by name are left out, because pytest would warn that it can no longer rewrite them.
-cts.run.plan is left out, because it imports names that doubles.py replaces."""
+cts.engine.plan is left out, because it imports names that doubles.py replaces."""
 
 HANGS = 900.0
 """Seconds after which a run counts as hanging. A run needs less than one second, and a few on a busy machine."""

@@ -115,13 +115,13 @@ def test_an_end_while_they_are_reported_counts_what_the_journal_has(checkout):
     checkout.add_plugin(
         "ends",
         "import os, signal\n"
-        "import cts.run.foretold as foretold\n"
-        "real = foretold.make_report\n"
-        "def make_report(nodeid, *rest):\n"
+        "from cts.run import main_process\n"
+        "real = main_process.verdict_report\n"
+        "def verdict_report(nodeid, *rest):\n"
         "    if 'n6]' in nodeid:\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return real(nodeid, *rest)\n"
-        "foretold.make_report = make_report\n",
+        "main_process.verdict_report = verdict_report\n",
     )
     done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS)
     assert len(checkout.results()) in (1, 2)

@@ -53,7 +53,7 @@ def test_failures_are_the_same_whether_they_are_confirmed_at_once_or_at_the_end(
 
 
 SMALL_BATCHES = """
-from cts.run import judging
+from cts.engine import judging
 
 judging.BATCH, judging.CONFIRMED_AT_ONCE = 3, 0
 """
@@ -148,7 +148,7 @@ import json
 import os
 from pathlib import Path
 
-from cts.run.time_limit import TimeLimit
+from cts.engine.time_limit import TimeLimit
 
 event = json.loads(os.environ["CHILD"]).get("late", ".wrong")
 TimeLimit.over = property(lambda self: Path(os.environ["CHILD_LOST"]).with_suffix(event).exists())

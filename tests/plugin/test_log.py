@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cts.run.summary import LAST_LINES, MESSAGE_LINES, shortened
+from cts.engine.summary import LAST_LINES, MESSAGE_LINES, shortened
 
 FAILING = {"*": "fail"}
 

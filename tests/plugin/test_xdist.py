@@ -24,10 +24,10 @@ def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(check
     # The worker finds another meta.json in the directory than the controller wrote, as if it ran on another machine.
     checkout.add_plugin(
         "elsewhere",
-        "import cts.run.plugin\nreal = cts.run.plugin._token\n"
+        "from cts.engine import setup\n"
         "def pytest_configure(config):\n"
         "    if hasattr(config, 'workerinput'):\n"
-        "        cts.run.plugin._token = lambda directory: 'another machine'\n",
+        "        setup.token = lambda directory: 'another machine'\n",
     )
     done = checkout.run("cts", "-n", "2", "--report-dir", "out")
     assert done.returncode == 0, done.stdout
@@ -63,10 +63,10 @@ def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "dist"), [(("-n", "2"), "worksteal"), (("-n", "2", "--dist", "loadscope"), "loadscope"), (("-n", "0"), "no")]
+    ("arguments", "scheduler"),
+    [(("-n", "2"), "Scheduler"), (("-n", "2", "--dist", "loadscope"), "LoadScopeScheduling"), (("--tx", "2*popen"), "Scheduler")],
 )
-def test_processes_take_cases_that_wait_for_a_slow_case_unless_told_otherwise(checkout, arguments, dist):
-    checkout.add_plugin("tells_dist", "def pytest_report_header(config):\n    return f'dist: {config.option.dist}'\n")
-    done = checkout.run("cts", *arguments)
+def test_the_suite_deals_out_its_cases_unless_told_otherwise(checkout, arguments, scheduler):
+    done = checkout.run("cts", "-v", *arguments)
     assert done.returncode == 0, done.stdout
-    assert f"dist: {dist}" in done.stdout
+    assert f"scheduling tests via {scheduler}\n" in done.stdout

@@ -11,9 +11,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
+from cts.engine.tally import Digest
 from cts.journal import journal
 from cts.journal.record import encode_object
-from cts.run.tally import Digest
 from reports import write
 from tests import mutants
 from tests.mutants import Seed

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cts.engine.plan import checked_settings
+from cts.engine.runner import judge
+from cts.engine.session import open_holder
 from cts.kinds.kernel_reproduction import write_reproduction
-from cts.run.plan import checked_settings
-from cts.run.runner import judge
-from cts.run.session import open_holder
 from generators.casebook import find_case
 from tests.lavapipe import MATRIX2, needs
 from tests.reproductions.lavapipe import Ended, compiled_and_run, environment, obstacle

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.run.case_list import CaseListError, read_case_list
+from cts.engine.case_list import CaseListError, read_case_list
 
 
 def test_ids_comments_and_further_lists(tmp_path):

@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
+from cts.engine.confirmation import Bench, batches, confirmed, is_same
+from cts.engine.set_aside import SetAside, tried
 from cts.journal.record import encode
-from cts.run.confirmation import Bench, batches, confirmed, is_same
-from cts.run.set_aside import SetAside, tried
 from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.verdict import CaseResult, Verdict
 
@@ -27,7 +27,7 @@ def passed(number: int) -> CaseResult:
 
 def aside(number: int, group: int = 0) -> SetAside:
     first = failed(number)
-    return SetAside(f"cases/a.yaml::{first.id}", 1, tried(first, alone=False), group=group, line=encode(first).decode())
+    return SetAside(first.id, 1, tried(first, alone=False), group=group, line=encode(first).decode())
 
 
 class Device:

@@ -4,7 +4,7 @@ import pytest
 
 from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import Retries
-from cts.run.control import IN_A_ROW, RUNS, ControlCase, Plain, StageUnavailable, plain_case
+from cts.engine.control import IN_A_ROW, RUNS, ControlCase, Plain, StageUnavailable, plain_case
 from cts.verdict.verdict import Verdict
 from tests.suite import casebook
 

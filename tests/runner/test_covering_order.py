@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.run.covering_order import covering_order
+from cts.engine.covering_order import covering_order
 
 FAMILIES = st.lists(
     st.integers(0, 4).flatmap(lambda width: st.lists(st.tuples(*[st.sampled_from("abc")] * width), min_size=1, max_size=12, unique=True)),

@@ -8,7 +8,7 @@ import pytest
 
 from cts.devices.device import MatrixRow, VectorRow
 from cts.embedded.profile import load_profile
-from cts.run.selection import device_rows
+from cts.engine.selection import device_rows
 from generators.types import Scope
 
 ROW = MatrixRow(16, 16, 16, "f16", "f16", "f32", "f32", saturating=False, scope=Scope.SUBGROUP)

@@ -6,8 +6,8 @@ import pytest
 
 from cts.devices.holder import DeviceHolder, Retries
 from cts.embedded.profile import load_profile
-from cts.run.first_shader import FirstShader, NoShaderRuns
-from cts.run.runner import judge
+from cts.engine.first_shader import FirstShader, NoShaderRuns
+from cts.engine.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import expand, find_case
 from tests.broken_devices.doubles import Broken

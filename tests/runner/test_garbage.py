@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from cts.run.garbage import all_kept
+from cts.engine.garbage import all_kept
 
 
 @pytest.mark.parametrize("was_on", [True, False])

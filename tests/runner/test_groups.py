@@ -11,10 +11,10 @@ from cts import judges
 from cts.devices.device import NoSuchDevice
 from cts.devices.listing import DeviceListing, VulkanDevices
 from cts.devices.spec import DeviceSpec
+from cts.engine import groups
+from cts.engine.groups import checked_groups, group_of
+from cts.engine.plan import OptionError
 from cts.opening import open_device
-from cts.run import groups
-from cts.run.groups import checked_groups, group_of
-from cts.run.plan import OptionError
 from tests.suite import REPOSITORY
 
 PROFILES = REPOSITORY / "cts" / "embedded" / "profiles"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.run.selection import list_ids
+from cts.engine.selection import list_ids
 from tests.suite import casebook
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.run.neighbours import Neighbours, NoTemporaryFile, bury, new_file
+from cts.engine.neighbours import Neighbours, NoTemporaryFile, bury, new_file
 
 
 @pytest.fixture

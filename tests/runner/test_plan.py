@@ -10,10 +10,10 @@ import pytest
 
 from cts.devices.device import DeviceDescription
 from cts.devices.messages import NotAMessage, Unsendable
-from cts.run.attempts import Attempts
-from cts.run.plan import Plan, checked_settings, plan_from_bytes, plan_to_bytes
-from cts.run.session import Settings
-from cts.run.shards import Shard
+from cts.engine.attempts import Attempts
+from cts.engine.plan import Plan, checked_settings, plan_from_bytes, plan_to_bytes
+from cts.engine.session import Settings
+from cts.engine.shards import Shard
 from cts.validators.validator import ValidatorSpec
 from cts.verdict.failure_lists import Expressions, FailureList
 from cts.verdict.known_failures import load_files

@@ -21,12 +21,12 @@ from cts.devices.device import (
     ValidationMessage,
 )
 from cts.devices.holder import DeviceHolder
+from cts.engine.runner import OURS, judge
+from cts.engine.set_aside import SetAside, tried
+from cts.engine.tally import Digest
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import after
-from cts.run.runner import OURS, judge
-from cts.run.set_aside import SetAside, tried
-from cts.run.tally import Digest
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand

@@ -3,22 +3,22 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from cts.run.set_aside import SetAside, settle
+from cts.engine.set_aside import SetAside, settle
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
-NODE = "cases/a.yaml::a[1]"
+ID = "a[1]"
 LOST = Try(False, Verdict.DEVICE_LOST, "lost", "dispatch", 1.0)
 
 
 def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
-    return CaseResult("a[1]", "a", Verdict(verdict), reason, "Device", "1", "spirv", "smoke", (), 1, 0.5, message)
+    return CaseResult(ID, "a", Verdict(verdict), reason, "Device", "1", "spirv", "smoke", (), 1, 0.5, message)
 
 
 def settled(first: Try | None, *verdicts: str, kept_back: bool = False, known: bool = False) -> CaseResult:
     """Settle a case whose runs have these verdicts; all of them must be used. With ``known``, every failure is a known one."""
     runs = [result(verdict, reason=f"{verdict} it is") for verdict in verdicts]
     left = list(runs)
-    settlement = settle(SetAside(NODE, 1, first, kept_back), lambda: left.pop(0), lambda one: known and one.verdict is not Verdict.PASS)
+    settlement = settle(SetAside(ID, 1, first, kept_back), lambda: left.pop(0), lambda one: known and one.verdict is not Verdict.PASS)
     assert not left
     return settlement
 
@@ -45,7 +45,7 @@ def test_two_runs_that_disagree_are_flaky_and_say_how():
 
 def test_flaky_keeps_what_was_wrong():
     runs = [result("fail", message="element 3"), result("pass")]
-    assert "element 3" in settle(SetAside(NODE, 1, LOST), lambda: runs.pop(0), lambda _: False).message
+    assert "element 3" in settle(SetAside(ID, 1, LOST), lambda: runs.pop(0), lambda _: False).message
 
 
 def test_an_unknown_first_try_settles_nothing():
@@ -69,7 +69,7 @@ def test_a_case_that_was_kept_back_and_ends_in_an_unknown_way_runs_twice():
 
 def test_set_aside_cases_cross_between_processes_unchanged():
     for first in (LOST, None):
-        aside = SetAside(NODE, 2, first, kept_back=first is None)
+        aside = SetAside(ID, 2, first, kept_back=first is None)
         assert msgspec.convert(msgspec.to_builtins(aside), SetAside) == aside
         assert aside.id == "a[1]"
 
@@ -78,11 +78,11 @@ def test_a_case_that_was_kept_back_runs_first_with_a_short_limit():
     def fails() -> CaseResult:
         raise AssertionError("nothing more is to be asked")
 
-    found = settle(SetAside(NODE, 1, None, kept_back=True), fails, lambda one: one.verdict is Verdict.TIMEOUT, lambda: result("timeout"))
+    found = settle(SetAside(ID, 1, None, kept_back=True), fails, lambda one: one.verdict is Verdict.TIMEOUT, lambda: result("timeout"))
     assert (found.verdict, len(found.tries)) == (Verdict.TIMEOUT, 1)
 
 
 def test_a_short_limit_that_ends_a_case_in_an_unknown_way_settles_nothing():
     runs = [result("pass")]
-    found = settle(SetAside(NODE, 1, None, kept_back=True), runs.pop, lambda _: False, lambda: result("timeout"))
+    found = settle(SetAside(ID, 1, None, kept_back=True), runs.pop, lambda _: False, lambda: result("timeout"))
     assert (found.verdict, [one.verdict for one in found.tries]) == (Verdict.PASS, ["timeout", "pass"])

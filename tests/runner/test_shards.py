@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.run.costs import Costs, CostsError, measured, read_costs, write_costs
-from cts.run.shards import Part, Shard, ShardError, dealt, parse_shard, part_of_ids, part_of_tier
+from cts.engine.costs import Costs, CostsError, measured, read_costs, write_costs
+from cts.engine.shards import Part, Shard, ShardError, dealt, parse_shard, part_of_ids, part_of_tier
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Tier, expand
 from generators.casebook.blocks import pinned_blocks

@@ -10,7 +10,7 @@ from cts.embedded.faults import NO_FAULTS, Faults
 from cts.embedded.instructions.matrices.array_conversion import placed
 from cts.embedded.machine.elements import MAPPINGS
 from cts.embedded.profile import load_profile
-from cts.run.runner import judge
+from cts.engine.runner import judge
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from tests.suite import casebook

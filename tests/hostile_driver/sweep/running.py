@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 import generators.casebook
+from cts.engine.case_list import read_case_list
+from cts.engine.report_writer import report_writer
 from cts.journal.journal import RESULTS
-from cts.run.case_list import read_case_list
-from cts.run.report_writer import report_writer
 from tests.hostile_driver.running import ROOT, Observed, command, environment, observed
 from tests.hostile_driver.scenario import Run
 from tests.hostile_driver.sweep.plan import Call, Fault, read_trace

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import Retries
-from cts.run.tally import Digest
+from cts.engine.tally import Digest
 from cts.verdict.known_failures import KnownFailures
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, build, find_case

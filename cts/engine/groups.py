@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from cts.devices.device import DeviceDescription
+from cts.engine.plan import OptionError, checked_settings, opening_retries
+from cts.engine.session import Settings
 from cts.judges import Choice, all_vulkan, choose
-from cts.run.plan import OptionError, checked_settings, opening_retries
-from cts.run.session import Settings
 
 ALL = "all"
 """How ``--device`` names every Vulkan device with cooperative matrices."""
@@ -52,7 +52,12 @@ def _difference(one: DeviceDescription, other: DeviceDescription) -> str:
     return next((name for name in names if getattr(one, name) != getattr(other, name)), "")
 
 
-def group_of(worker: str, groups: int) -> int:
-    """Return the group of a worker of pytest-xdist, by its id (``gw3``): groups take turns."""
+def number_of(worker: str) -> int:
+    """Return the number of a process, by the id that pytest-xdist gives it (``gw3``); 0 for any other id."""
     digits = worker.removeprefix("gw")
-    return int(digits) % groups if digits.isdecimal() else 0
+    return int(digits) if digits.isdecimal() else 0
+
+
+def group_of(worker: str, groups: int) -> int:
+    """Return the group of a process, by its id: groups take turns."""
+    return number_of(worker) % groups

@@ -9,10 +9,10 @@ from cts.devices.holder import ONCE, DeviceHolder, Retries
 from cts.devices.identity import check_same
 from cts.devices.isolation import IsolatedDevice, Watcher
 from cts.devices.spec import DeviceSpec
+from cts.engine.tally import PASSING, STRICTLY_PASSING
+from cts.engine.time_limit import TimeLimit
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec, open_judge
-from cts.run.tally import PASSING, STRICTLY_PASSING
-from cts.run.time_limit import TimeLimit
 from cts.verdict.effort import Budget, Effort
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from cts.verdict.verdict import Verdict

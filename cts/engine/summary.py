@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
-
-import pytest
+from typing import Any, Protocol
 
 from cts.devices.device import Finding
+from cts.engine.progress import word
+from cts.engine.session import Settings
+from cts.engine.tally import Tally, phrase
 from cts.journal.journal import RESULTS
 from cts.printable import printable_path
-from cts.run.progress import word
-from cts.run.session import Settings
-from cts.run.tally import Tally, phrase
 from cts.verdict.verdict import Verdict
 
 MESSAGE_LINES = 20
@@ -65,7 +63,15 @@ class RunEnd:
     seconds: float
 
 
-def write_summary(out: pytest.TerminalReporter, end: RunEnd) -> None:
+class Terminal(Protocol):
+    """The output of a run: pytest.TerminalReporter."""
+
+    def section(self, title: str, sep: str) -> None: ...
+    def line(self, msg: str, **markup: bool) -> None: ...
+    def write_sep(self, sep: str, title: str, **markup: bool) -> None: ...
+
+
+def write_summary(out: Terminal, end: RunEnd) -> None:
     """Write the summary for a user: counts first, warnings last."""
     out.section("conformance", "=")
     _write_counts(out, end.tally)
@@ -75,7 +81,7 @@ def write_summary(out: pytest.TerminalReporter, end: RunEnd) -> None:
     _write_warnings(out, end)
 
 
-def _write_counts(out: pytest.TerminalReporter, tally: Tally) -> None:
+def _write_counts(out: Terminal, tally: Tally) -> None:
     out.line(f"verdicts: {tally.phrase()}")
     for family, verdicts in sorted(tally.families.items()):
         out.line(f"  {family}: {phrase(verdicts)}")
@@ -87,7 +93,7 @@ def _write_counts(out: pytest.TerminalReporter, tally: Tally) -> None:
             out.line(f"          and {len(tally.missing) - REASONS} more reasons")
 
 
-def _write_causes(out: pytest.TerminalReporter, end: RunEnd) -> None:
+def _write_causes(out: Terminal, end: RunEnd) -> None:
     tally = end.tally
     if tally.known:
         out.line(f"known failures of the driver, by {end.settings.known.said}:")
@@ -103,7 +109,7 @@ def _write_causes(out: pytest.TerminalReporter, end: RunEnd) -> None:
             out.line(f"  {count:6d}  {position or 'no position'}", yellow=True)
 
 
-def _write_findings(out: pytest.TerminalReporter, end: RunEnd) -> None:
+def _write_findings(out: Terminal, end: RunEnd) -> None:
     tally = end.tally
     if tally.compiling:
         out.line(f"{tally.compiling} of the timeouts happened during the creation of a pipeline, which breaks no rule", yellow=True)
@@ -115,7 +121,7 @@ def _write_findings(out: pytest.TerminalReporter, end: RunEnd) -> None:
         out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing about the device", red=True)
 
 
-def _write_results(out: pytest.TerminalReporter, end: RunEnd) -> None:
+def _write_results(out: Terminal, end: RunEnd) -> None:
     """Write where the results are, and how fast the run was."""
     if end.explained > end.shown:
         kept = end.directory and printable_path(end.directory / RESULTS)
@@ -129,7 +135,7 @@ def _write_results(out: pytest.TerminalReporter, end: RunEnd) -> None:
         out.line(end.reports)
 
 
-def _write_warnings(out: pytest.TerminalReporter, end: RunEnd) -> None:
+def _write_warnings(out: Terminal, end: RunEnd) -> None:
     tally = end.tally
     if end.is_empty and not end.before.total:
         out.write_sep("!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from cts.run.selection import Selection
+from cts.engine.selection import Selection
 from generators.casebook import Case, Family
 from generators.casebook.blocks import Block, block_cases
 from generators.casebook.ids import family_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cts.engine.set_aside import SetAside, tried
 from cts.journal.record import encode
-from cts.run.set_aside import SetAside, tried
 from cts.verdict.verdict import CaseResult
 
 BATCH = 16

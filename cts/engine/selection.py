@@ -9,11 +9,11 @@ from pathlib import Path
 
 from cts.devices.device import DeviceDescription
 from cts.devices.requirements import queried_subgroup_size
-from cts.run.attempts import Attempts
-from cts.run.case_list import CaseListError, read_case_list
-from cts.run.costs import read_costs
-from cts.run.options import Request, SelectionError
-from cts.run.shards import Part, Shard, blocks_of, part_of_ids, part_of_tier
+from cts.engine.attempts import Attempts
+from cts.engine.case_list import CaseListError, read_case_list
+from cts.engine.costs import read_costs
+from cts.engine.request import Request, SelectionError
+from cts.engine.shards import Part, Shard, blocks_of, part_of_ids, part_of_tier
 from cts.verdict.failure_lists import Expressions
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.casebook.blocks import Block, block_cases

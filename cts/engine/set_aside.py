@@ -26,6 +26,7 @@ class SetAside:
     """A case that must be judged alone.
 
     Attributes:
+        id: the case's id.
         attempt: the number of the judgement, if ``--repeat`` asks for several.
         first: what happened beside others, or None if that is unknown.
         kept_back: whether it was not tried beside others, because a known failure of the driver loses the device.
@@ -33,7 +34,7 @@ class SetAside:
         line: the journal's line of what happened, if wrong values must only be confirmed; else empty.
     """
 
-    nodeid: str
+    id: str
     attempt: int
     first: Try | None
     kept_back: bool = False
@@ -49,11 +50,6 @@ class SetAside:
     def was_wrong(self) -> bool:
         """Whether its values beside others were wrong or doubtful."""
         return self.first is not None and self.first.verdict in WRONG
-
-    @property
-    def id(self) -> str:
-        """The case's id."""
-        return self.nodeid.partition("::")[2]
 
 
 def tried(result: CaseResult, alone: bool, fresh: bool = False) -> Try:

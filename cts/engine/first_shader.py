@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import DeviceHolder, Retries
-from cts.run.control import LOST, PLAIN, PLAINLY, failed_control
+from cts.engine.control import LOST, PLAIN, PLAINLY, failed_control
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, find_case
 from generators.errors import CasebookError

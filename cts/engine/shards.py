@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heapreplace
 
-from cts.run.costs import Costs
+from cts.engine.costs import Costs
 from generators.casebook import Casebook, Family, Tier, expand
 from generators.casebook.blocks import Block, pinned_blocks
 from generators.casebook.cases import added_rows, cases_on_row

@@ -12,15 +12,15 @@ from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
 from cts.devices.messages import NotAMessage, decoder_of, encoded, read
 from cts.devices.spec import DeviceSpec
+from cts.engine.attempts import Attempts
+from cts.engine.control import Proven
+from cts.engine.selection import Selection
+from cts.engine.session import LOG_FAILURES, Settings
+from cts.engine.shards import Shard
+from cts.engine.time_limit import beginning_now
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.judges import Choice, choose
 from cts.opening import open_device
-from cts.run.attempts import Attempts
-from cts.run.control import Proven
-from cts.run.selection import Selection
-from cts.run.session import LOG_FAILURES, Settings
-from cts.run.shards import Shard
-from cts.run.time_limit import beginning_now
 from cts.verdict.verdict import Verdict
 from generators.casebook import Casebook, Tier
 from generators.errors import CtsError
@@ -69,7 +69,7 @@ class Plan:
         reports: the report directory, or None.
         token: identifies the directory ``reports`` to other processes.
         foretold: see Selection.
-        neighbours: the file of cts.run.neighbours, or None.
+        neighbours: the file of cts.engine.neighbours, or None.
     """
 
     groups: tuple[Settings, ...]

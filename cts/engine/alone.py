@@ -1,25 +1,21 @@
-"""The part of the plugin that judges cases set aside: by the main process, after every other process has closed its device."""
+"""Judges cases that were set aside: in the main process, after every other process has closed its device."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-import pytest
-
-from cts.devices.device import DeviceUnavailable, Finding
+from cts.devices.device import Finding
 from cts.devices.holder import DeviceHolder
-from cts.journal.journal import Journal, JournalError
-from cts.journal.record import SEVERAL_LINES, result_of
-from cts.journal.strict_json import parse
-from cts.run.confirmation import Bench, batches, confirmed, unconfirmed
-from cts.run.control import LOST, ControlCase, Proven, StageUnavailable, plain_case, verdict_of_control
-from cts.run.judging import CONFIRMED, asides_of, digest_of, make_report
-from cts.run.runner import judge
-from cts.run.session import Settings
-from cts.run.set_aside import WRONG, SetAside, settle
+from cts.engine.confirmation import Bench, batches, confirmed, unconfirmed
+from cts.engine.control import LOST, ControlCase, Proven, StageUnavailable, plain_case, verdict_of_control
+from cts.engine.judging import Judged
+from cts.engine.runner import judge
+from cts.engine.session import Settings
+from cts.engine.set_aside import WRONG, SetAside, settle
+from cts.journal.journal import Journal
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
@@ -39,7 +35,7 @@ def told_of(ids: Sequence[str]) -> str:
 
 
 class Alone:
-    """Registered in the main process only.
+    """Keeps the cases that are set aside, and judges them.
 
     Args:
         groups: the settings of each group of processes, with an unopened holder of its device for this process.
@@ -62,7 +58,6 @@ class Alone:
         self._journal = journal
         self._findings = findings
         self._waiting: list[SetAside] = []
-        self._session: pytest.Session | None = None
         self._budget = Budget()
         self._controls = [
             ControlCase(
@@ -76,44 +71,33 @@ class Alone:
             for group, (settings, holder) in enumerate(groups)
         ]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._waiting += asides_of(report)
-        for line in getattr(report, CONFIRMED, ()):
-            self._take(result_of(parse(line.encode(), SEVERAL_LINES)))
-        digest = digest_of(report)
-        if digest is None:
-            return
-        if digest.verdict is Verdict.PASS and self._casebook.families[digest.family].kind is CaseKind.KERNEL:
-            for control in self._controls:
-                control.passed(report.nodeid.partition("::")[2], digest.seconds)
+    @property
+    def waiting(self) -> int:
+        """How many judgements wait."""
+        return len(self._waiting)
 
-    def _take(self, result: CaseResult) -> None:
-        """Give the verdict of a waiting case that a worker has judged again."""
+    def add(self, asides: Iterable[SetAside]) -> None:
+        """Keep judgements until the end."""
+        self._waiting += asides
+
+    def passed(self, id_: str, family: str, seconds: float) -> None:
+        """Record a case that has passed in some process."""
+        if self._casebook.families[family].kind is CaseKind.KERNEL:
+            for control in self._controls:
+                control.passed(id_, seconds)
+
+    def repeated(self, result: CaseResult) -> Judged:
+        """Return the verdict of a case that waits, and whose failure a worker has seen again.
+
+        Raises:
+            JournalError: it cannot be written.
+        """
         (aside,) = (one for one in self._waiting if (one.id, one.attempt) == (result.id, result.attempt))
         self._waiting.remove(aside)
-        assert self._session is not None, "cases are judged in the loop"
-        try:
-            self._report(self._session, aside, result, time.time())
-        except JournalError as error:
-            raise self._session.Interrupted(str(error)) from None
+        return self._judged(result, time.time())
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
-        self._session = session
-        result = yield
-        if self._waiting and not session.shouldstop and not session.shouldfail:
-            try:
-                self._judge_all(session)
-            except (DeviceUnavailable, JournalError) as error:
-                raise session.Interrupted(str(error)) from None
-            finally:
-                for _, holder in self._groups:
-                    holder.close()
-        return result
-
-    def _judge_all(self, session: pytest.Session) -> None:
-        """Judge every waiting case.
+    def judge_all(self) -> Iterator[Judged | str]:
+        """Judge every case that waits. Yield the verdicts, and lines for the user.
 
         Raises:
             StageUnavailable: shaders of a stage no longer finish, or are wrong. Cases of other stages are judged; cases of this stage
@@ -121,17 +105,24 @@ class Alone:
             DeviceUnavailable: the device is gone. The case that lost it, and the cases after it, have no verdict.
             JournalError: a verdict cannot be written.
         """
+        try:
+            yield from self._judge_all()
+        finally:
+            for _, holder in self._groups:
+                holder.close()
+
+    def _judge_all(self) -> Iterator[Judged | str]:
         kept_back = sum(aside.kept_back for aside in self._waiting)
         if len(self._waiting) > kept_back:
-            self._say(session, f"{len(self._waiting) - kept_back} set aside: each is now judged again, alone")
+            yield f"{len(self._waiting) - kept_back} set aside: each is now judged again, alone"
         if kept_back:
-            self._say(session, f"{kept_back} kept for the end: according to the driver's known failures, they lose the device")
+            yield f"{kept_back} kept for the end: according to the driver's known failures, they lose the device"
         wrong_beside_others = 0
         wrong_later: list[str] = []
         gone: dict[tuple[int, str], StageUnavailable] = {}
         left = [aside for aside in self._waiting if not aside.line]
         for batch in batches([aside for aside in self._waiting if aside.line]):
-            left += self._judge_together(session, batch)
+            left += yield from self._judge_together(batch)
         for aside in sorted(left, key=lambda aside: aside.kept_back):
             late = self._settings.late
             # A time limit must not hide wrong values that have been seen.
@@ -150,48 +141,37 @@ class Alone:
                 wrong_later += [result.id] if result.verdict not in (Verdict.FAIL, Verdict.FLAKY) else []
             elif aside.was_wrong and result.verdict not in (*WRONG, Verdict.KNOWN_FAIL, Verdict.FLAKY):
                 wrong_beside_others += 1
-            self._report(session, aside, result, start)
+            yield self._judged(result, start)
         if wrong_beside_others:
-            self._say(session, f"{wrong_beside_others} had wrong values beside others and not alone: `tries` in the record says more")
+            yield f"{wrong_beside_others} had wrong values beside others and not alone: `tries` in the record says more"
         if wrong_later:
             self._findings.append(Finding(None, told_of(wrong_later)))
         if gone:
             raise next(iter(gone.values()))
 
-    def _judge_together(self, session: pytest.Session, batch: Sequence[SetAside]) -> Iterator[SetAside]:
-        """Judge failures again in one fresh process, and yield those that must be judged by themselves; see ``_judge_all``."""
+    def _judge_together(self, batch: Sequence[SetAside]) -> Generator[Judged, None, list[SetAside]]:
+        """Judge failures again in one fresh process, and return those that must be judged by themselves; see ``judge_all``."""
         group = batch[0].group
         control, holder = self._controls[group], self._groups[group][1]
+        bench = Bench(holder.discard, control.require, control.works, self._judge_again, alone=True, late=lambda: self._settings.late)
+        left = []
         start = time.time()
-        judge, late = self._judge_again, lambda: self._settings.late
-        for aside, result in confirmed(batch, Bench(holder.discard, control.require, control.works, judge, alone=True, late=late)):
+        for aside, result in confirmed(batch, bench):
             if result is None:
-                yield aside
+                left.append(aside)
             else:
-                self._report(session, aside, result, start)
+                yield self._judged(result, start)
             start = time.time()
+        return left
 
-    def _report(self, session: pytest.Session, aside: SetAside, result: CaseResult, start: float) -> None:
-        """Give the verdict of a case.
-
-        Raises:
-            JournalError: it cannot be written.
-        """
+    def _judged(self, result: CaseResult, start: float) -> Judged:
+        """Write a verdict to the journal."""
         if self._journal is not None:
             self._journal.append(result)
-        session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
-        if session.shouldfail:
-            raise session.Failed(session.shouldfail)
-
-    @staticmethod
-    def _say(session: pytest.Session, line: str) -> None:
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None and session.config.get_verbosity() >= 0:
-            reporter.ensure_newline()
-            reporter.write_line(line)
+        return Judged(result, start)
 
     def _settle(self, aside: SetAside) -> CaseResult:
-        """Judge a waiting case; see ``_judge_all``."""
+        """Judge a waiting case; see ``judge_all``."""
         known = partial(self._settings.known.judged, case=find_case(self._casebook, aside.id))
         run = partial(self._judge_afresh, aside.id, aside.attempt, aside.group)
         result = settle(

@@ -116,3 +116,13 @@ def write_costs(root: Path, costs: Costs) -> None:
     lines = ["# family or case\tmicroseconds"]
     lines += [f"{name}\t{cost}" for part in (costs.families, costs.cases) for name, cost in sorted(part.items())]
     (root / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def longest_first(costs: Sequence[int | None]) -> tuple[list[int], list[int]]:
+    """Return the numbers of the cases that take long, the longest first, and the numbers of the others.
+
+    Args:
+        costs: the cost of each case; None for a case that does not take long.
+    """
+    long = [(-cost, number) for number, cost in enumerate(costs) if cost is not None]
+    return [number for _, number in sorted(long)], [number for number, cost in enumerate(costs) if cost is None]

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from typing import Protocol
 
-import pytest
-
-from cts.run.set_aside import SetAside
-from cts.run.tally import Digest, Tally, phrase
+from cts.engine.set_aside import SetAside
+from cts.engine.tally import Digest, Tally, phrase
 from cts.verdict.verdict import Verdict
 
 TERMINAL_SECONDS = 0.2
 LOG_SECONDS = 10.0
+
+
+class Terminal(Protocol):
+    """The output of a run: pytest.TerminalReporter."""
+
+    def write(self, content: str) -> None: ...
+    def write_line(self, line: str, **markup: bool) -> None: ...
+    def rewrite(self, line: str, **markup: bool) -> None: ...
+    def ensure_newline(self) -> None: ...
+    def flush(self) -> None: ...
 
 
 class Progress:
@@ -22,11 +32,11 @@ class Progress:
             printed at the end.
     """
 
-    def __init__(self, reporter: pytest.TerminalReporter, most: int) -> None:
+    def __init__(self, terminal: Terminal, most: int, silent: bool = False) -> None:
         self._most = most
-        self._reporter = reporter
-        self._silent = reporter.config.get_verbosity() != 0
-        self._terminal = bool(getattr(reporter, "isatty", False))
+        self._reporter = terminal
+        self._silent = silent
+        self._terminal = bool(getattr(terminal, "isatty", False))
         self._every = TERMINAL_SECONDS if self._terminal else LOG_SECONDS
         self._start = time.monotonic()
         self._printed = self._start
@@ -59,7 +69,7 @@ class Progress:
         if time.monotonic() - self._printed >= self._every:
             self._print(tally)
 
-    def set_aside(self, aside: SetAside) -> None:
+    def set_aside(self, nodeid: str, aside: SetAside) -> None:
         """Show a case that has no verdict yet."""
         if not self._silent and aside.first is not None and self._set_aside <= self._most:
             self._set_aside += 1
@@ -68,7 +78,7 @@ class Progress:
                 self._reporter.write_line("further cases that are set aside are not announced", yellow=True)
                 return
             first = aside.first
-            self._reporter.write_line(f"SET ASIDE {aside.nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
+            self._reporter.write_line(f"SET ASIDE {nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
 
     def finish(self, tally: Tally) -> None:
         """Print the last line."""
@@ -84,8 +94,7 @@ class Progress:
         if rate and tally.total < total:
             text += f", about {_duration((total - tally.total) / rate)} left"
         if self._terminal:
-            width = self._reporter._tw.fullwidth - 1
-            self._reporter.rewrite(text[:width], erase=True)
+            self._reporter.rewrite(text[: shutil.get_terminal_size().columns - 1], erase=True)
             self._rewriting = True
         else:
             self._reporter.ensure_newline()

@@ -1,0 +1,292 @@
+"""A run, as the process sees it that gets all verdicts: counts, findings, the journal, reports and the exit code."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from cts.devices.device import Finding
+from cts.engine.report_writer import report_writer
+from cts.engine.selected import Key, Selected
+from cts.engine.session import Settings
+from cts.engine.set_aside import SetAside
+from cts.engine.summary import RunEnd
+from cts.engine.tally import Digest, Tally
+from cts.exit_codes import FAILED, INCOMPLETE, NOTHING_TESTED, PASSED
+from cts.journal.journal import RESULTS, Journal, read, read_meta, write_meta
+from cts.journal.record import encode
+from cts.journal.run_record import RunRecord, finding_of, finding_record
+from cts.printable import printable_line, printable_path
+from cts.verdict.codes import Code
+from cts.verdict.verdict import CaseResult, Try, Verdict
+from generators.casebook.ids import family_of
+from generators.errors import CtsError
+
+
+class Run:
+    """Counts what is judged, and ends with reports and an exit code.
+
+    Args:
+        version: the version of the suite.
+        groups: the settings of each group of processes, at least one.
+        directory: the report directory, or None.
+        selected: the items to judge.
+        before: counts of the results that the journal had when the run began.
+        retried: other results of the journal, which ``--retry`` judges again if they are selected.
+        findings: problems of the device while it ran no case.
+        claim: the descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
+
+    Attributes:
+        journal: the journal that this process writes, or None.
+        tally: the counts so far.
+        total: how many judgements are to be made.
+        stopped: why something stopped the run; empty if nothing did.
+        seconds: how long it judged.
+        aside: the judgements that wait for the end.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        groups: Sequence[Settings],
+        directory: Path | None,
+        selected: Selected,
+        before: Tally,
+        retried: Mapping[Key, Digest],
+        findings: list[Finding],
+        claim: int | None = None,
+    ) -> None:
+        self.version = version
+        self.groups = tuple(groups)
+        self.settings = groups[0]
+        self.directory = directory
+        self.selected = selected
+        self.findings = findings
+        self.tally = Tally()
+        self.total = 0
+        self.stopped = ""
+        self.seconds = 0.0
+        self.aside: set[Key] = set()
+        self._before = before
+        self._retried = dict(retried)
+        self._again: set[Key] = set()
+        self._claim = claim
+        self._counted: set[Key] = set()
+        self._families: Counter[str] = Counter()
+        self.journal = None if directory is None else Journal(directory / RESULTS)
+        self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
+        earlier: RunRecord = {} if directory is None else read_meta(directory)
+        self._found_before = tuple(map(finding_of, earlier.get("findings", ())))
+        self._reports = ""
+
+    @property
+    def header(self) -> list[str]:
+        """Lines that say what is judged, and how."""
+        settings, description = self.settings, self.settings.description
+        isolation = (
+            f"held by a child process, {settings.step_timeout:g} s for each step"
+            if settings.isolated
+            else "held by the process that judges"
+        )
+        kept = printable_path(self.directory) if self.directory else "not kept (--report-dir DIR keeps them as they are judged)"
+        return [
+            f"suite: {self.version}, tier {settings.tier}, front end {settings.front_end}",
+            f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            *(f"group {group.unit} ({group.why})" for group in self.groups if group.unit),
+            *([f"known failures: {settings.known.said}"] if settings.known.names else []),
+            f"results: {kept}",
+        ]
+
+    def select(self, ids: Sequence[str]) -> None:
+        """Set what the run judges: these cases and blocks, and the cases that need no item."""
+        self._families = Counter()
+        for id_ in (*ids, *self.selected.foretold):
+            self._families[family_of(id_)] += self.selected.count(id_)
+        self.total = self._families.total()
+        if self._retried:
+            names = frozenset(ids).union(self.selected.foretold)
+            left = self.selected.selection.attempts.left
+            here = [key for key in self._retried if key[0] in names or self.selected.home(key[0]) in names]
+            self._again |= {(id_, attempt) for id_, attempt in here if attempt in left(id_)}
+
+    def count(self, id_: str, digest: Digest) -> bool:
+        """Count a verdict, and tell whether it makes the run fail."""
+        self._counted.add((id_, digest.attempt))
+        self.tally.add(digest)
+        return digest.verdict not in self.settings.passing
+
+    def keep(self, line: bytes) -> None:
+        """Write a line to the journal, if there is one.
+
+        Raises:
+            JournalError: it cannot be written.
+        """
+        if self.journal is not None:
+            self.journal.append_line(line)
+
+    def died(self, name: str, group: int) -> tuple[list[SetAside], CaseResult | None]:
+        """Return what becomes of a case or a block whose process died: the judgements to make again, and the case's verdict, if any.
+
+        The judgements that the process wrote to the journal are counted.
+
+        Args:
+            name: the id of a case or the name of a block.
+            group: the number of the process's group.
+        """
+        keys = list(self.selected.keys(name))
+        self._count_unreported(frozenset(keys))
+        left = [key for key in keys if key not in self._counted and key not in self.aside]
+        settings = self.groups[group]
+        reason = "the process that judged the case died" + ("" if settings.isolated else " and held the device")
+        if settings.isolated or not left:
+            first = Try(False, Verdict.CRASH, reason, "", 0.0, Code.CRASH.of())
+            return [SetAside(*key, first if key == left[0] else None, group=group) for key in left], None
+        id_, attempt = left[0]
+        # The case would end this process too; the other cases of its block might not.
+        others = [SetAside(*key, None, group=group) for key in left if key[0] != id_]
+        result = CaseResult(
+            id=id_,
+            family=family_of(id_),
+            verdict=Verdict.CRASH,
+            code=Code.CRASH.of(),
+            reason=reason,
+            device=settings.description.name,
+            driver=settings.description.driver,
+            front_end=settings.front_end,
+            tier=settings.tier,
+            requirements=(),
+            subcases=0,
+            seconds=0.0,
+            message=reason,
+            attempt=attempt,
+            unit=settings.unit,
+        )
+        self.keep(encode(result))
+        return others, result
+
+    def _count_unreported(self, keys: Collection[Key]) -> None:
+        """Count the judgements among these that a process wrote to the journal but did not report before it died."""
+        if self.directory is None:
+            return
+        # The journal also has the earlier verdicts that --retry replaces.
+        results = read(self.directory / RESULTS, start=self._start)
+        for key, digest in Digest.by_attempt(result for result in results if (result.id, result.attempt) in keys).items():
+            if key not in self._counted:
+                self.count(key[0], digest)
+
+    def end(self, code: int) -> int:
+        """Write the reports, and return the run's exit code.
+
+        Args:
+            code: the exit code so far: NOTHING_TESTED if no case was judged, and one of the others if something stopped the run.
+        """
+        if self.journal is not None:
+            self.journal.close()
+        for key, digest in self._retried.items():
+            if key not in self._again:
+                self._before.add(digest)
+        found = self._exit_code(code)
+        if self.directory is not None:
+            whole = code in (PASSED, FAILED, NOTHING_TESTED) and self.tally.total >= self.total
+            if not self._write_reports(self.directory, whole) and found == PASSED:
+                found = INCOMPLETE
+        if self._claim is not None:
+            os.close(self._claim)
+        return found
+
+    def _exit_code(self, code: int) -> int:
+        now, before, passing = self.tally, self._before, self.settings.passing
+        if code == NOTHING_TESTED and (before.total or now.total):
+            code = PASSED
+        if code != PASSED:
+            return code
+        if before.bad(passing) or now.bad(passing) or not all(finding.outside for finding in (*self.findings, *self._found_before)):
+            return FAILED
+        if now.total < self.total and not self._out_of_time:
+            return INCOMPLETE
+        return PASSED if now.tested or before.tested else NOTHING_TESTED
+
+    @property
+    def _out_of_time(self) -> bool:
+        """Whether a requested time limit has left cases without a verdict."""
+        return self.settings.late and not self.stopped and self.tally.total < self.total
+
+    def _not_judged(self) -> dict[str, int]:
+        """Return how many judgements of each family the time limit left out."""
+        judged = self.tally.families
+        counts = {family: count - judged.get(family, Counter()).total() for family, count in sorted(self._families.items())}
+        return {family: count for family, count in counts.items() if count > 0} if self._out_of_time else {}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines that say that the run is not whole."""
+        return [line for line in (self._stop_line(), self.settings.fallback) if line]
+
+    def _stop_line(self) -> str:
+        rest = "continue with --resume" if self.directory else "--report-dir DIR keeps the results, and --resume continues from there"
+        judged = f"{self.tally.total:,} of {self.total:,} cases"
+        if self._out_of_time and self.settings.limit is not None:
+            return f"TIME LIMIT of {self.settings.limit.seconds:g} s: {judged} were judged, best coverage first; {rest}"
+        # The lines after the first are the last output of a process, which is printed above.
+        why = self.stopped.partition("\n")[0]
+        return f"STOPPED after {judged}: {why}; {rest}" if self.stopped else ""
+
+    def _write_reports(self, directory: Path, whole: bool) -> bool:
+        """Write the reports, and tell whether that was possible."""
+        try:
+            meta = read_meta(directory)
+            selected = max(int(meta.get("selected") or 0), self._before.total + self.total)
+            # A resumed run with fewer selected cases does not complete the original run.
+            ended = whole and self._before.total + self.tally.total >= selected
+            meta |= {"selected": selected, "seconds": self.seconds, "stopped": self._stop_line()}
+            meta["not_judged"] = self._not_judged()
+            meta["findings"] = (*meta.get("findings", ()), *map(finding_record, self.findings))
+            if ended:
+                meta["finished"] = timestamp()
+            write_meta(directory, meta)
+            report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
+            self._reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
+        except CtsError as error:
+            why = f"{error}"
+        except Exception as error:
+            # The results are safe in the journal; a defect in a report must not hide them.
+            why = f"{type(error).__name__}: {error}"
+        else:
+            return True
+        self._reports = (
+            f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
+            f"fix that, then run: cts report {printable_path(directory)}"
+        )
+        return False
+
+    def ended(self, explained: int, is_empty: bool) -> RunEnd:
+        """Return what the summary shows.
+
+        Args:
+            explained: how many failures there are.
+            is_empty: whether no case was selected.
+        """
+        return RunEnd(
+            settings=self.settings,
+            tally=self.tally,
+            before=self._before,
+            selected=self.total,
+            not_judged=self._not_judged(),
+            stopped=bool(self.stopped),
+            is_empty=is_empty,
+            findings=tuple(self.findings),
+            found_before=self._found_before,
+            explained=explained,
+            shown=self.settings.log_failures,
+            directory=self.directory,
+            reports=self._reports,
+            seconds=self.seconds,
+        )
+
+
+def timestamp() -> str:
+    """Return the current time in UTC, in the format of ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

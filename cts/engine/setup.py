@@ -1,0 +1,227 @@
+"""Sets up a run from its options: the device, the selection, the report directory and what is known before the first case."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from cts.checkout import suite_version
+from cts.devices.device import Finding
+from cts.devices.identity import record_of
+from cts.devices.spec import DeviceSpec
+from cts.engine.alone import Alone
+from cts.engine.attempts import Attempts, by_id
+from cts.engine.control import proven_by
+from cts.engine.foretelling import Reasons, foretold, marks
+from cts.engine.groups import checked_groups
+from cts.engine.judging import Judging
+from cts.engine.neighbours import Neighbours
+from cts.engine.plan import Plan, checked_retry, log_failures
+from cts.engine.request import Request
+from cts.engine.run import Run, timestamp
+from cts.engine.selected import Key, Selected
+from cts.engine.selection import Selection, check_named, device_rows, list_ids, selection_digest
+from cts.engine.session import Settings, open_holder
+from cts.engine.shards import parse_shard
+from cts.engine.tally import Digest, Tally
+from cts.journal import journal
+from cts.journal.run_record import DeviceRecord, RunRecord
+from cts.kinds.foretelling import Foreteller
+from cts.printable import portable_argument
+from cts.verdict.known_failures import NONE_KNOWN, known_failures, with_files
+from generators.casebook import Casebook, load_casebook
+from generators.errors import CtsError
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How a run was asked for.
+
+    Attributes:
+        root: the root of the checkout.
+        directory: the working directory of relative paths.
+        request: the cases that the command line names.
+        options: the value of each option, by its key (cts.engine.options).
+        words: the expression of ``-k``.
+        command: the arguments of the command line.
+        processes: how many processes judge; None if that is not known.
+        lists_only: whether cases are only listed.
+        selects_items: whether pytest selects among items, so that each case needs one.
+    """
+
+    root: Path
+    directory: Path
+    request: Request
+    options: Mapping[str, Any]
+    words: str
+    command: Sequence[str]
+    processes: int | None = 1
+    lists_only: bool = False
+    selects_items: bool = False
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run before its first case.
+
+    Attributes:
+        plan: what other processes need.
+        reasons: why cases are not supported; None if the device must be asked for each case.
+        findings: the list of the run's findings.
+    """
+
+    run: Run
+    plan: Plan
+    selection: Selection
+    alone: Alone
+    reasons: Reasons | None
+    findings: list[Finding]
+
+
+def prepare(invocation: Invocation) -> Prepared:
+    """Set up a run, in the only process or in the one that hands out the cases.
+
+    Raises:
+        CtsError: an option, a file or the device cannot be used; the message says what to do.
+    """
+    options = invocation.options
+    if options["resume"] and not options["report_dir"]:
+        raise CtsError("--resume continues the results in a report directory: name it with --report-dir DIR")
+    if options["retry"] and not options["resume"]:
+        raise CtsError("--retry judges again what an earlier run judged: add --resume")
+    retry = checked_retry(options["retry"])
+    shard = parse_shard(options["shard"]) if options["shard"] else None
+    with ThreadPoolExecutor(1) as asking:
+        # A driver answers in a separate process; read the casebook meanwhile.
+        asked = asking.submit(checked_groups, options)
+        casebook = load_casebook(invocation.root)
+        named = check_named(casebook, invocation.request)
+        listed = list_ids(casebook, invocation.directory / options["case_list"]) if options["case_list"] else None
+        groups = asked.result()
+    if invocation.processes is not None and invocation.processes < len(groups):
+        raise CtsError(f"--device: {len(groups)} devices need at least one process each: add -n {len(groups)} or more")
+    groups = _with_known_failures(invocation, casebook, groups)
+    settings = groups[0]
+    rows = device_rows(settings.description)
+    reports: Path | None = None
+    claim: int | None = None
+    before: dict[Key, Digest] = {}
+    if options["report_dir"] and not invocation.lists_only:
+        reports = (invocation.directory / options["report_dir"]).resolve()
+        claim = journal.claim(reports)
+        before = Digest.by_attempt(journal.read(journal.prepare(reports, bool(options["resume"]))))
+        meta = _record(invocation, groups) | {
+            "shard": str(shard or ""),
+            "selection": selection_digest(invocation.request, invocation.words, listed, rows),
+        }
+        journal.write_meta(reports, journal.resumed_meta(reports, meta) if before else meta)
+    retried = {key: digest for key, digest in before.items() if digest.verdict in retry}
+    before = {key: digest for key, digest in before.items() if key not in retried}
+    tally = Tally()
+    for digest in before.values():
+        tally.add(digest)
+    proven = proven_by(before, casebook)
+    plan = Plan(groups, rows, named, listed, Attempts(settings.repeat, by_id(before)), proven, reports, token(reports), shard)
+    reasons = None
+    if invocation.request.everything and invocation.request.alone and settings.tier != "full" and not invocation.selects_items:
+        foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
+        reasons = foretold(plan.selection(casebook), foreteller)
+        plan = replace(plan, foretold=marks(reasons))
+    selection = plan.selection(casebook)
+    findings: list[Finding] = []
+    run = Run(suite_version(), groups, reports, Selected(selection), tally, retried, findings, claim)
+    alone = Alone(casebook, [(group, open_holder(group, findings)) for group in groups], run.journal, findings, proven)
+    return Prepared(run, plan, selection, alone, reasons, findings)
+
+
+def _with_known_failures(invocation: Invocation, casebook: Casebook, groups: Sequence[Settings]) -> tuple[Settings, ...]:
+    options, driver = invocation.options, groups[0].description.driver
+    known = NONE_KNOWN if options["no_known_failures"] else known_failures(invocation.root, casebook, driver)
+    if options["known_failures"]:
+        known = with_files(known, [invocation.directory / name for name in options["known_failures"]], casebook, driver)
+    strict, shown = bool(options["fail_on_quality"]), log_failures(options["log_failures"])
+    return tuple(replace(group, known=known, fail_on_quality=strict, log_failures=shown) for group in groups)
+
+
+def _record(invocation: Invocation, groups: Sequence[Settings]) -> RunRecord:
+    """Return the description of the run for its report directory."""
+    settings = groups[0]
+    return {
+        "suite_version": suite_version(),
+        "device": cast(DeviceRecord, record_of(settings.description, getattr(settings.spec, "number", -1))),
+        "units": tuple(group.unit for group in groups if group.unit),
+        "selector": settings.spec.selector,
+        "why": settings.why,
+        "fallback": settings.fallback,
+        "repeat": settings.repeat,
+        "rounds": settings.rounds,
+        "tier": settings.tier,
+        "front_end": settings.front_end,
+        "validation": bool(invocation.options["validation"]),
+        "embedded_mapping": settings.spec.mapping if isinstance(settings.spec, DeviceSpec) else "",
+        "isolated": settings.isolated,
+        "known_failures": ", ".join(settings.known.names),
+        "left_out_by": ", ".join(skips.name for skips in settings.known.skips),
+        "command": shlex.join(["pytest", *map(portable_argument, invocation.command)]),
+        "started": timestamp(),
+    }
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a process needs to judge.
+
+    Attributes:
+        settings: the settings of its group.
+        group: the number of its group.
+        sends_records: whether another process must write its results to the journal.
+    """
+
+    judging: Judging
+    selection: Selection
+    settings: Settings
+    group: int
+    sends_records: bool
+
+
+def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tuple[int, int, int] | None, at_once: bool) -> Worker:
+    """Open what a process of a run needs to judge.
+
+    Args:
+        findings: the list that the findings of its device are added to.
+        place: the number of the process, the row that it has in the file of neighbours, and the number of processes; None for the only
+            process of a run.
+        at_once: see cts.engine.judging.Judging.
+    """
+    number, row, count = place or (0, 0, 1)
+    group = number % len(plan.groups)
+    settings = plan.groups[group]
+    here = plan.reports is not None and token(plan.reports) == plan.token
+    written = None
+    if plan.reports is not None and here:
+        if place is not None:
+            journal.join_writers(plan.reports)
+        written = journal.Journal(plan.reports / journal.RESULTS)
+    neighbours = None
+    if plan.neighbours is not None and place is not None and plan.neighbours.exists():
+        neighbours = Neighbours(plan.neighbours, row)
+    holder = open_holder(settings, findings, neighbours)
+    if settings.isolated and count > 1:
+        # If many processes open the device at once, that takes seconds; meanwhile this process collects the cases.
+        holder.begin()
+    judging = Judging(settings, selection, holder, written, plan.proven, group, neighbours, at_once)
+    return Worker(judging, selection, settings, group, plan.reports is not None and not here)
+
+
+def token(directory: Path | None) -> str:
+    """Return a token that tells whether two processes see the same directory, on whichever machine they run."""
+    if directory is None:
+        return ""
+    try:
+        return (directory / journal.META).read_text(encoding="utf-8")
+    except OSError:
+        return ""

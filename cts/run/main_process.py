@@ -1,0 +1,129 @@
+"""The parts of a run that the main process does itself: verdicts that need no device, before all others, and cases alone, after them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from cts.devices.device import DeviceUnavailable
+from cts.engine.alone import Alone
+from cts.engine.foretelling import Reasons, results
+from cts.engine.judging import Judged
+from cts.engine.run import Run
+from cts.journal.journal import JournalError
+from cts.journal.record import SEVERAL_LINES, encode, result_of
+from cts.journal.strict_json import parse
+from cts.run.reports import contents, nodeid_of, verdict_report
+from cts.verdict.verdict import Verdict
+from generators.casebook import Case
+
+
+class Foretold:
+    """Gives the verdicts that are known without the device: some before there are workers, and the others while these start.
+
+    Args:
+        reasons: why cases are not supported.
+    """
+
+    def __init__(self, run: Run, reasons: Reasons) -> None:
+        self._run = run
+        self._reasons = reasons
+        self._left: dict[str, list[Case]] = dict(run.selected.told)
+        self._has_begun = False
+        self._ended: KeyboardInterrupt | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        """Give the verdicts of one family before pytest-xdist starts its processes; the verdicts of all families would delay them."""
+        first = next((name for name, cases in self._left.items() if cases), None)
+        if first is not None:
+            self._tell(config, first)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionstart(self) -> Iterator[None]:
+        """Write summary and reports if a run is ended while its processes start; pytest would write neither."""
+        try:
+            return (yield)
+        except KeyboardInterrupt as error:
+            if not self._has_begun:
+                raise
+            self._ended = error
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
+        if self._ended is not None:
+            raise self._ended
+        for name in list(self._left):
+            self._tell(session.config, name)
+        return (yield)
+
+    def _tell(self, config: pytest.Config, name: str) -> None:
+        """Give the verdicts of the cases of one family."""
+        run, cases = self._run, self._left.pop(name)
+        self._has_begun = True
+        begin, start = time.perf_counter(), time.time()
+        found = list(results(run.selected.selection, run.settings, cases, self._reasons[name]))
+        seconds = (time.perf_counter() - begin) / max(len(found), 1)
+        for result in [replace(one, seconds=seconds) for one in found]:
+            # One by one: if the run is ended here, its counts agree with its journal.
+            try:
+                run.keep(encode(result))
+            except JournalError as error:
+                raise pytest.Session.Interrupted(str(error)) from None
+            nodeid = nodeid_of(run.selected.selection.casebook, result.id)
+            config.hook.pytest_runtest_logreport(report=verdict_report(nodeid, Judged(result, start), run.settings.passing))
+
+
+class Ending:
+    """Collects the cases that are set aside, and judges them when every other process has closed its device."""
+
+    def __init__(self, run: Run, alone: Alone) -> None:
+        self._run = run
+        self._alone = alone
+        self._session: pytest.Session | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        said = contents(report)
+        if said is None:
+            return
+        self._alone.add(said.asides)
+        if said.digest is not None and said.digest.verdict is Verdict.PASS:
+            self._alone.passed(said.id, said.digest.family, said.digest.seconds)
+        for line in said.repeated:
+            assert self._session is not None, "cases are judged in the loop"
+            try:
+                self._report(self._session, self._alone.repeated(result_of(parse(line, SEVERAL_LINES))))
+            except JournalError as error:
+                raise self._session.Interrupted(str(error)) from None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
+        self._session = session
+        result = yield
+        if self._alone.waiting and not session.shouldstop and not session.shouldfail:
+            try:
+                for event in self._alone.judge_all():
+                    if isinstance(event, Judged):
+                        self._report(session, event)
+                    else:
+                        self._say(session.config, event)
+            except (DeviceUnavailable, JournalError) as error:
+                raise session.Interrupted(str(error)) from None
+        return result
+
+    def _report(self, session: pytest.Session, judged: Judged) -> None:
+        nodeid = nodeid_of(self._run.selected.selection.casebook, judged.result.id)
+        session.config.hook.pytest_runtest_logreport(report=verdict_report(nodeid, judged, self._run.settings.passing))
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+
+    @staticmethod
+    def _say(config: pytest.Config, line: str) -> None:
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and config.get_verbosity() >= 0:
+            reporter.ensure_newline()
+            reporter.write_line(line)

@@ -1,0 +1,97 @@
+"""Reports of pytest that carry what the engine says, also from a worker to the process that hands out the cases."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+import msgspec
+import pytest
+
+from cts.engine.judging import Judged
+from cts.engine.set_aside import SetAside
+from cts.engine.tally import Digest
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Casebook
+from generators.casebook.ids import family_of
+
+_CONTENTS = "cts"
+"""The attribute of a report that has its contents, in values that pytest-xdist can send."""
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What the engine says in a report.
+
+    Attributes:
+        id: the case of the verdict. The report of a block has the block's node id until the main process has it.
+        digest: the digest of the verdict, if there is one.
+        record: the journal's line, if the process that judged cannot write the journal itself.
+        asides: judgements that must be made alone.
+        repeated: the journal's lines of failures that were set aside before and that a fresh process has repeated.
+    """
+
+    id: str = ""
+    digest: Digest | None = None
+    record: bytes = b""
+    asides: tuple[SetAside, ...] = ()
+    repeated: tuple[bytes, ...] = ()
+
+
+def contents(report: pytest.TestReport) -> Contents | None:
+    """Return what the engine says in a report; None if the report is not the suite's."""
+    values = getattr(report, _CONTENTS, None)
+    return None if values is None else msgspec.convert(values, Contents)
+
+
+def put(report: pytest.TestReport, said: Contents) -> pytest.TestReport:
+    """Put contents into a report, and return it."""
+    setattr(report, _CONTENTS, msgspec.to_builtins(said, builtin_types=(bytes,)))
+    return report
+
+
+def nodeid_of(casebook: Casebook, id_: str) -> str:
+    """Return the node id of a case: its family's file, and its id."""
+    path = casebook.families[family_of(id_)].path
+    return f"{path.relative_to(casebook.root.parent).as_posix()}::{id_}"
+
+
+def verdict_report(nodeid: str, judged: Judged, passing: Collection[Verdict], record: bytes = b"") -> pytest.TestReport:
+    """Return the one report of a judgement. Messages have no traceback: the suite's code does not explain a device's failure.
+
+    Args:
+        nodeid: the node id of the case, or of its block.
+        passing: the verdicts that do not make the run fail.
+        record: see Contents.
+    """
+    result = judged.result
+    path = nodeid.partition("::")[0]
+    longrepr: str | tuple[str, int, str] | None = None
+    outcome: Literal["passed", "failed", "skipped"] = "passed"
+    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR):
+        outcome, longrepr = "skipped", (path, 0, result.reason)
+    elif result.verdict not in passing:
+        outcome, longrepr = "failed", failure_text(result)
+    location = (path, None, result.id)
+    stop = time.time()
+    report = pytest.TestReport(nodeid, location, {}, outcome, longrepr, "call", duration=result.seconds, start=judged.start, stop=stop)
+    return put(report, Contents(result.id, Digest.of(result), record))
+
+
+def unjudged_report(nodeid: str, asides: Iterable[SetAside] = (), repeated: Sequence[bytes] = ()) -> pytest.TestReport:
+    """Return a report without a verdict. To pytest and its plugins it is a successful set-up, after which the test is still to come."""
+    path, _, id_ = nodeid.partition("::")
+    report = pytest.TestReport(nodeid, (path, None, id_), {}, "passed", None, "setup")
+    return put(report, Contents(asides=tuple(asides), repeated=tuple(repeated)))
+
+
+def failure_text(result: CaseResult) -> str:
+    """Return the text that is shown for a failed case."""
+    # A traceback ends with its reason; a message begins with it.
+    lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
+    lines += [result.message.rstrip()]
+    for number, one in enumerate(result.tries, 1):
+        where = "alone" if one.alone else "beside others"
+        lines.append(f"run {number}, {where}, {one.seconds:.1f} s: {one.verdict}" + (f" ({one.reason})" if one.reason else ""))
+    lines += [f"reproduce: cts repro '{result.id}' DIR"]
+    return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""The order in which the workers of pytest-xdist get cases.
+
+Long cases come first, to whoever needs one. Then each worker has its own part of the others, because neighbours in the order share much of
+their work. A worker that is done takes cases from the end of the largest part that is left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import pytest
+from xdist.workermanage import WorkerController, parse_tx_spec_config
+
+AHEAD = 2
+"""How many cases a worker has at least: it begins one only when it knows the next one."""
+
+_MOST = 64
+"""The most cases that a worker gets at once."""
+
+_SHARES = 8
+"""A worker gets this part of its part at once."""
+
+Order = Callable[[Sequence[str]], tuple[list[int], list[int]]]
+"""Takes node ids. Returns the numbers of the cases that come first, in their order, and the numbers of the others."""
+
+
+class Scheduler:
+    """Deals out cases, as xdist.scheduler.Scheduling demands.
+
+    Args:
+        config: pytest's configuration.
+        order: the order of the cases.
+        ahead: how many of the first cases a worker has.
+    """
+
+    def __init__(self, config: pytest.Config, order: Order, ahead: int = AHEAD) -> None:
+        self._config = config
+        self._workers = len(parse_tx_spec_config(config))
+        self._order = order
+        self._ahead = ahead
+        self._collections: dict[WorkerController, list[str]] = {}
+        self._given: dict[WorkerController, list[int]] = {}
+        self._ids: list[str] | None = None
+        self._first: deque[int] = deque()
+        self._parts: dict[WorkerController, deque[int]] = {}
+
+    @property
+    def nodes(self) -> list[WorkerController]:
+        return list(self._given)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        return len(self._collections) >= self._workers
+
+    @property
+    def tests_finished(self) -> bool:
+        return self.collection_is_completed and not self._left and all(len(given) < AHEAD for given in self._given.values())
+
+    @property
+    def _left(self) -> int:
+        """How many cases no worker has."""
+        return len(self._first) + sum(map(len, self._parts.values()))
+
+    @property
+    def has_pending(self) -> bool:
+        return bool(self._left) or any(self._given.values())
+
+    def add_node(self, node: WorkerController) -> None:
+        self._given[node] = []
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        self._collections[node] = list(collection)
+        if self._ids is not None and self._collections[node] != self._ids:
+            # A new worker, after another one died.
+            self._given.pop(node)
+            self._complain(node)
+            node.shutdown()
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:  # noqa: ARG002 (pytest-xdist passes it)
+        self._given[node].remove(item_index)
+        self._deal(node)
+
+    def mark_test_pending(self, item: str) -> None:
+        assert self._ids is not None, "only a case that was dealt out comes back"
+        self._first.appendleft(self._ids.index(item))
+        self._deal_all()
+
+    def remove_pending_tests_from_node(self, node: WorkerController, indices: Sequence[int]) -> None:
+        raise NotImplementedError("no worker gives cases back")
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        given = self._given.pop(node)
+        if not given:
+            return None
+        assert self._ids is not None, "a worker has cases only after the collection"
+        self._first.extendleft(reversed(given[1:]))
+        self._deal_all()
+        return self._ids[given[0]]
+
+    def schedule(self) -> None:
+        if self._ids is None:
+            self._ids = next(iter(self._collections.values()))
+            if differing := [node for node, ids in self._collections.items() if ids != self._ids]:
+                self._complain(differing[0])
+                return
+            first, others = self._order(self._ids)
+            self._first.extend(first)
+            for number, node in enumerate(self._given):
+                begin, end = (len(others) * place // len(self._given) for place in (number, number + 1))
+                self._parts[node] = deque(others[begin:end])
+        self._deal_all()
+
+    def _complain(self, node: WorkerController) -> None:
+        """Report that a worker has collected other cases. Then nothing is dealt out."""
+        text = f"{node.gateway.id} has collected other cases than the first worker"
+        report = pytest.CollectReport(nodeid=node.gateway.id, outcome="failed", longrepr=text, result=[])
+        self._config.hook.pytest_collectreport(report=report)
+
+    def _deal_all(self) -> None:
+        # In turns: with few cases, each worker gets one before any gets two.
+        for _ in range(AHEAD):
+            for node in self.nodes:
+                self._deal(node, most=1)
+        for node in self.nodes:
+            self._deal(node)
+
+    def _deal(self, node: WorkerController, most: int = _MOST) -> None:
+        """Give a worker more cases if it needs some; tell it if there are none."""
+        if node.shutting_down:
+            return
+        given = self._given[node]
+        part = self._parts.get(node) or max(self._parts.values(), key=len, default=deque())
+        wanted = self._ahead if self._first else min(max(len(part) // _SHARES, AHEAD), _MOST)
+        if self._left and len(given) <= wanted // 2:
+            dealt = []
+            for _ in range(min(wanted - len(given), most)):
+                if self._first:
+                    dealt.append(self._first.popleft())
+                elif part:
+                    dealt.append(part.popleft() if part is self._parts.get(node) else part.pop())
+            given += dealt
+            node.send_runtest_some(dealt)
+        if not self._left:
+            node.shutdown()

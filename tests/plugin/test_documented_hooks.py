@@ -1,0 +1,21 @@
+"""The plugin uses only the documented parts of pytest and its plugins, and the engine does not know pytest."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.suite import REPOSITORY
+
+PRIVATE = re.compile(r"\b_pytest\b|\b(config|session|item|report|reporter|node|parser|terminalreporter|manager)\._\w+|__dict__")
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "cts" / "run").glob("*.py")), ids=lambda path: path.stem)
+def test_no_private_name_of_pytest_is_used(path):
+    assert PRIVATE.findall(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "cts" / "engine").glob("*.py")), ids=lambda path: path.stem)
+def test_the_engine_imports_nothing_of_pytest(path):
+    assert re.findall(r"^\s*(?:from|import) (?:pytest|_pytest|xdist|execnet)\b", path.read_text(encoding="utf-8"), re.M) == []

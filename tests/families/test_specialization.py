@@ -1,6 +1,6 @@
 """Specialization constants: the suite must notice a device that ignores them, and pipelines must share their module."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -29,11 +29,10 @@ def left_at_default(program, name):
             return replace(value, value=value.default)
         if isinstance(value, tuple):
             return tuple(of(one) for one in value)
-        fields = getattr(value, "__dataclass_fields__", None)
-        if fields is None or isinstance(value, type):
+        if not is_dataclass(value) or isinstance(value, type):
             return value
         if type(value).__module__.startswith("generators.program"):
-            return replace(value, **{field: of(getattr(value, field)) for field in fields})
+            return replace(value, **{field.name: of(getattr(value, field.name)) for field in fields(value)})
         return value
 
     return of(program)

@@ -67,13 +67,14 @@ def is_full(error: OSError) -> bool:
     return error.filename is None and error.errno in _FULL
 
 
-def silence() -> None:
-    """Discard further output: Python would complain again when it closes standard output."""
+def silence(output: TextIO | None = None) -> None:
+    """Discard further output, by default the standard output: Python would complain again when it closes it."""
+    file = sys.stdout if output is None else output
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, file.fileno())
         # pytest's capture may restore the descriptor, so nothing may wait in the buffer.
-        sys.stdout.flush()
+        file.flush()
     except (AttributeError, OSError, ValueError):
         sys.stdout = os.fdopen(os.dup(nowhere), "w", encoding="utf-8")
     os.close(nowhere)

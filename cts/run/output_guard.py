@@ -51,7 +51,7 @@ class GuardedOutput:
             yield
         except OSError as error:
             self.is_lost = True
-            silence()
+            silence(self._file)
             why = os.strerror(error.errno or errno.EIO)
             complain(unwritable(why))
             if not self.is_ending:

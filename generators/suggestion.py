@@ -27,4 +27,4 @@ def suggestion(name: str, known: Iterable[str], lister: str = "") -> str:
         return f"did you mean {' or '.join(names[one] for one in near)}?"
     if len(names) <= _FEW or not lister:
         return f"expected one of {', '.join(names.values()) or '(none yet)'}"
-    return f"'{lister}' lists the {len(names)} that there are"
+    return f"'{lister}' lists all {len(names)}"

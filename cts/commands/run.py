@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,28 +46,37 @@ _OF_PYTEST = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options for the help; pytest reads them."""
-    from cts.run.plugin import pytest_addoption
-
     parser.add_argument("cases", nargs="*", metavar="CASE", help="judge only this case; without one, all of the tier")
-    pytest_addoption(_Declared(parser))  # type: ignore[arg-type]
+    group = parser.add_argument_group("options of the suite")
+    for name, attributes in suite_options().items():
+        group.add_argument(name, **attributes)
     group = parser.add_argument_group("options of pytest and pytest-xdist that most runs need")
     for names, (metavar, about) in _OF_PYTEST.items():
         group.add_argument(*names, help=about, **({"metavar": metavar} if metavar else {"action": "store_true"}))  # type: ignore[arg-type]
 
 
-class _Declared:
-    """Takes declarations of options as pytest's parser does, and adds them to a parser of argparse."""
+def suite_options() -> Mapping[str, Mapping[str, Any]]:
+    """Return how the suite's options of pytest are declared: their spelling, and arguments of argparse."""
+    from cts.run.plugin import pytest_addoption
 
-    def __init__(self, parser: argparse._ActionsContainer) -> None:
-        self._parser = parser
+    collector = _Collector()
+    pytest_addoption(collector)  # type: ignore[arg-type]
+    return collector.options
 
-    def getgroup(self, _: str, description: str) -> _Declared:
+
+class _Collector:
+    """Takes the place of pytest's parser, and of a group of it, and keeps what is declared."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, Mapping[str, Any]] = {}
+
+    def getgroup(self, *_: str) -> _Collector:
         """Return an object that takes the options of a group."""
-        return _Declared(self._parser.add_argument_group(description))
+        return self
 
-    def addoption(self, *names: str, **attributes: Any) -> None:
-        """Add an option."""
-        self._parser.add_argument(*names, **attributes)
+    def addoption(self, name: str, **attributes: Any) -> None:
+        """Keep an option."""
+        self.options[name] = attributes
 
 
 def run(options: argparse.Namespace) -> int:

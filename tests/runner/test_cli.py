@@ -185,7 +185,7 @@ def test_coverage_check_says_each_fault_and_fails(casebook, monkeypatch, capsys)
         (["show", "nonesuch[x]"], "nonesuch"),
         (["repro", "nonesuch", "DIR"], "not a case id"),
         (["list", "--tier", "hourly"], "smoke, nightly, full"),
-        (["list", "--family", "qqqqqq"], "'cts list --count' lists the"),
+        (["list", "--family", "qqqqqq"], "'cts list --count' lists all"),
         (["spirv-val", "--front-end", "hlsl"], "spirv, glsl, both"),
         (["new-family", "Bad Name", "--specification", "SPV_KHR_cooperative_matrix"], "Bad Name"),
         (["--root", "nonesuch", "list"], "nonesuch"),

@@ -82,11 +82,12 @@ def _of_runs(found: Sequence[Run]) -> list[tuple[str, ...]]:
     for run in found:
         counts = run.verdicts
         new = [f"{counts[verdict]:,} {verdict}" for verdict in _NEW if counts.get(verdict)]
+        name, driver = (run.meta["device"][part].partition(" (")[0] for part in ("name", "driver"))
         others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in _COLUMN.union(_NEW)]
         rows.append(
             (
                 f"[{run.folder}](reports/published/{run.folder}/summary.md)",
-                f"{run.meta['device']['name'].partition(' (')[0]}, {run.meta['device']['driver'].partition(' (')[0]}",
+                ", ".join([name] * (not driver.startswith(name)) + [driver]),
                 f"{counts.get('pass', 0):,}",
                 ", ".join(new) or "none",
                 f"{counts.get('known_fail', 0):,}",

@@ -21,10 +21,13 @@ from generators.types import COMPONENT_TYPES
 _ELEMENTS = 3
 """Wrong elements in the lines."""
 
+_COLUMNS = 118
+"""The longest line."""
+
 _CELL, _ROW, _RULER, _MARGIN, _LINE = 66, 34, 26, 16, 18
 """Pixels: width and height of an element, width of the row numbers, outer margin, height of a line of text."""
 
-_LEGEND = "are wrong; expected above, received below"
+_LEGEND = "are wrong; expected above, got below"
 
 _STYLE = """\
 text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}
@@ -47,7 +50,8 @@ def failure_lines(result: CaseResult, casebook: Casebook) -> str:
     mismatch = replace(failure.mismatch, elements=failure.mismatch.elements[:_ELEMENTS], grounds="")
     quotes = binding(mismatch, find_case(casebook, result.id))
     lines = format_mismatch(mismatch, [match.text for match in failure.matches], quotes)
-    return f"FAIL {result.id}\n{lines}\nreproduce: cts repro '{result.id}' DIR\n"
+    folded = (line for long in lines.splitlines() for line in wrap(long, _COLUMNS, subsequent_indent="    "))
+    return "\n".join([f"FAIL {result.id}", *folded, f"reproduce: cts repro '{result.id}' DIR", ""])
 
 
 def failure_picture(result: CaseResult) -> str:

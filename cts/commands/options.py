@@ -118,12 +118,12 @@ def selected_cases(options: argparse.Namespace) -> Iterator[tuple[Family, list[C
     return ((family, list(filter(expression.selects, expand(family, tier)))) for family in selected_families(options))
 
 
-def nothing_selected(options: argparse.Namespace) -> int:
+def nothing_selected(options: argparse.Namespace, what: str = "case") -> int:
     """Say that no case is selected, name near names, and return the exit code."""
     expression = expression_of(options)
     families = [path.stem for path in root(options).glob("cases/*/*.yaml")]
     unknown = [word for word in expression.words if ":" not in word and not any(word.lower() in name for name in families)]
     by = f" by -k '{expression.text}'" if expression.text else ""
     near = "".join(f"; {word}: {suggestion(word, families, FAMILIES)}" for word in unknown)
-    complain(f"no case of the {options.tier} tier is selected{by}{near}")
+    complain(f"no {what} of the {options.tier} tier is selected{by}{near}")
     return NOTHING_SELECTED

@@ -25,7 +25,7 @@ from cts.run.summary import shortened
 from cts.run.tally import PASSING
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures
-from generators.casebook import CaseKind, build, find_case
+from generators.casebook import CaseKind, build, load_case
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -74,8 +74,7 @@ class Recording:
 
 def run(options: argparse.Namespace) -> int:
     """Write the folder and print the verdict, if there is one; exit code 1 if the case fails."""
-    book = casebook(options)
-    case = find_case(book, options.case)
+    case = load_case(root(options), options.case)
     folder: Path = options.directory
     if not options.device:
         KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
@@ -100,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)
     if not options.no_known_failures:
-        result = known_failures(root(options), book, settings.description.driver).judged(result, case)
+        result = known_failures(root(options), casebook(options), settings.description.driver).judged(result, case)
     outcomes = [outcome for one in recording for outcome in one.outcomes]
     holder.close()
     try:

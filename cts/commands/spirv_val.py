@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
             if family.kind is CaseKind.KERNEL and cases:
                 _judge_family(family, cases, front_ends, command, pool, jobs, seen, total)
     if not total.cases:
-        return nothing_selected(options)
+        return nothing_selected(options, "case that runs a shader")
     seconds = time.monotonic() - start
     print(
         f"{total.modules} modules of {total.cases} cases of tier {tier}, {total.rejected} rejected"

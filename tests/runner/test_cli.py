@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cts import checkout
 from cts.checkout import suite_version
 from cts.cli import main
 
@@ -208,6 +209,24 @@ def test_the_version_is_that_of_reports(capsys):
         main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"cts {suite_version()}\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_version_has_the_commit_even_without_git(tmp_path, monkeypatch, packed):
+    commit, git = "0123456789abcdef0123456789abcdef01234567", tmp_path / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    if packed:
+        (git / "packed-refs").write_text(f"# pack-refs with: peeled\n{'f' * 40} refs/heads/other\n{commit} refs/heads/main\n")
+    else:
+        (git / "refs" / "heads" / "main").write_text(f"{commit}\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(checkout, "PACKAGE_ROOT", tmp_path)
+    checkout.suite_version.cache_clear()
+    try:
+        assert suite_version().endswith("+01234567")
+    finally:
+        checkout.suite_version.cache_clear()
 
 
 def test_an_unknown_argument_is_refused(capsys):

@@ -19,6 +19,9 @@ INSTALLED = PACKAGE / "suite"
 PYTEST_INI = "pytest.ini"
 """The file in ``INSTALLED`` with pytest's settings for a run outside of a checkout."""
 
+_SHORT = 8
+"""Characters of a commit that is read without git."""
+
 
 def find_root(start: Path) -> Path:
     """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, the folder that contains this package, or the files
@@ -100,5 +103,20 @@ def _commit(root: Path) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
+        return _head(root / ".git")
+    return done.stdout.strip() if done.returncode == 0 else _head(root / ".git")
+
+
+def _head(folder: Path) -> str:
+    """Return the commit that is checked out, read without git; empty if that is not possible. It is unknown whether files have changed."""
+    try:
+        head = (folder / "HEAD").read_text(encoding="utf-8").strip()
+        name = head.removeprefix("ref: ")
+        if name == head:
+            return head[:_SHORT]
+        if (folder / name).is_file():
+            return (folder / name).read_text(encoding="utf-8")[:_SHORT]
+        packed = (folder / "packed-refs").read_text(encoding="utf-8").splitlines()
+    except OSError:
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return next((line[:_SHORT] for line in packed if line.endswith(f" {name}")), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cts.kinds.table import KINDS
+from cts.kinds import showing
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Case, Casebook, CaseKind, find_case
 from generators.errors import CtsError
@@ -62,5 +62,5 @@ def _shaders(case: Case) -> dict[str, str]:
     if case.definition.kind in _HAVE_NO_SHADER:
         return {}
     wanted = ("spirv",) if case.definition.kind is CaseKind.STATIC else ("glsl", "spirv")
-    shown = KINDS[case.definition.kind].show(case, wanted)
+    shown = showing.shown(case, wanted)
     return {language: shown[name].rstrip() for name, language in (("glsl", "GLSL"), ("spirv", "SPIR-V")) if name in shown}

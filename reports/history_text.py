@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from cts.engine.keyword_expression import KeywordExpression
 from cts.engine.tally import phrase
 from cts.journal.atomic import write_text
 from generators.errors import CtsError
@@ -14,13 +15,13 @@ from reports.history_page import history_page
 from reports.verdicts import WORDING
 
 
-def show_history(folder: Path, renames: Mapping[str, str], words: Sequence[str], html: Path | None, listed: int) -> str:
+def show_history(folder: Path, renames: Mapping[str, str], expression: KeywordExpression, html: Path | None, listed: int) -> str:
     """Return the text for a terminal about the runs of a folder.
 
     Args:
         folder: holds report directories.
         renames: id that a case had in an older version of the suite -> its id.
-        words: show the cases with all of these words in their ids; without words, the cases whose outcome differs between runs.
+        expression: show the cases whose ids match; if it is empty, the cases whose outcome differs between runs.
         html: path of the page of all cases; None for none.
         listed: number of cases that the text names.
 
@@ -35,10 +36,10 @@ def show_history(folder: Path, renames: Mapping[str, str], words: Sequence[str],
             write_text(html, history_page(history, html.parent))
         except OSError as error:
             raise CtsError(f"cannot write {html}: {error.strerror}; name another file") from error
-    return "\n".join(_lines(history, words, listed)) + "\n"
+    return "\n".join(_lines(history, expression, listed)) + "\n"
 
 
-def _lines(history: History, words: Sequence[str], listed: int) -> Iterator[str]:
+def _lines(history: History, expression: KeywordExpression, listed: int) -> Iterator[str]:
     for number, run in enumerate(history.runs, 1):
         facts = run.facts
         about = (facts["started"], facts["driver"] or facts["device"], facts["tier"], facts["suite_version"])
@@ -46,13 +47,12 @@ def _lines(history: History, words: Sequence[str], listed: int) -> Iterator[str]
         yield f"     {phrase(run.verdicts)}"
         yield from (f"     note: the run {note}; cases may be missing" for note in run.notes)
     yield ""
-    changed = list(history.changed())
-    found = [id_ for id_ in history.ends if all(word in id_ for word in words)] if words else changed
-    known = count(len(found), "case") + (f" with {' and '.join(words)}" if words else " did not end in the same way in all runs")
-    if not words and not found:
+    found = [id_ for id_ in history.ends if expression.selects_id(id_)] if expression.text else list(history.changed())
+    which = f"match -k '{expression.text}'" if expression.text else "did not end in the same way in all runs"
+    if not expression.text and not found:
         yield f"no case changed: {count(len(history.ends), 'case')} in all"
         return
-    yield f"{known} of {count(len(history.ends), 'case')}; one mark for each run: {_legend(history)}"
+    yield f"{count(len(found), 'case')} of {count(len(history.ends), 'case')} {which}; one mark for each run: {_legend(history)}"
     for id_ in found[:listed]:
         yield f"  {''.join(_mark(end) for end in history.ends[id_])}  {id_}"
     if len(found) > listed:

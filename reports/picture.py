@@ -97,7 +97,7 @@ class FailingArray:
     @property
     def unit(self) -> str:
         """Return the counted unit."""
-        return "element" if self.pictures else "byte"
+        return "element" if self.mismatch.matrix is not None else "byte"
 
 
 def failing_array(failure: Failure, place: int = 0) -> FailingArray:

@@ -1,27 +1,40 @@
-"""The README's tables of published runs: a row for each run, and the coverage of each specification by each run.
+"""What the README and docs/specifications.md show of published runs: a row for each run, the coverage of each specification, and a failure.
 
-python -m reports.readme_table            rewrites them from reports/published
+python -m reports.readme_table            writes them from reports/published
 python -m reports.readme_table --check    exit status 1 if they are not up to date
+
+A page has a table between ``<!-- published runs -->`` or ``<!-- published specifications -->`` and the marker of its end, and the lines of
+a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file, beside the page.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cts.journal.journal import read_meta
+from cts.journal.journal import journal_of, read, read_meta
+from cts.verdict.verdict import CaseResult
 from generators.casebook import load_casebook
+from generators.casebook.ids import family_of
 from generators.casebook.requirements import load_requirements
+from generators.errors import CtsError
+from reports.shown_failure import failure_lines, failure_picture
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGES = (ROOT / "README.md", ROOT / "docs" / "specifications.md")
 RUNS, SPECIFICATIONS = "published runs", "published specifications"
-COLUMNS = ("device", "driver", "tier", "front end", "pass", "new failures", "known failures", "other", "not supported", "report")
+COLUMNS = ("run", "device, driver", "pass", "fail", "known failures", "others", "not supported")
+_FAILURE = re.compile(
+    r"(?P<begin><!-- published failure: (?P<run>\S+) (?P<case>\S+) (?P<file>\S+\.svg) -->\n).*?(?P<end><!-- end of published failure -->)",
+    re.DOTALL,
+)
 _COLUMN = frozenset({"pass", "known_fail", "not_supported"})
 """Verdicts with a column of their own."""
 _NEW = ("fail", "crash", "device_lost", "timeout", "flaky")
@@ -69,19 +82,17 @@ def _of_runs(found: Sequence[Run]) -> list[tuple[str, ...]]:
     for run in found:
         counts = run.verdicts
         new = [f"{counts[verdict]:,} {verdict}" for verdict in _NEW if counts.get(verdict)]
+        name, driver = (run.meta["device"][part].partition(" (")[0] for part in ("name", "driver"))
         others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in _COLUMN.union(_NEW)]
         rows.append(
             (
-                run.meta["device"]["name"],
-                run.meta["device"]["driver"],
-                run.meta["tier"],
-                run.meta["front_end"],
+                f"[{run.folder}](reports/published/{run.folder}/summary.md)",
+                ", ".join([name] * (not driver.startswith(name)) + [driver]),
                 f"{counts.get('pass', 0):,}",
                 ", ".join(new) or "none",
                 f"{counts.get('known_fail', 0):,}",
                 ", ".join(others) or "none",
                 f"{counts.get('not_supported', 0):,}",
-                f"[{run.folder}](reports/published/{run.folder}/summary.md)",
             )
         )
     return rows
@@ -125,28 +136,52 @@ def _replaced(readme: str, name: str, table: str) -> str:
     return f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
 
 
-def updated(readme: str, published: Path, checkout: Path = ROOT) -> str:
-    """Return ``readme`` with the current tables."""
+def updated(page: str, published: Path, checkout: Path = ROOT) -> tuple[str, Mapping[str, str]]:
+    """Return ``page`` with what it shows of published runs as they are, and the pictures that it shows, by file name.
+
+    Raises:
+        CtsError: a failure that it shows is in no published run.
+    """
     found = runs(published)
-    readme = _replaced(readme, RUNS, _table(COLUMNS, _of_runs(found)))
-    columns = ("specification", "requirements", *(run.title for run in found))
-    return _replaced(readme, SPECIFICATIONS, _table(columns, _of_specifications(found, checkout)))
+    page = _replaced(page, RUNS, _table(COLUMNS, _of_runs(found)))
+    if SPECIFICATIONS in page:
+        columns = ("specification", "requirements", *(run.title for run in found))
+        page = _replaced(page, SPECIFICATIONS, _table(columns, _of_specifications(found, checkout)))
+    pictures: dict[str, str] = {}
+
+    def shown(match: re.Match[str]) -> str:
+        result = _published(published / match["run"], match["case"])
+        pictures[match["file"]] = failure_picture(result)
+        lines = failure_lines(result, load_casebook(checkout, [family_of(result.id)]))
+        return f"{match['begin']}```\n{lines}```\n{match['end']}"
+
+    return _FAILURE.sub(shown, page), pictures
+
+
+def _published(folder: Path, id_: str) -> CaseResult:
+    found = next((result for result in read(journal_of(folder)) if result.id == id_), None)
+    if found is None:
+        raise CtsError(f"{folder} has no result of {id_}: name another case in the marker of the failure")
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrite or check the README."""
-    parser = argparse.ArgumentParser(prog="python -m reports.readme_table", description="Writes the README's tables of published runs.")
-    parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if a table is not up to date")
+    """Write or check the pages."""
+    parser = argparse.ArgumentParser(prog="python -m reports.readme_table", description="Writes what pages show of published runs.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something is not up to date")
     options = parser.parse_args(arguments)
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    wanted = updated(text, ROOT / "reports" / "published")
-    if options.check:
-        if text != wanted:
-            print("README.md: a table of published runs is not up to date; run python -m reports.readme_table", file=sys.stderr)
-        return int(text != wanted)
-    readme.write_text(wanted, encoding="utf-8")
-    return 0
+    stale = 0
+    for path in PAGES:
+        text, pictures = updated(path.read_text(encoding="utf-8"), ROOT / "reports" / "published")
+        for target, content in {path: text, **{path.parent / name: picture for name, picture in pictures.items()}}.items():
+            if target.exists() and target.read_text(encoding="utf-8") == content:
+                continue
+            stale += 1
+            if options.check:
+                print(f"{target.name} is not up to date: run python -m reports.readme_table", file=sys.stderr)
+            else:
+                target.write_text(content, encoding="utf-8")
+    return 1 if options.check and stale else 0
 
 
 if __name__ == "__main__":

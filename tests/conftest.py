@@ -3,7 +3,11 @@
 import signal
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:
+    pytest.exit("the tests need the development tools: run pip install -e '.[dev]' in this environment", returncode=2)
 
 # An example may take any time, because the machine may be busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])

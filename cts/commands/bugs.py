@@ -6,15 +6,13 @@ import argparse
 from dataclasses import fields
 
 from cts.commands.context import casebook, print_json
+from cts.commands.options import add
 from generators.bug_classes import BugClass, load_bug_classes
-
-NAME = "bugs"
-HELP = "list classes of real bugs, and the families that would show each"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--json", action="store_true", help="every class with counts, families, specifications, tests and note")
+    add(parser, "--json", "print every class with counts, families, specifications, tests and note as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ import argparse
 from pathlib import Path
 
 from cts.commands.context import print_json
+from cts.commands.options import add
 from cts.engine.report_writer import comparer
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import RESULTS, journal_of
@@ -22,19 +23,15 @@ from cts.journal.renames import renames
 from cts.output import complain
 from generators.errors import CtsError
 
-NAME = "compare"
-HELP = "compare runs: new failures, fixed ones, slower ones"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("first", type=Path, metavar="A", help="the run to compare with: a report directory, or its journal")
     parser.add_argument("later", type=Path, nargs="+", metavar="B", help="further runs, each compared with A")
-    parser.add_argument("--json", action="store_true", help="print every change for programs (docs/compare.md has the schema)")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs no other file")
+    add(parser, "--json", "print every change as JSON (docs/compare.md has the schema)")
+    add(parser, "--html")
     parser.add_argument("--common", action="store_true", help="compare only cases that both runs have judged, for example of two tiers")
-    parser.add_argument("--cases", type=int, default=5, metavar="N", help="how many cases of each cause the text names (default: 5)")
+    add(parser, "--cases", "how many cases of each cause the text names (default: %(default)s)", default=5)
     parser.add_argument("--fail-on-quality", action="store_true", help="a pass that becomes a quality_warning is also a regression")
     parser.add_argument("--strict", action="store_true", help="a pass that becomes a resource_error is also a regression")
     parser.add_argument("--fail-on-slower", action="store_true", help="a family or a case that is slower is also a regression")

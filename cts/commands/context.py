@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,9 @@ def checkout(options: argparse.Namespace) -> Path:
     return folder
 
 
-def casebook(options: argparse.Namespace) -> Casebook:
-    """Return the checkout's casebook."""
-    return load_casebook(root(options))
+def casebook(options: argparse.Namespace, only: Collection[str] | None = None) -> Casebook:
+    """Return the checkout's casebook, with the families named in ``only`` or with all."""
+    return load_casebook(root(options), only)
 
 
 def print_json(value: Any) -> None:

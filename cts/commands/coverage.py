@@ -9,30 +9,28 @@ from dataclasses import asdict
 
 from cts.commands.context import casebook, print_json, root
 from cts.commands.judged import Judge, Judged, judged
+from cts.commands.options import add
 from cts.engine.plan import one_of
 from cts.journal.published import PublishedRun, published_runs
 from generators.casebook import Casebook
 from generators.coverage import Coverage, Status, coverage
 
-NAME = "coverage"
-HELP = "list the requirements that are covered"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--specification", metavar="S", help="only this specification, for example SPV_KHR_cooperative_matrix")
+    add(parser, "--specification", "only this specification, for example SPV_KHR_cooperative_matrix")
     parser.add_argument("--open", action="store_true", help="name every requirement that could be tested but is not")
-    parser.add_argument(
+    add(
+        parser,
         "--check",
-        action="store_true",
-        help="print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
+        "print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
         "requirement that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; "
         "a claim that no nightly case supports",
     )
-    parser.add_argument(
+    add(
+        parser,
         "--json",
-        action="store_true",
-        help="every requirement with its families, their nightly cases, status and reason, and the devices that judged it",
+        "print every requirement with its families, their nightly cases, status and reason, and the devices that judged it, as JSON",
     )
     parser.add_argument("--markdown", action="store_true", help="a table of the requirements, with the devices that judged each")
 

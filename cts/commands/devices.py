@@ -7,19 +7,17 @@ import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
+from cts.commands.options import add
 from cts.devices.device import DeviceDescription
 from cts.devices.listing import list_vulkan
 from cts.exit_codes import BAD_INPUT
 from cts.judges import best, list_others
 from cts.validators.validator import VALIDATORS
 
-NAME = "devices"
-HELP = "list the devices that can be judged"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--json", action="store_true", help="whole descriptions, with features, limits and property rows")
+    add(parser, "--json", "print whole descriptions, with features, limits and property rows, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ from cts.commands.fuzzing import (
     Subject,
     check_known,
 )
+from cts.commands.options import add
 from cts.devices.spec import DeviceSpec
 from cts.engine.plan import at_least_one, checked_settings, one_of
 from cts.engine.progress import LOG_SECONDS, TERMINAL_SECONDS
@@ -36,9 +37,6 @@ from cts.kinds.kernel_reproduction import Again, write_arrangement
 from cts.output import complain
 from generators.errors import CtsError, NotExpressible
 from generators.program.program import Program
-
-NAME = "fuzz"
-HELP = "run random programs that no case enumerates"
 
 SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     {
@@ -54,17 +52,15 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("subject", metavar="SUBJECT", help=f"what to draw: {', '.join(SUBJECTS)}")
-    parser.add_argument("--device", metavar="DEVICE", help="the device (see 'cts devices'; default: as for pytest)")
+    add(parser, "--device", "the device (see 'cts devices'; default: as in a run)")
     parser.add_argument("--seed", metavar="S", default="0", help="seed of all draws, an integer (default: 0)")
     parser.add_argument("--count", metavar="N", default="1000", help="how many draws (default: 1000)")
     parser.add_argument("--from", dest="first", metavar="N", default="0", help="number of the first draw (default: 0)")
-    parser.add_argument("--most", metavar="N", default="1", help="stop once this many draws differ (default: 1)")
-    parser.add_argument("--report-dir", type=Path, metavar="DIR", help="write a folder for each draw that differs into DIR")
+    parser.add_argument("--maxfail", metavar="N", default="1", help="stop once this many draws differ (default: 1)")
+    add(parser, "--out", "write a folder for each draw that differs into DIR", metavar="DIR")
     parser.add_argument("--no-shrink", action="store_true", help="report differing draws as they were drawn, not shrunk")
-    parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules (default: spirv)")
-    parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
-    parser.add_argument("--embedded-mapping", metavar="NAME:SEED", help="mapping of the embedded device, and seed of its free choices")
-    parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
+    for option in ("--front-end", "--validation", "--embedded-mapping", "--step-timeout"):
+        add(parser, option)
     parser.add_argument(
         "--known",
         metavar="ID",
@@ -73,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="count separately the differences that this known defect explains, for example tensor_layout.block_strides_rounded_down (see "
         "cts/defects/glossary.yaml), and do not run what it makes undefined; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="one document: counts, rate, and the differences")
+    add(parser, "--json", "print one document of JSON: counts, rate, and the differences")
 
 
 @dataclass(frozen=True)
@@ -100,11 +96,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the draws; exit code 1 if any differs, 2 if none could be run."""
     subject = one_of("SUBJECT", options.subject, tuple(SUBJECTS))
     seed, first = (_whole(option, text) for option, text in (("--seed", options.seed), ("--from", options.first)))
-    count, most = at_least_one("--count", options.count), at_least_one("--most", options.most)
+    count, most = at_least_one("--count", options.count), at_least_one("--maxfail", options.maxfail)
     settings = checked_settings({**vars(options), "tier": None, "isolation": None})
     if not isinstance(settings.spec, DeviceSpec):
         raise CtsError(f"fuzz runs shaders, and {settings.description.name} does not run any: choose another --device")
-    asked = _Run(subject, seed, settings, options.report_dir)
+    asked = _Run(subject, seed, settings, options.out)
     _check(asked.reports)
     check_known(SUBJECTS[subject].draw, seed, options.known, SUBJECTS[subject])
     holder = open_holder(settings)
@@ -182,7 +178,7 @@ def _check(reports: Path | None) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise CtsError(f"--report-dir {reports}: cannot write it: {error.strerror}; name another folder") from error
+        raise CtsError(f"--out {reports}: cannot write it: {error.strerror}; name another folder") from error
 
 
 def _whole(option: str, text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from itertools import groupby
 from typing import Any
 
@@ -29,6 +28,7 @@ from generators.fuzz import array_conversions, draws, maintenance1, shrinking, t
 from generators.fuzz.tensor_addressing import Written, subcase
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.program import Program
+from generators.suggestion import suggestion
 
 MOST_STEPS = 3000
 """The most candidates that shrinking tries."""
@@ -303,17 +303,12 @@ def check_known(draw: Draw, seed: int, known: Sequence[str], subject: Subject = 
     for id_ in known:
         forms = iter(range(0, MOST_FORMS * subject.draws_per_form, subject.draws_per_form))
         if id_ not in glossary():
-            raise CtsError(f"--known '{id_}': no known defect has this id; {_nearest(id_, glossary().entries)}")
+            raise CtsError(f"--known '{id_}': no known defect has this id; {suggestion(id_, glossary().entries)}")
         while id_ not in found:
             first = next(forms, None)
             if first is None:
-                raise CtsError(f"--known '{id_}': no program that this search draws can have this defect; {_nearest(id_, found)}")
+                raise CtsError(f"--known '{id_}': no program that this search draws can have this defect; {suggestion(id_, found)}")
             found |= {defect.id for defect in known_defects(subject.write(draw(seed, first)).program)}
-
-
-def _nearest(id_: str, known: Iterable[str]) -> str:
-    near = get_close_matches(id_, known, cutoff=0.0)
-    return f"the nearest are: {', '.join(near)}"
 
 
 def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import casebook, print_json
-from cts.engine.plan import one_of
-from cts.suggestion import suggestion
+from cts.commands.context import print_json
+from cts.commands.options import add, selected_families, tier_of
 from generators.casebook import CaseKind, Tier
-from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, glsl_coverage
-
-NAME = "glsl"
-HELP = "list the cases that GLSL cannot express, and why"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
-    parser.add_argument("--family", action="append", metavar="NAME", help="only this family; may be given several times")
-    parser.add_argument("--json", action="store_true", help="every family with counts and reasons")
+    add(parser, "--tier", default=Tier.NIGHTLY)
+    add(parser, "--family")
+    add(parser, "--json", "print every family with counts and reasons as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the families with their reasons."""
-    tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
-    families = casebook(options).families
-    names = options.family or list(families)
-    for name in names:
-        if name not in families:
-            raise CtsError(f"--family {name}: unknown; {suggestion(name, families)}")
-    found = glsl_coverage((families[name] for name in names), tier)
+    found = glsl_coverage(selected_families(options), tier_of(options))
     if options.json:
         print_json([_document(entry) for entry in found])
         return 0

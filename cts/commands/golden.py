@@ -6,15 +6,13 @@ import argparse
 from pathlib import Path
 
 from cts.commands.context import checkout, print_json, root
+from cts.commands.options import add
 from cts.commands.pinned import Difference, check, update
 from cts.engine.costs import joined, measured, write_costs
 from cts.engine.plan import at_least_one
 from cts.journal.journal import journal_of, read
 from generators.casebook import load_casebook
 from generators.errors import CtsError
-
-NAME = "golden"
-HELP = "compare the cases with the pinned facts, or pin them"
 
 _NAMED = 5
 
@@ -32,19 +30,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="pin the costs of cases, as the run with this report directory measured them; may be given several times, and a family takes "
         "its costs from the first run that ran some of its cases. This changes which cases --shard gives to which shard",
     )
-    parser.add_argument("--family", action="append", default=[], metavar="NAME", help="only this family; may be given several times")
+    add(parser, "--family", default=[])
     parser.add_argument(
         "--tiers", action="store_true", help="with --update: pin which cases there are, and compute no digests (quick; builds nothing)"
     )
     parser.add_argument("--anew", action="store_true", help="with --update: choose all cases again (by default pinned cases stay)")
-    parser.add_argument("--jobs", default="1", metavar="N", help="number of processes (default: 1)")
-    parser.add_argument("--verbose", action="store_true", help="name every case that differs")
-    parser.add_argument("--json", action="store_true", help="print an object for each family")
+    add(parser, "-n", dest="processes", default="1")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name every case that differs")
+    add(parser, "--json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Check or update."""
-    jobs = at_least_one("--jobs", options.jobs)
+    jobs = at_least_one("-n", options.processes)
     folder = checkout(options) if options.update or options.costs else root(options)
     if options.costs:
         costs = joined([measured(read(journal_of(directory))) for directory in options.costs])

@@ -1,6 +1,6 @@
 """Lists known failures, and updates lists in deqp-runner's formats with the results of a run.
 
-'cts known list' shows the entries of golden/known_failures and the lines of further files. 'cts known update REPORT --to PREFIX' reads the
+'cts known list' shows the entries of golden/known_failures and the lines of further files. 'cts known update REPORT --out PREFIX' reads the
 journal of a run and writes PREFIX-fails.txt and PREFIX-flakes.txt: cases that fail are added with a comment that says how, cases that pass
 are removed, and lines of cases that the run did not judge stay. People decide which cases to skip, so no command writes skips.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cts.commands.context import print_json, root
 from cts.commands.failure_list_updates import LineChange, Update, update_fails, update_flakes
+from cts.commands.options import add
 from cts.journal.atomic import write_text
 from cts.journal.journal import RESULTS, journal_of
 from cts.journal.outline import Outline, read_outlines
@@ -23,26 +24,22 @@ from generators.bounded_files import Unreadable, read_text
 from generators.casebook import load_casebook
 from generators.errors import CtsError
 
-NAME = "known"
-HELP = "list known failures, and write them from a run"
-
 _GLYPHS = {"added": "+", "removed": "-", "changed": "~"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     listing = actions.add_parser("list", help="show known failures")
     listing.add_argument("files", nargs="*", type=Path, metavar="FILE", help=f"also show NAME{FAILS}, NAME{FLAKES} or NAME{SKIPS}")
     listing.add_argument("--driver", metavar="NAME", help="only entries for drivers whose name contains NAME")
-    listing.add_argument("--json", action="store_true", help="print JSON for programs")
+    add(listing, "--json")
     update = actions.add_parser("update", help=f"write PREFIX{FAILS} and PREFIX{FLAKES} from a run, and print the changes with reasons")
     update.add_argument("report", type=Path, metavar="REPORT", help="the report directory of a run")
-    update.add_argument("--to", required=True, metavar="PREFIX", help=f"prefix of the files, such as ci/lavapipe for ci/lavapipe{FAILS}")
+    add(update, "--out", f"prefix of the files, such as ci/lavapipe for ci/lavapipe{FAILS}", metavar="PREFIX", type=str, required=True)
     update.add_argument("--all", action="store_true", help="also write cases that golden/known_failures explains")
-    update.add_argument("--check", action="store_true", help="write nothing; exit code 1 if something would change")
-    update.add_argument("--json", action="store_true", help="print JSON for programs")
+    add(update, "--check")
+    add(update, "--json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -104,7 +101,7 @@ def _lines_of(path: Path) -> Sequence[str]:
 
 def _update(options: argparse.Namespace) -> int:
     judged = _judged(options.report)
-    fails_path, flakes_path = Path(f"{options.to}{FAILS}"), Path(f"{options.to}{FLAKES}")
+    fails_path, flakes_path = Path(f"{options.out}{FAILS}"), Path(f"{options.out}{FLAKES}")
     covered = frozenset() if options.all else frozenset(one.known for one in judged.values()) - {"", fails_path.name, flakes_path.name}
     fails = update_fails(_text(fails_path), listed_lines(fails_path) if fails_path.exists() else [], judged, covered)
     flaky = read_expressions(flakes_path) if flakes_path.exists() else None
@@ -154,7 +151,7 @@ def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     except OSError as error:
-        raise CtsError(f"cannot write {path}: {error.strerror}; give --to another PREFIX") from error
+        raise CtsError(f"cannot write {path}: {error.strerror}; give --out another PREFIX") from error
 
 
 def _kind(change: LineChange) -> str:

@@ -10,24 +10,22 @@ import argparse
 import os
 from pathlib import Path
 
+from cts.commands.options import add
 from cts.engine.report_writer import report_writer
 from cts.journal.journal import RESULTS, claim
 from cts.journal.merge import merge
 from cts.output import complain
 
-NAME = "merge"
-HELP = "join the report directories of shards"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR", help="the report directory of a shard; in any order")
-    parser.add_argument("--to", type=Path, required=True, metavar="OUT", help="the directory for the whole run; it must hold no results")
+    add(parser, "--out", "the report directory of the whole run; it must hold no results", metavar="DIR", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Join the shards, and write the reports of the whole run."""
-    to: Path = options.to
+    to: Path = options.out
     claimed = claim(to)
     try:
         merge(options.directories, to)

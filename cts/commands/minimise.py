@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cts.commands.context import casebook
+from cts.commands.context import root
+from cts.commands.options import add
 from cts.devices.spec import DeviceSpec
 from cts.engine.plan import at_least_one, checked_settings, seconds_of
 from cts.engine.runner import judge
@@ -22,11 +23,9 @@ from cts.minimise.data import Fewest, fewest
 from cts.minimise.ending import BAD, Ending, ending_of
 from cts.minimise.walk import SAYS_NOTHING, Budget, Finding, Part, Smallest, Walk
 from cts.repro.folder import README
-from generators.casebook import Case, CaseKind, find_case
+from generators.casebook import Case, CaseKind, load_case
 from generators.errors import CtsError
 
-NAME = "minimise"
-HELP = "make a failing case small, and say which parameters matter"
 RUNS, SECONDS = 200, 600.0
 
 
@@ -35,21 +34,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit code: 0 with the smallest case on standard output, 2 if there is nothing to minimise. Progress is on standard error."
     )
-    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
-    parser.add_argument("--device", metavar="DEVICE", help="the device on which it fails (see 'cts devices'; default: as in a run)")
-    parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules run (default: spirv)")
+    add(parser, "case")
+    add(parser, "--device", "the device on which it fails (see 'cts devices'; default: as in a run)")
+    add(parser, "--front-end")
     parser.add_argument("--runs", metavar="N", default=str(RUNS), help=f"most runs of cases and dispatches (default: {RUNS})")
-    parser.add_argument("--seconds", metavar="SECONDS", help=f"start no run after this many seconds (default: {SECONDS:g})")
-    parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
+    add(parser, "--time-limit", f"start no run after this many seconds (default: {SECONDS:g})")
+    add(parser, "--step-timeout")
     parser.add_argument("--keep-data", action="store_true", help="keep the dispatches and data as they are")
-    parser.add_argument("--write", type=Path, metavar="DIR", help="write a folder that reproduces the smallest case, as 'cts repro' does")
+    add(parser, "--out", "also write a folder that reproduces the smallest case, as 'cts repro' does", metavar="DIR")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the smallest case and the parameters that matter."""
-    case = find_case(casebook(options), options.case)
-    settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None, "validation": False})
-    budget = Budget(at_least_one("--runs", options.runs), seconds_of("--seconds", options.seconds, SECONDS))
+    case = load_case(root(options), options.case)
+    of_a_run = ("tier", "embedded_mapping", "isolation", "validation", "time_limit")
+    settings = checked_settings({**vars(options), **dict.fromkeys(of_a_run)})
+    budget = Budget(at_least_one("--runs", options.runs), seconds_of("--time-limit", options.time_limit, SECONDS))
     holder = open_holder(settings)
 
     def judged(one: Case) -> Ending:
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"{budget.used} runs in {time.monotonic() - begin:.1f} s", file=sys.stderr)
     finally:
         holder.close()
-    if options.write is not None:
-        _write(options.write, smallest, left, settings)
+    if options.out is not None:
+        _write(options.out, smallest, left, settings)
     return 0
 
 
@@ -117,12 +117,12 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
             if finding.part is part:
                 lines.append(f"  {part.value}: {_words(finding, smallest.ending)}")
     if not smallest.complete:
-        lines.append("  the budget ran out before everything was tried: give more --runs or --seconds")
+        lines.append("  the budget ran out before everything was tried: give more --runs or a longer --time-limit")
     if left is not None:
         lines.append(f"  one dispatch is enough: subcase {left.subcase.name}")
         lines += [f"  elements of {name} that are not zero: {some} of {all_}" for name, (some, all_) in left.elements.items()]
         if not left.complete:
-            lines.append("  the budget ran out before all data were tried: give more --runs or --seconds")
+            lines.append("  the budget ran out before all data were tried: give more --runs or a longer --time-limit")
     lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR --device {shlex.quote(settings.spec.selector)}")
     return lines
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import checkout
+from cts.commands.options import add
 from generators.skeleton import new_family
-
-NAME = "new-family"
-HELP = "write the skeleton of a new family"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("name", metavar="NAME", help="name of the family, in snake_case")
-    parser.add_argument(
-        "--specification", required=True, metavar="S", help="the extension that it tests, for example SPV_KHR_cooperative_matrix"
-    )
+    add(parser, "--specification", "the extension that it tests, for example SPV_KHR_cooperative_matrix", required=True)
 
 
 def run(options: argparse.Namespace) -> int:

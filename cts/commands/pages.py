@@ -7,17 +7,16 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import casebook, checkout, root
+from cts.commands.options import add
 from cts.commands.tables import remade
 from cts.journal.atomic import write_text
 from cts.pictures.picture import picture_of_case, shown_pictures
-
-NAME = "pages"
-HELP = "write the tables and pictures of docs/ that are made from the casebook"
+from generators.casebook import find_case
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page or picture is stale")
+    add(parser, "--check", "write nothing; exit code 1 if a page or picture is stale")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     for path in sorted(folder.glob("docs/*.md")):
         before = path.read_text(encoding="utf-8")
         made = {path: remade(before, book)}
-        made |= {path.parent / "pictures" / name: picture_of_case(book, case) for name, case in shown_pictures(before).items()}
+        made |= {path.parent / "pictures" / name: picture_of_case(find_case(book, case)) for name, case in shown_pictures(before).items()}
         for target, after in made.items():
             if target.exists() and target.read_text(encoding="utf-8") == after:
                 continue

@@ -4,28 +4,26 @@ are out of bounds, and that a clip window leaves out, as the reference model com
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from cts.commands.context import casebook
+from cts.commands.context import root
+from cts.commands.options import add
 from cts.journal.atomic import write_text
 from cts.pictures.picture import picture_of_case
+from generators.casebook import load_case
 from generators.errors import CtsError
-
-NAME = "picture"
-HELP = "draw how a case addresses a tensor"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
-    parser.add_argument("--out", type=Path, metavar="FILE.svg", help="the file to write (default: standard output)")
+    add(parser, "case")
+    add(parser, "--out", "the file to write (default: standard output)", metavar="FILE.svg")
     parser.add_argument("--access", type=int, default=0, metavar="N", help="which of the case's tensor loads and stores (default: 0)")
     parser.add_argument("--instance", type=int, default=0, metavar="N", help="which scope instance (default: 0)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the picture."""
-    text = picture_of_case(casebook(options), options.case, options.access, options.instance)
+    text = picture_of_case(load_case(root(options), options.case), options.access, options.instance)
     if options.out is None:
         print(text, end="")
     else:

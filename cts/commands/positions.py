@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import casebook, print_json
-
-NAME = "positions"
-HELP = "list the positions taken, and the families that rely on them"
+from cts.commands.options import add
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--json", action="store_true", help="every position with question, reason and families")
+    add(parser, "--json", "print every position with question, reason and families as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,24 +1,27 @@
-"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal again, even if its run was killed, and prints the
-causes of failures, each with the conditions on parameters that decide which cases fail."""
+"""Writes the reports of a run (summary.json, summary.md, junit.xml, index.html with its pages), even of one that was killed, and prints the
+causes of failures, each with the conditions on parameters that decide which cases fail.
+
+If several report directories are named, the report is about all of them: for each case, the last result counts."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from cts.commands.options import add
 from cts.engine.report_writer import report_text, report_writer
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import PACKED, RESULTS, journal_of, read
 from cts.output import complain
 from generators.errors import CtsError
 
-NAME = "report"
-HELP = "write the reports of a journal, and print the causes of failures"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help=f"the report directory: it holds {RESULTS} or {RESULTS}{PACKED}")
+    parser.add_argument(
+        "directories", nargs="+", type=Path, metavar="DIR", help=f"a report directory: it holds {RESULTS} or {RESULTS}{PACKED}"
+    )
+    add(parser, "--out", "where to write the reports (default: the first DIR)", metavar="DIR")
     parser.add_argument(
         "--history",
         type=Path,
@@ -29,16 +32,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the reports."""
-    directory: Path = options.directory
-    journal = journal_of(directory)
-    if not journal.is_file():
-        raise CtsError(f"{directory} holds neither {RESULTS} nor {RESULTS}{PACKED}: name the DIR of a 'pytest cts --report-dir DIR'")
-    faults = report_writer()(journal, directory, options.history)
+    out: Path = options.out or options.directories[0]
+    journals = [journal_of(directory) for directory in options.directories]
+    for directory, journal in zip(options.directories, journals, strict=True):
+        if not journal.is_file():
+            raise CtsError(f"{directory} holds neither {RESULTS} nor {RESULTS}{PACKED}: name the DIR of a 'pytest cts --report-dir DIR'")
+    faults = report_writer()(journals, out, options.history)
     for fault in faults:
         complain(fault)
-    if faults and next(read(journal), None) is None:
-        complain(f"{journal} has no line that can be read")
+    if faults and not any(next(read(journal), None) for journal in journals):
+        complain(f"{', '.join(map(str, journals))}: there is no line that can be read")
         return BAD_INPUT
-    print(report_text()(directory))
-    print(directory / "index.html")
+    print(report_text()(out))
+    print(out / "index.html")
     return 0

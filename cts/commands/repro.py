@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cts.commands.context import casebook, root
+from cts.commands.options import add
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import DeviceHolder
 from cts.devices.spec import DeviceSpec
@@ -24,23 +25,19 @@ from cts.repro.c_program import COMPILE, PROGRAM
 from cts.repro.folder import README, RESULT, add_result
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures
-from generators.casebook import CaseKind, build, find_case
+from generators.casebook import CaseKind, build, load_case
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
-
-NAME = "repro"
-HELP = "write a folder that reproduces a case"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
+    add(parser, "case")
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to write")
-    parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which module (default: spirv)")
-    parser.add_argument("--device", metavar="DEVICE", help="run the case on this device (see 'cts devices') and add its results")
-    parser.add_argument("--validation", action="store_true", help="with --device: load the Vulkan validation layer")
-    parser.add_argument("--no-known-failures", action="store_true", help="with --device: judge known failures as ordinary failures")
-    parser.add_argument("--step-timeout", metavar="SECONDS", help="with --device: seconds that it may take for one step (default: 60)")
+    add(parser, "--front-end")
+    add(parser, "--device", "run the case on this device (see 'cts devices') and add its results")
+    for option in ("--validation", "--no-known-failures", "--step-timeout"):
+        add(parser, option)
 
 
 class Recording:
@@ -77,8 +74,7 @@ class Recording:
 
 def run(options: argparse.Namespace) -> int:
     """Write the folder and print the verdict, if there is one; exit code 1 if the case fails."""
-    book = casebook(options)
-    case = find_case(book, options.case)
+    case = load_case(root(options), options.case)
     folder: Path = options.directory
     if not options.device:
         KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
@@ -103,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)
     if not options.no_known_failures:
-        result = known_failures(root(options), book, settings.description.driver).judged(result, case)
+        result = known_failures(root(options), casebook(options), settings.description.driver).judged(result, case)
     outcomes = [outcome for one in recording for outcome in one.outcomes]
     holder.close()
     try:

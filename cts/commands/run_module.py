@@ -7,10 +7,12 @@ import argparse
 from pathlib import Path
 
 from cts.commands.context import print_json
+from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.embedded.interface import entry_points, read_interface
+from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.judges import Choice, choose
 from cts.run_module.job import Job, JobError, make_job, read_document
 from cts.run_module.report import document, examined_lines, left_lines
@@ -19,28 +21,23 @@ from cts.run_module.template import template
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
 
-NAME = "run-module"
-HELP = "run a module of your own, and list its mistakes"
-
 _STEPS = 50_000_000
-_SECONDS = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLE
     parser.add_argument("module", type=Path, metavar="SHADER.spv", help="the module, as a driver gets it: a compute shader")
     parser.add_argument("job", type=Path, metavar="JOB.yaml", nargs="?", help="its data and expected results: see the example below")
     parser.add_argument("--template", action="store_true", help="print a job for the module, to be filled in, and run nothing")
-    parser.add_argument("--device", metavar="DEVICE", default=EMBEDDED, help="see 'cts devices' (default: the embedded device alone)")
+    add(parser, "--device", "also run it on this device (see 'cts devices')", default=EMBEDDED)
     parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the embedded device's result")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
+    add(parser, "--step-timeout")
     parser.add_argument(
-        "--step-timeout", type=float, metavar="SECONDS", default=_SECONDS, help="limit for a step of a device (default: 60)"
+        "--steps", type=int, default=_STEPS, metavar="N", help=f"instructions that the embedded device may run (default: {_STEPS:,})"
     )
-    parser.add_argument("--steps", type=int, default=_STEPS, help=f"instructions that the embedded device may run (default: {_STEPS:,})")
-    parser.add_argument("--json", action="store_true", help="print one object")
+    add(parser, "--json")
 
 
 _EXAMPLE = """\
@@ -115,7 +112,8 @@ def _run(options: argparse.Namespace, job: Job) -> int:
 def _on_device(choice: Choice, options: argparse.Namespace, job: Job, examined: Examined | None) -> Left:
     if not isinstance(choice.spec, DeviceSpec):
         raise CtsError(f"--device {options.device}: it judges modules without running them; name another device")
-    device: Device = IsolatedDevice(choice.spec, options.step_timeout, choice.description)
+    seconds = seconds_of("--step-timeout", options.step_timeout, DEFAULT_STEP_TIMEOUT)
+    device: Device = IsolatedDevice(choice.spec, seconds, choice.description)
     try:
         left = run_on(device, job, choice.description.name)
     finally:

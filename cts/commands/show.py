@@ -8,45 +8,40 @@ import argparse
 from collections.abc import Iterator
 from textwrap import fill, indent
 
-from cts.commands.context import casebook, print_json
-from cts.kinds.table import KINDS
-from generators.casebook import Family, find_case
+from cts.commands.context import casebook, print_json, root
+from cts.commands.options import add
+from cts.kinds.showing import lines, shown
+from generators.casebook import Family, load_case
 from generators.casebook.parameters import Parameter
-
-NAME = "show"
-HELP = "show one case, or one family"
 
 _SECTIONS = ("glsl", "spirv", "inputs", "expected")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell), or the name of a family")
+    add(parser, "case", "id, as 'cts list' prints it (quote it for the shell), or the name of a family")
     parser.add_argument("--glsl", action="store_true", help="the shader in GLSL")
     parser.add_argument("--spirv", action="store_true", help="the disassembly of the module that the suite assembles")
     parser.add_argument("--inputs", action="store_true", help="operands and input data of every subcase")
     parser.add_argument("--expected", action="store_true", help="the permitted contents of memory after every subcase")
-    parser.add_argument("--json", action="store_true", help="print one object")
+    add(parser, "--json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the case or the family."""
-    book = casebook(options)
-    if options.case in book.families:
-        _show_family(book.families[options.case], options.json)
+    if "[" not in options.case and (family := casebook(options).families.get(options.case)) is not None:
+        _show_family(family, options.json)
         return 0
-    case = find_case(book, options.case)
-    family = case.definition
-    kind = KINDS[family.kind]
-    details = kind.show(case, [name for name in _SECTIONS if getattr(options, name)])
+    case = load_case(root(options), options.case)
+    details = shown(case, [name for name in _SECTIONS if getattr(options, name)])
     if options.json:
-        head = {"id": case.id, "family": family.name, "parameters": case.named, "requirements": case.requirements}
+        head = {"id": case.id, "family": case.family, "parameters": case.named, "requirements": case.requirements}
         print_json(head | details)
         return 0
     print(case.id)
     print("  " + ", ".join(f"{name}:{label}" for name, label in case.named.items()))
     print("  covers " + ", ".join(case.requirements))
-    for line in kind.lines(details):
+    for line in lines(case, details):
         print(line)
     return 0
 

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from cts.commands.choice import chosen_cases, configure_choice
+from cts.commands.options import add, add_selection, nothing_selected, selected_cases, tier_of
 from cts.engine.plan import at_least_one, one_of
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module, glsl_source
@@ -28,9 +28,6 @@ from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
 from generators.program.shape import LATEST, Version
 from generators.stages import Stage
-
-NAME = "spirv-val"
-HELP = "have spirv-val judge the modules of a tier"
 
 Command = tuple[str, ...]
 """spirv-val and its options, before the path."""
@@ -69,25 +66,24 @@ class _Counts:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
-    configure_choice(parser)
-    parser.add_argument("--front-end", default="spirv", help="spirv, glsl (which needs glslang) or both (default: spirv)")
+    add_selection(parser, Tier.NIGHTLY)
+    add(parser, "--front-end", "spirv, glsl (which needs glslang) or both (default: %(default)s)", default="spirv")
     parser.add_argument(
         "--target-env",
         default="vulkan1.3",
         metavar="ENV",
         help=f"passed to spirv-val (default: vulkan1.3); {_OWN}: for each module the environment whose newest SPIR-V is its version",
     )
-    parser.add_argument("--jobs", default="2", metavar="N", help="how many compilers and validators run at a time (default: 2)")
+    add(parser, "-n", "how many compilers and validators run at a time (default: %(default)s)", dest="processes", default="2")
 
 
 def run(options: argparse.Namespace) -> int:
     """Validate, and print rejected modules and a line for each finished family."""
-    tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
+    tier = tier_of(options)
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
-    jobs = at_least_one("--jobs", options.jobs)
-    chosen = chosen_cases(options, tier)
+    jobs = at_least_one("-n", options.processes)
+    selected = selected_cases(options)
     validator = shutil.which("spirv-val")
     if validator is None:
         raise CtsError(
@@ -109,11 +105,11 @@ def run(options: argparse.Namespace) -> int:
     total, start = _Counts(), time.monotonic()
     with ThreadPoolExecutor(jobs) as pool:
         seen: set[bytes] = set()
-        for family, cases in chosen:
+        for family, cases in selected:
             if family.kind is CaseKind.KERNEL and cases:
                 _judge_family(family, cases, front_ends, command, pool, jobs, seen, total)
     if not total.cases:
-        raise CtsError("no kernel case is chosen: see 'cts list' for the ids that --family and -k choose from")
+        return nothing_selected(options, "case that runs a shader")
     seconds = time.monotonic() - start
     print(
         f"{total.modules} modules of {total.cases} cases of tier {tier}, {total.rejected} rejected"

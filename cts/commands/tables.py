@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from cts.commands import JOBS
+from cts.commands.run import suite_options
 from cts.verdict.codes import MEANINGS
 from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
@@ -114,8 +116,27 @@ def _values(parameter: Parameter) -> str:
     return ", ".join(f"**{label}**" if label == parameter.default else label for label in parameter.labels)
 
 
+def _commands(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
+    rows = ((job, f"`cts {verb}`", about) for job, verbs in JOBS.items() for verb, about in verbs.items())
+    return _markdown(("job", "command", "what it does"), rows)
+
+
+def _options(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
+    rows = ((f"`{' '.join([name, *filter(None, [option.get('metavar')])])}`", option["help"]) for name, option in suite_options().items())
+    return _markdown(("option", "meaning"), rows)
+
+
 TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
-    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl, "codes": _codes, "parameters": _parameters}
+    {
+        "questions": _questions,
+        "positions": _positions,
+        "bugs": _bugs,
+        "glsl": _glsl,
+        "codes": _codes,
+        "commands": _commands,
+        "options": _options,
+        "parameters": _parameters,
+    }
 )
 """The tables by name."""
 

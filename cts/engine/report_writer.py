@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from cts.engine.keyword_expression import KeywordExpression
 from generators.casebook import Casebook
 
 REGISTERED = {
@@ -21,7 +22,9 @@ REGISTERED = {
 class ReportWriter(Protocol):
     """Writes the reports of a journal, and returns the faults of the journal, one line each: reports.write."""
 
-    def __call__(self, results: Path, directory: Path, history: Path | None = None, casebook: Casebook | None = None) -> Sequence[str]: ...
+    def __call__(
+        self, results: Path | Sequence[Path], directory: Path, history: Path | None = None, casebook: Casebook | None = None
+    ) -> Sequence[str]: ...
 
 
 ReportText = Callable[[Path], str]
@@ -58,7 +61,9 @@ class Comparer(Protocol):
 class Historian(Protocol):
     """Shows how cases ended in the runs of a folder: reports.history_text.show_history."""
 
-    def __call__(self, folder: Path, renames: Mapping[str, str], words: Sequence[str], *, html: Path | None, listed: int) -> str: ...
+    def __call__(
+        self, folder: Path, renames: Mapping[str, str], expression: KeywordExpression, *, html: Path | None, listed: int
+    ) -> str: ...
 
 
 def report_writer() -> ReportWriter:

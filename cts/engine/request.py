@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cts.checkout import PACKAGE
-from cts.suggestion import suggestion
 from generators.errors import CtsError
+from generators.suggestion import FAMILIES, suggestion
 
 
 class SelectionError(CtsError):
@@ -81,7 +81,7 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyarg
             concerned = True
             if not path.exists():
                 known = [str(p.relative_to(root)) for p in cases.glob("*/*.yaml") if p.parent.name != "requirements"]
-                raise SelectionError(f"no such file {path_text}; {suggestion(path_text, known)}")
+                raise SelectionError(f"no such file {path_text}; {suggestion(path_text, known, FAMILIES)}")
             if parts:
                 known_ids = files.get(path)
                 if known_ids != ():

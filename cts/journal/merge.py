@@ -68,7 +68,7 @@ def merge(directories: Sequence[Path], to: Path) -> RunRecord:
             for shard in shards:
                 _copy(journal_of(shard.directory), file)
     except OSError as error:
-        raise JournalError(f"cannot write {path}: {error.strerror}; free some space, or name another --to") from error
+        raise JournalError(f"cannot write {path}: {error.strerror}; free some space, or name another --out") from error
     meta = whole([shard.meta for shard in shards])
     write_meta(to, meta)
     return meta

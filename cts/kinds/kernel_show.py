@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from cts.kinds.kernel import arrange, compile_module
 from cts.kinds.kind import Json
 from cts.verdict.expected import Exact, Expected, Interval
 from generators.casebook import Case, build
@@ -34,10 +33,13 @@ def show(case: Case, wanted: Collection[str]) -> Json:
     if "glsl" in wanted:
         shown["glsl"] = glsl(program)
     if "spirv" in wanted:
+        from cts.kinds.kernel import compile_module
         from generators.spirv.disassemble import disassemble
 
         shown["spirv"] = disassemble(compile_module(program, "spirv"))
     if "inputs" in wanted or "expected" in wanted:
+        from cts.kinds.kernel import arrange
+
         plan = arrange(built)
         if "inputs" in wanted:
             shown["inputs"] = [_inputs(one, subcase) for one, subcase in zip(plan.programs, plan.subcases, strict=True)]

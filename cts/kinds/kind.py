@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,9 +78,6 @@ class Kind:
             validator fails, and another exception if the suite fails.
         digests: returns the digests of the case's module, inputs and expected results, in the order of the columns of ``golden/tiers``;
             ``-`` for a part that cases of this kind do not have.
-        show: returns the parts of ``cts show`` other than id, values and requirements; the second argument has the requested parts of
-            ``glsl``, ``spirv``, ``inputs`` and ``expected``.
-        lines: converts the result of ``show`` to lines of text.
         reproduce: writes the folder of ``cts repro``. Raises CtsError if it cannot.
     """
 
@@ -88,8 +85,6 @@ class Kind:
     unjudged: str
     judge: Callable[[Case, Any, FrontEnd, Stopwatch, Effort], Judgement]
     digests: Callable[[Case], tuple[str, str, str]]
-    show: Callable[[Case, Collection[str]], Json]
-    lines: Callable[[Mapping[str, Any]], Iterator[str]]
     reproduce: Callable[[Case, Path, FrontEnd], None]
 
 

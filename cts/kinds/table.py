@@ -8,7 +8,7 @@ from types import MappingProxyType
 from cts.devices.device import Device, DeviceDescription, Judge
 from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.property_commands import AnswersQueries
-from cts.kinds import conversion, kernel, kernel_digests, kernel_show, query, static
+from cts.kinds import conversion, kernel, kernel_digests, query, static
 from cts.kinds.conversion_reproduction import write_conversion
 from cts.kinds.kernel_reproduction import write_reproduction
 from cts.kinds.kind import Kind
@@ -23,8 +23,6 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             "{name} runs no shaders",
             kernel.judge,
             kernel_digests.digests,
-            kernel_show.show,
-            kernel_show.lines,
             write_reproduction,
         ),
         CaseKind.STATIC: Kind(
@@ -32,8 +30,6 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             "static rules are judged by --device spirv-val",
             static.judge,
             static.digests,
-            static.show,
-            static.lines,
             static.reproduce,
         ),
         CaseKind.QUERY: Kind(
@@ -41,8 +37,6 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             "{name} has no property commands",
             query.judge,
             query.digests,
-            query.show,
-            query.lines,
             query.reproduce,
         ),
         CaseKind.CONVERSION: Kind(
@@ -50,8 +44,6 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             "{name} converts no matrices",
             conversion.judge,
             conversion.digests,
-            conversion.show,
-            conversion.lines,
             write_conversion,
         ),
     }

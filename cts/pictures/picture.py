@@ -10,24 +10,22 @@ from collections.abc import Mapping
 
 from cts.pictures.drawing import NotDrawable, draw
 from cts.pictures.tracing import tensor_maps
-from generators.casebook import Casebook, CaseKind, build, find_case
+from generators.casebook import Case, CaseKind, build
 
 _SHOWN = re.compile(r"<!-- picture: (?P<file>[\w-]+\.svg) (?P<case>\S+) -->")
 
 
-def picture_of_case(casebook: Casebook, case_id: str, access: int = 0, instance: int = 0) -> str:
+def picture_of_case(case: Case, access: int = 0, instance: int = 0) -> str:
     """Draw the picture of one tensor load or store of a case's first subcase: an SVG document.
 
     Args:
-        casebook: has the case.
-        case_id: its id.
+        case: the case.
         access: number of the load or store, in the order in which they run.
         instance: number of the scope instance.
 
     Raises:
-        CtsError: there is no such case, load, store or scope instance, or the tensor is too large.
+        CtsError: there is no such load, store or scope instance, or the tensor is too large.
     """
-    case = find_case(casebook, case_id)
     if case.definition.kind is not CaseKind.KERNEL:
         raise NotDrawable("shader", f"{case.id} runs no shader; choose a case that loads or stores by tensor addressing")
     built = build(case)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from generators.casebook.ids import parse_labels
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError
+from generators.suggestion import FAMILIES, suggestion
 
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
 
@@ -53,36 +53,50 @@ class Casebook:
         try:
             return self.families[name]
         except KeyError:
-            raise CasebookError(f"there is no family '{name}'; {_nearest(name, self.families)}") from None
+            raise _no_family(name, self.families) from None
 
 
-def _nearest(name: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(known) or '(none yet)'}"
-
-
-def load_casebook(root: Path) -> Casebook:
-    """Load every family below ``root``, sorted by specification and name.
+def load_casebook(root: Path, only: Collection[str] | None = None) -> Casebook:
+    """Load the families below ``root``, sorted by specification and name.
 
     Args:
         root: the checkout, or its folder ``cases``.
+        only: the names of the families to load; by default, all.
 
     Raises:
-        CasebookError: see ``load_family``; or two families have one name.
+        CasebookError: see ``load_family``; or two families have one name, or a name of ``only`` is unknown.
     """
     folder = cases_folder(root)
-    requirements, positions = load_requirements(folder), load_positions(folder)
-    families: dict[str, Family] = {}
     for path in sorted(folder.glob("*/*.yml")):
         raise CasebookError(f"{path}: files of the casebook end in .yaml: rename it to {path.stem}.yaml, or nothing in it runs")
-    for path in sorted(folder.glob("*/*.yaml")):
-        if path.parent.name == "requirements":
+    # A family has the name of its file.
+    files = [path for path in sorted(folder.glob("*/*.yaml")) if path.parent.name != "requirements"]
+    for name in only or ():
+        if name not in (names := [path.stem for path in files]):
+            raise _no_family(name, names)
+    requirements, positions = load_requirements(folder), load_positions(folder)
+    families: dict[str, Family] = {}
+    for path in files:
+        if only is not None and path.stem not in only:
             continue
         family = load_family(path, requirements, positions)
         if family.name in families:
             raise CasebookError(f"{path}:1: family: '{family.name}' is already the family of {families[family.name].path}")
         families[family.name] = family
     return Casebook(folder, MappingProxyType(families), requirements, positions, load_unfinished(folder))
+
+
+def _no_family(name: str, known: Collection[str]) -> CasebookError:
+    return CasebookError(f"there is no family '{name}'; {suggestion(name, known, FAMILIES)}")
+
+
+def load_case(root: Path, id_: str) -> Case:
+    """Return the case that ``id_`` names, as ``find_case`` does, but load only its family.
+
+    Raises:
+        CasebookError: see ``find_case``.
+    """
+    return find_case(load_casebook(root, [_parsed(id_)["family"]]), id_)
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:
@@ -96,9 +110,7 @@ def find_case(casebook: Casebook, id_: str) -> Case:
     Raises:
         CasebookError: the id is malformed, or names an unknown family, an unknown label, or a case that a constraint forbids.
     """
-    match = _ID.fullmatch(id_.strip())
-    if match is None:
-        raise CasebookError(f"'{id_}' is not a case id; expected family[name:label/name:label/…]")
+    match = _parsed(id_)
     family = casebook.family(match["family"])
     if match["path"] is not None and Path(match["path"]).name != family.path.name:
         raise CasebookError(f"'{id_}': the family '{family.name}' is in {family.path}")
@@ -111,3 +123,10 @@ def find_case(casebook: Casebook, id_: str) -> Case:
     if because:
         raise CasebookError(f"'{id_}' is not a case of the suite: {because}")
     return case
+
+
+def _parsed(id_: str) -> re.Match[str]:
+    match = _ID.fullmatch(id_.strip())
+    if match is None:
+        raise CasebookError(f"'{id_}' is not a case id; expected family[name:label/name:label/…], as 'cts list' prints it")
+    return match

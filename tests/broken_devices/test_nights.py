@@ -53,7 +53,7 @@ def farm(tmp_path_factory) -> Farm:
     found.build()
     first = found.night("first")
     assert first.returncode == 1, first.stdout + first.stderr
-    assert main(["known", "update", str(found.folder / "first"), "--to", str(found.folder / "gpu")]) == 0
+    assert main(["known", "update", str(found.folder / "first"), "--out", str(found.folder / "gpu")]) == 0
     return found
 
 
@@ -86,6 +86,6 @@ def test_a_fixed_case_makes_a_night_red_and_leaves_the_list(farm, capsys):
     longer.write_text(f"{text}{mended},Fail\n", encoding="utf-8")
     night = farm.night("mended", "--known-failures", str(longer))
     assert (night.returncode, farm.ended("mended", "unexpected_pass")) == (1, {mended})
-    assert main(["known", "update", str(farm.folder / "mended"), "--to", str(farm.folder / "longer")]) == 0
+    assert main(["known", "update", str(farm.folder / "mended"), "--out", str(farm.folder / "longer")]) == 0
     assert f"- {mended},Fail  (passes)" in capsys.readouterr().out
     assert longer.read_text(encoding="utf-8") == text

@@ -207,7 +207,7 @@ def test_a_run_that_ends_early_keeps_its_findings(stop, code, said, monkeypatch,
         judge(self, form, numbered, tally)
 
     monkeypatch.setattr(Fuzzer, "_judge", ending)
-    assert main([*FUZZ, "--most", "1000", "--no-shrink", "--report-dir", str(tmp_path)]) == code
+    assert main([*FUZZ, "--maxfail", "1000", "--no-shrink", "--out", str(tmp_path)]) == code
     printed = capsys.readouterr()
     assert said in printed.err
     assert "80 draws on embedded, seed 4: 39 differ" in printed.out
@@ -216,7 +216,7 @@ def test_a_run_that_ends_early_keeps_its_findings(stop, code, said, monkeypatch,
 
 def test_draws_that_shrink_to_one_program_are_printed_once(monkeypatch, capsys):
     differing(monkeypatch)
-    assert main([*FUZZ, "--most", "3"]) == 1
+    assert main([*FUZZ, "--maxfail", "3"]) == 1
     out = capsys.readouterr().out
     assert out.count("#version 460") == 1
     assert "tensor_addressing[4-41]: fail, shrunk to the same program as tensor_addressing[4-40]\n" in out
@@ -244,7 +244,7 @@ def test_an_interrupt_while_shrinking_ends_all_shrinking(monkeypatch, capsys):
 
     differing(monkeypatch)
     monkeypatch.setattr(Fuzzer, "shrink", interrupted)
-    assert main([*FUZZ, "--most", "3"]) == 1
+    assert main([*FUZZ, "--maxfail", "3"]) == 1
     printed = capsys.readouterr()
     assert printed.err.count("shrinking") == 1
     assert printed.out.count("reproduce: cts fuzz") == 3
@@ -265,7 +265,7 @@ def test_a_device_that_is_gone_while_shrinking_costs_nothing_found(monkeypatch, 
 def test_a_folder_that_cannot_be_written_costs_nothing_found(monkeypatch, capsys, tmp_path):
     differing(monkeypatch)
     (tmp_path / "tensor_addressing-4-40").touch()
-    assert main([*FUZZ, "--most", "2", "--no-shrink", "--report-dir", str(tmp_path)]) == 1
+    assert main([*FUZZ, "--maxfail", "2", "--no-shrink", "--out", str(tmp_path)]) == 1
     printed = capsys.readouterr()
     assert printed.out.count("reproduce: cts fuzz") == 2
     assert "tensor_addressing-4-40: File exists; name another folder" in printed.err
@@ -312,7 +312,7 @@ def test_a_device_that_dies_and_does_not_come_back_is_found_all_the_same():
 
 
 def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_path, capsys):
-    arguments = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200", "--report-dir", str(tmp_path)]
+    arguments = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200", "--out", str(tmp_path)]
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["judged"] == 200
     differing(monkeypatch)
@@ -347,7 +347,7 @@ def test_bad_input_is_one_line(arguments, why, capsys):
 
 def test_a_place_that_takes_no_reports_is_named_before_anything_runs(tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert main(["fuzz", "tensor_addressing", "--device", "embedded", "--count", "1", "--report-dir", str(tmp_path / "file")]) == 2
+    assert main(["fuzz", "tensor_addressing", "--device", "embedded", "--count", "1", "--out", str(tmp_path / "file")]) == 2
     assert "cannot write it: File exists; name another folder" in capsys.readouterr().err
 
 

@@ -14,7 +14,7 @@ def test_a_case_that_passes_is_not_minimised(capsys):
     assert "nothing to minimise" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--runs", "--seconds"])
+@pytest.mark.parametrize("option", ["--runs", "--time-limit"])
 def test_a_bound_that_is_not_a_number_is_refused(option, capsys):
     assert main(["minimise", PASSING, "--device", "embedded", option, "many"]) == 2
     assert option in capsys.readouterr().err

@@ -79,7 +79,7 @@ def test_the_command_marks_each_run(folder, capsys):
 
 
 def test_the_command_shows_the_cases_that_words_name_and_says_how_many_more_there_are(folder, capsys):
-    assert main(["history", str(folder), "a[", "--cases", "1"]) == 0
+    assert main(["history", str(folder), "-k", "a[", "--cases", "1"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^  ✗··  a\[old\]$", out, re.MULTILINE)
     assert "and 3 more" in out

@@ -84,6 +84,12 @@ def test_bytes_have_no_picture(example):
     assert array.unit == "byte"
 
 
+def test_elements_of_a_matrix_that_were_not_recorded_are_still_elements(example):
+    whole = failure_of(example.failure(2, 2, lambda row, column: row == column))
+    array = failing_array(whole.brief)
+    assert (array.pictures, array.unit) == ((), "element")
+
+
 def test_an_interval_names_its_ends_its_bound_and_the_sum_of_magnitudes(example):
     record = example.failure(2, 2, lambda row, column: True)
     record["elements"][0] |= {"low": 1.5, "high": 2.5, "center": 2.0, "bound": 0.5, "magnitude": 64.0}

@@ -9,7 +9,6 @@ import pytest
 
 from cts.journal.atomic import write_text
 from reports import write
-from reports.__main__ import main
 from reports.writer import ReportError
 
 
@@ -78,18 +77,6 @@ def test_a_file_that_cannot_be_replaced_stays_whole_and_leaves_nothing_behind(tm
     with pytest.raises(IsADirectoryError):
         write_text(tmp_path / "report.html", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-
-
-def test_the_command_merges_journals(example, tmp_path):
-    for shard in ("1", "2"):
-        example.write_journal(tmp_path / shard, [example.record(f"a[{shard}]")])
-    assert main([str(tmp_path / "1"), str(tmp_path / "2"), "--to", str(tmp_path / "all")]) == 0
-    assert json.loads((tmp_path / "all" / "summary.json").read_text())["cases"] == 2
-
-
-def test_the_command_ends_with_2_and_one_line_where_there_is_no_journal(tmp_path, capsys):
-    assert main([str(tmp_path / "none.jsonl")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_the_page_of_a_case_that_was_judged_twice_shows_the_last_result(example, tmp_path):

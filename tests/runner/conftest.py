@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -44,7 +45,11 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def _suite_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give commands the suite's casebook, which all tests share. They read the casebook of another checkout themselves."""
-    monkeypatch.setattr(context, "load_casebook", lambda root: suite.casebook() if root == REPOSITORY else load_casebook(root))
+
+    def loaded(root: Path, only: Collection[str] | None = None) -> Casebook:
+        return suite.casebook() if root == REPOSITORY and only is None else load_casebook(root, only)
+
+    monkeypatch.setattr(context, "load_casebook", loaded)
 
 
 @pytest.fixture(scope="session")

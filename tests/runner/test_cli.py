@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cts import checkout
 from cts.checkout import suite_version
 from cts.cli import main
 
@@ -33,7 +34,7 @@ def test_list_prints_ids_that_show_takes(capsys):
 
 
 def test_list_narrows_by_text_and_counts(capsys):
-    run("list", "-k", "e4m3", "-k", "workgroup", "--json")
+    run("list", "-k", "e4m3 and workgroup", "--json")
     found = json.loads(capsys.readouterr().out)
     assert found
     assert all("e4m3" in case["id"] and "workgroup" in case["id"] for case in found)
@@ -197,12 +198,12 @@ def test_coverage_check_says_each_fault_and_fails(casebook, monkeypatch, capsys)
         (["show", "nonesuch[x]"], "nonesuch"),
         (["repro", "nonesuch", "DIR"], "not a case id"),
         (["list", "--tier", "hourly"], "smoke, nightly, full"),
-        (["list", "--family", "qqqqqq"], "names the"),
+        (["list", "--family", "qqqqqq"], "'cts list --count' lists all"),
         (["spirv-val", "--front-end", "hlsl"], "spirv, glsl, both"),
         (["new-family", "Bad Name", "--specification", "SPV_KHR_cooperative_matrix"], "Bad Name"),
         (["--root", "nonesuch", "list"], "nonesuch"),
-        (["golden", "--check", "--jobs", "0"], "--jobs 0"),
-        (["spirv-val", "--jobs", "many"], "--jobs many"),
+        (["golden", "--check", "-n", "0"], "-n 0"),
+        (["spirv-val", "-n", "many"], "-n many"),
         (["coverage", "--specification", "nonesuch"], "SPV_KHR_cooperative_matrix"),
     ],
 )
@@ -220,6 +221,24 @@ def test_the_version_is_that_of_reports(capsys):
         main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"cts {suite_version()}\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_version_has_the_commit_even_without_git(tmp_path, monkeypatch, packed):
+    commit, git = "0123456789abcdef0123456789abcdef01234567", tmp_path / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    if packed:
+        (git / "packed-refs").write_text(f"# pack-refs with: peeled\n{'f' * 40} refs/heads/other\n{commit} refs/heads/main\n")
+    else:
+        (git / "refs" / "heads" / "main").write_text(f"{commit}\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(checkout, "PACKAGE_ROOT", tmp_path)
+    checkout.suite_version.cache_clear()
+    try:
+        assert suite_version().endswith("+01234567")
+    finally:
+        checkout.suite_version.cache_clear()
 
 
 def test_an_unknown_argument_is_refused(capsys):
@@ -256,9 +275,11 @@ def test_output_that_cannot_be_written_is_one_line(redirection):
 
 def test_an_argument_too_many_is_refused_with_the_usage_of_its_verb(capsys):
     with pytest.raises(SystemExit) as end:
-        run("report", "here", "there")
+        run("positions", "there")
     assert end.value.code == 2
-    assert capsys.readouterr().err == "usage: cts report [-h] [--history FOLDER] DIR\ncts report: error: unrecognized arguments: there\n"
+    assert (
+        capsys.readouterr().err == "usage: cts positions [-h] [--root DIR] [--json]\ncts positions: error: unrecognized arguments: there\n"
+    )
 
 
 def test_coverage_says_what_judges_each_requirement(capsys):

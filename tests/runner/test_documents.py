@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 from itertools import accumulate
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.cli import VERBS
+from cts.commands import VERBS
+from cts.commands.parsers import verb_parser
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
 from cts.diagnosis.diagnose import diagnose
@@ -65,22 +65,15 @@ def dead_links(text: str, page: Path) -> list[str]:
     return dead
 
 
-def options_of_verbs() -> dict[str, set[str]]:
-    """Return the options of every verb of ``cts``."""
-    found = {}
-    for verb in VERBS:
-        module = importlib.import_module(f"cts.commands.{verb}")
-        parser = argparse.ArgumentParser()
-        module.configure(parser)
-        actions = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-        parsers = [parser, *(one for action in actions for one in action.choices.values())]
-        found[module.NAME] = {option for one in parsers for option in one._option_string_actions}
-    return found
+def options_of(verb: str) -> set[str]:
+    """Return the options of a verb of ``cts``, and of its actions if it has any."""
+    parsers = [verb_parser(verb)]
+    parsers += [one for action in parsers[0]._actions if isinstance(action, argparse._SubParsersAction) for one in action.choices.values()]
+    return {option for one in parsers for option in one._option_string_actions}
 
 
 def unknown_commands(text: str, config: pytest.Config) -> list[str]:
     """Return commands with a verb or an option that does not exist."""
-    verbs = options_of_verbs()
     unknown = []
     for span in code(text):
         command = re.sub(r"\[.*?\]", "", span.partition("#")[0])
@@ -90,7 +83,7 @@ def unknown_commands(text: str, config: pytest.Config) -> list[str]:
             if any(config.getoption(option, absent) is absent for option in options):
                 unknown.append(span)
         elif match := re.match(r"(?:python -m )?cts ([a-z][a-z-]*)", command):
-            unknown += [span] if match[1] not in verbs or not options <= verbs[match[1]] else []
+            unknown += [span] if match[1] not in VERBS or not options <= options_of(match[1]) else []
     return unknown
 
 
@@ -142,9 +135,15 @@ def test_missing_things_are_found(book, pytestconfig):
     assert foreign_ids(text, book) == {"KHR-MAD-99", "F-KHR-99"}
 
 
-def test_the_readme_links_every_document():
-    linked = set(re.findall(r"\]\(docs/(\w+\.md)\)", (REPOSITORY / "README.md").read_text(encoding="utf-8")))
-    assert linked == {path.name for path in DOCS.glob("*.md")}
+def test_the_list_of_documents_has_every_document():
+    linked = set(re.findall(r"\]\((\w+\.md)\)", (DOCS / "README.md").read_text(encoding="utf-8")))
+    assert linked == {path.name for path in DOCS.glob("*.md")} - {"README.md"}
+
+
+def test_the_readme_is_short_and_links_the_list_of_documents():
+    text = (REPOSITORY / "README.md").read_bytes()
+    assert len(text) <= 9 * 1024
+    assert b"](docs/README.md)" in text
 
 
 def test_the_python_of_the_casebook_runs(monkeypatch):

@@ -237,7 +237,7 @@ def journal(directory: Path, *results: CaseResult) -> Path:
 def test_known_update_writes_the_lists_and_says_what_changed_and_why(tmp_path, capsys):
     night = journal(tmp_path / "night", result("fail", "fail.value"), replace(result("flaky", "flaky"), id=OTHER))
     fails = written(tmp_path, "gpu-fails.txt", f"{OTHER},Crash", "muladd[row:gone],Fail")
-    arguments = ["known", "update", str(night), "--to", str(tmp_path / "gpu")]
+    arguments = ["known", "update", str(night), "--out", str(tmp_path / "gpu")]
     assert main([*arguments, "--check"]) == 1
     assert CASE not in fails.read_text()
     assert main(arguments) == 0

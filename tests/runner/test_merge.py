@@ -130,11 +130,11 @@ def test_a_case_in_two_shards_is_named_by_them(shards, tmp_path):
 
 def test_the_command_writes_reports_and_refuses_with_2(shards, tmp_path, capsys):
     out = str(tmp_path / "out")
-    assert main(["merge", *map(str, shards[:2]), "--to", out]) == 2
+    assert main(["merge", *map(str, shards[:2]), "--out", out]) == 2
     assert "merge.missing_shard" in capsys.readouterr().err
-    assert main(["merge", *map(str, shards), "--to", out]) == 0
+    assert main(["merge", *map(str, shards), "--out", out]) == 0
     assert json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
-    assert main(["merge", *map(str, shards), "--to", out]) == 2
+    assert main(["merge", *map(str, shards), "--out", out]) == 2
 
 
 def test_devices_of_one_model_are_one_run_which_each_of_them_can_go_on_with(shards, tmp_path):

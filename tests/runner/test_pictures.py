@@ -201,7 +201,7 @@ def test_a_matrix_that_no_tensor_has_gets_no_picture():
 def test_the_command_writes_what_the_function_draws(casebook, tmp_path, capsys):
     target = tmp_path / "picture.svg"
     assert main(["--root", str(REPOSITORY), "picture", view_case(), "--out", str(target)]) == 0
-    assert target.read_text(encoding="utf-8") == picture_of_case(casebook, view_case())
+    assert target.read_text(encoding="utf-8") == picture_of_case(find_case(casebook, view_case()))
     assert main(["--root", str(REPOSITORY), "picture", view_case()]) == 0
     assert capsys.readouterr().out == target.read_text(encoding="utf-8")
 
@@ -225,14 +225,14 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys, name):
 )
 def test_obstacles_to_drawing_are_named(casebook, case_id, access, instance, obstacle):
     with pytest.raises(NotDrawable) as caught:
-        picture_of_case(casebook, case_id, access, instance)
+        picture_of_case(find_case(casebook, case_id), access, instance)
     assert caught.value.obstacle == obstacle
 
 
 @pytest.mark.parametrize(("name", "case_id"), SHOWN, ids=[name for name, _ in SHOWN])
 def test_a_picture_of_the_pages_is_that_of_its_case(casebook, name, case_id):
     drawn = (DOCS / "pictures" / name).read_text(encoding="utf-8")
-    assert drawn == picture_of_case(casebook, case_id), "the picture is stale: run 'cts pages'"
+    assert drawn == picture_of_case(find_case(casebook, case_id)), "the picture is stale: run 'cts pages'"
 
 
 def test_every_picture_is_shown_where_its_case_is_named():

@@ -15,9 +15,6 @@ NOTHING_TESTED = 5
 BAD_INPUT = 2
 """The request cannot be carried out; the message says what to change."""
 
-NOTHING_SELECTED = 5
-"""No case was selected, or none was judged."""
-
 _SIGNALLED = 128
 
 

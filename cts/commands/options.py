@@ -10,7 +10,7 @@ from typing import Any
 
 from cts.commands.context import casebook, root
 from cts.engine.keyword_expression import KeywordExpression, parse_expression
-from cts.exit_codes import NOTHING_SELECTED
+from cts.exit_codes import NOTHING_TESTED
 from cts.output import complain
 from generators.casebook import Case, Casebook, Family, Tier, expand
 from generators.errors import CtsError
@@ -126,4 +126,4 @@ def nothing_selected(options: argparse.Namespace, what: str = "case") -> int:
     by = f" by -k '{expression.text}'" if expression.text else ""
     near = "".join(f"; {word}: {suggestion(word, families, FAMILIES)}" for word in unknown)
     complain(f"no {what} of the {options.tier} tier is selected{by}{near}")
-    return NOTHING_SELECTED
+    return NOTHING_TESTED

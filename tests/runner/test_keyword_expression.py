@@ -9,7 +9,7 @@ import pytest
 
 from cts.cli import main
 from cts.engine.keyword_expression import ExpressionError, parse_expression
-from cts.exit_codes import NOTHING_SELECTED
+from cts.exit_codes import NOTHING_TESTED
 
 from .conftest import REPOSITORY
 
@@ -70,7 +70,7 @@ def test_an_error_says_where(text, where):
 def test_a_list_has_the_cases_that_pytest_selects(text, capsys):
     code = main(["--root", str(REPOSITORY), "list", "-k", text])
     listed = capsys.readouterr().out.splitlines()
-    assert code == (0 if listed else NOTHING_SELECTED)
+    assert code == (0 if listed else NOTHING_TESTED)
     command = [sys.executable, "-m", "pytest", "cts", "--collect-only", "-q", "-k", text, "--device", "embedded", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == code

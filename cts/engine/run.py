@@ -167,15 +167,15 @@ class Run:
         self.keep(encode(result))
         return others, result
 
-    def _count_unreported(self, keys: Collection[Key]) -> None:
-        """Count the judgements among these that a process wrote to the journal but did not report before it died."""
+    def _count_unreported(self, keys: Collection[Key] | None = None) -> None:
+        """Count what a process wrote to the journal but did not report before it ended; only these judgements, if they are given."""
         if self.directory is None:
             return
         # The journal also has the earlier verdicts that --retry replaces.
-        results = read(self.directory / RESULTS, start=self._start)
-        for key, digest in Digest.by_attempt(result for result in results if (result.id, result.attempt) in keys).items():
-            if key not in self._counted:
-                self.count(key[0], digest)
+        for result in read(self.directory / RESULTS, start=self._start):
+            key = result.id, result.attempt
+            if key not in self._counted and (keys is None or key in keys):
+                self.count(result.id, Digest.of(result))
 
     def end(self, code: int) -> int:
         """Write the reports, and return the run's exit code.
@@ -185,6 +185,8 @@ class Run:
         """
         if self.journal is not None:
             self.journal.close()
+        if self.stopped:
+            self._count_unreported()
         for key, digest in self._retried.items():
             if key not in self._again:
                 self._before.add(digest)

@@ -62,8 +62,8 @@ def prepare(layer: Path) -> None:
     one = _begun(layer, None, selected())
     _wait(one)
     report_writer()(one.folder / "report" / RESULTS, one.folder / "report", casebook=casebook)
-    for name in ("judging", "overview", "alone", "runner"):
-        importlib.import_module(f"cts.run.{name}")
+    for name in ("cts.engine.setup", "cts.run.judging", "cts.run.overview", "cts.run.main_process"):
+        importlib.import_module(name)
 
 
 def run_one(layer: Path, fault: Fault | None = None, cases: Sequence[str] = ()) -> Outcome:

@@ -95,8 +95,8 @@ class Checkout:
 
     def environment(self, behaviours: dict[str, str] | None = None, **more: str) -> dict[str, str]:
         paths = os.pathsep.join((str(REPOSITORY), str(Path(__file__).parent), str(self.root)))
-        # Without a buffer, output fails at once, and less is tested.
-        left_out = ("PYTEST", "COV", "PYTHONUNBUFFERED")
+        # Without a buffer, output fails at once, and less is tested. A preloaded library may open files in each process.
+        left_out = ("PYTEST", "COV", "PYTHONUNBUFFERED", "LD_PRELOAD")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
         return (
             kept

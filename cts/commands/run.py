@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -49,17 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options for the help; pytest reads them."""
     parser.add_argument("cases", nargs="*", metavar="CASE", help="judge only this case; without one, all of the tier")
     group = parser.add_argument_group("options of the suite")
-    for name, attributes in suite_options().items():
-        group.add_argument(name, **attributes)
+    for option in OPTIONS:
+        group.add_argument(f"--{option.name}", **option.arguments)
     group = parser.add_argument_group("options of pytest and pytest-xdist that most runs need")
     for names, (metavar, about) in _OF_PYTEST.items():
         group.add_argument(*names, help=about, **({"metavar": metavar} if metavar else {"action": "store_true"}))  # type: ignore[arg-type]
-
-
-def suite_options() -> Mapping[str, Mapping[str, Any]]:
-    """Return how the suite's options of pytest are declared: their spelling, and arguments of argparse."""
-    metavar = {option.name: {"metavar": option.metavar} for option in OPTIONS if option.metavar}
-    return {f"--{option.name}": {"help": option.help, "action": option.action, **metavar.get(option.name, {})} for option in OPTIONS}
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cts.commands import JOBS
-from cts.commands.run import suite_options
+from cts.engine.options import OPTIONS
 from cts.verdict.codes import MEANINGS
 from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
@@ -122,7 +122,7 @@ def _commands(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
 
 
 def _options(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
-    rows = ((f"`{' '.join([name, *filter(None, [option.get('metavar')])])}`", option["help"]) for name, option in suite_options().items())
+    rows = ((f"`{f'--{option.name} {option.metavar}'.strip()}`", option.help) for option in OPTIONS)
     return _markdown(("option", "meaning"), rows)
 
 

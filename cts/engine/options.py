@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from generators.errors import CtsError
 
@@ -35,9 +35,10 @@ class Option:
         return self.name.replace("-", "_")
 
     @property
-    def action(self) -> Literal["append", "store", "store_true"]:
-        """Return what the command line does with it, in argparse's words."""
-        return "append" if self.several else "store" if self.metavar else "store_true"
+    def arguments(self) -> dict[str, Any]:
+        """Return how a command line declares it, as arguments of argparse."""
+        action = "append" if self.several else "store" if self.metavar else "store_true"
+        return {"help": self.help, "action": action} | ({"metavar": self.metavar} if self.metavar else {})
 
 
 OPTIONS = (

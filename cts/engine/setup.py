@@ -177,14 +177,12 @@ class Worker:
 
     Attributes:
         settings: the settings of its group.
-        group: the number of its group.
         sends_records: whether another process must write its results to the journal.
     """
 
     judging: Judging
     selection: Selection
     settings: Settings
-    group: int
     sends_records: bool
 
 
@@ -214,7 +212,7 @@ def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tup
         # If many processes open the device at once, that takes seconds; meanwhile this process collects the cases.
         holder.begin()
     judging = Judging(settings, selection, holder, written, plan.proven, group, neighbours, at_once)
-    return Worker(judging, selection, settings, group, plan.reports is not None and not here)
+    return Worker(judging, selection, settings, plan.reports is not None and not here)
 
 
 def token(directory: Path | None) -> str:

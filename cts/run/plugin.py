@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -48,8 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the suite's options. Their values are checked later, so a wrong one ends with one line and exit code 2."""
     group = parser.getgroup("cts", "conformance suite (pytest cts)")
     for option in OPTIONS:
-        value = {"metavar": option.metavar} if option.metavar else {}
-        group.addoption(f"--{option.name}", dest=f"cts_{option.key}", help=option.help, action=option.action, **value)
+        group.addoption(f"--{option.name}", dest=f"cts_{option.key}", **option.arguments)
 
 
 def _options(config: pytest.Config) -> dict[str, Any]:
@@ -239,8 +239,6 @@ class Controller:
     """Hands the plan to each worker of pytest-xdist."""
 
     def __init__(self, plan: Plan) -> None:
-        from dataclasses import replace
-
         from cts.engine.neighbours import new_file
         from cts.engine.plan import plan_to_bytes
 
